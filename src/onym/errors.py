@@ -1,0 +1,97 @@
+"""Every error that Onym raises on purpose.
+
+    OnymError
+    +-- ConfigError      the caller asked for something that cannot be (exit status 2)
+    +-- InputError       a file or a document is not what it should be (exit status 3)
+    |   +-- UnknownConceptError   also a KeyError
+    |   +-- DownloadError         a release could not be fetched whole
+    +-- IntegrityError   an artefact is torn, changed or of another format (exit status 4)
+    +-- LimitError       something is larger than the limits allow (exit status 6)
+
+Each carries a permanent kebab-case `code`, `what` happened, `where`, and how to `fix` it. The codes are listed in
+docs/reference/errors.md. No message ever holds the text of a document: it may be about a patient.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class OnymError(Exception):
+    """The root of all errors raised on purpose.
+
+    >>> str(InputError("input-missing", "no such file", where="kb.obo", fix="check the path"))
+    '[input-missing] no such file\\n  at   kb.obo\\n  try  check the path'
+    """
+
+    exit_status: ClassVar[int] = 1
+
+    def __init__(self, code: str, what: str, *, where: str = "", fix: str = "") -> None:
+        super().__init__(code, what, where, fix)
+        self.code = code
+        self.what = printable(what)
+        self.where = printable(where)
+        self.fix = printable(fix)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Carry the keyword arguments too when an error crosses from one process to another."""
+        return _rebuild, (type(self), self.code, self.what, self.where, self.fix)
+
+    def __str__(self) -> str:
+        lines = [f"[{self.code}] {self.what}"]
+        if self.where:
+            lines.append(f"  at   {self.where}")
+        if self.fix:
+            lines.append(f"  try  {self.fix}")
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the error as plain values, for `--json` and HTTP."""
+        return {"code": self.code, "what": self.what, "where": self.where, "fix": self.fix}
+
+
+class ConfigError(OnymError):
+    """The caller asked for something that cannot be."""
+
+    exit_status = 2
+
+
+class InputError(OnymError):
+    """A file or a document is not what it should be."""
+
+    exit_status = 3
+
+
+class UnknownConceptError(InputError, KeyError):
+    """No concept of the knowledge base has this id, or several have it."""
+
+    __str__ = OnymError.__str__
+
+
+class DownloadError(InputError):
+    """A release could not be fetched whole."""
+
+
+class IntegrityError(OnymError):
+    """An artefact is torn, changed or of another format."""
+
+    exit_status = 4
+
+
+class LimitError(OnymError):
+    """Something is larger than the limits allow."""
+
+    exit_status = 6
+
+
+def printable(text: str) -> str:
+    r"""Escape control characters, so that a hostile name can neither forge a log line nor drive a terminal.
+
+    >>> printable("a\x1b[31mb\nc")
+    'a\\x1b[31mb\\nc'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _rebuild(kind: type[OnymError], code: str, what: str, where: str, fix: str) -> OnymError:
+    return kind(code, what, where=where, fix=fix)

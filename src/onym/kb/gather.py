@@ -1,0 +1,203 @@
+"""The first half of a build: read every source once, filter and normalise its names, count what is dropped and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from onym.kb import readers
+from onym.kb.recipe import Recipe, SourceConfig
+from onym.store.manifest import InputEntry
+from onym.store.source import Source
+from onym.text.normal import normal_names
+from onym.types import NameKind
+
+Progress = Callable[[str, int], None]
+"""Called with what is being done and how many rows have been read."""
+
+_COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, not as views
+_NO_NAMES = pl.DataFrame(
+    schema={
+        "id": pl.UInt32,
+        "name": pl.String,
+        "form": pl.String,
+        "kind": pl.UInt8,
+        "language": pl.UInt16,
+        "source": pl.UInt16,
+    }
+)
+
+
+class Codes:
+    """Small integers for the few distinct values of a column, in order of first appearance.
+
+    >>> codes = Codes()
+    >>> codes.of(pl.Series(["en", "de", "en"])).to_list(), codes.labels
+    ([0, 1, 0], ['en', 'de'])
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    @property
+    def labels(self) -> list[str]:
+        """The values, by their code."""
+        return list(self._codes)
+
+    def of(self, column: pl.Series) -> pl.Series:
+        """Return the column as codes."""
+        for value in column.unique(maintain_order=True).to_list():
+            self._codes.setdefault(value, len(self._codes))
+        return column.replace_strict(self._codes, return_dtype=pl.UInt16)
+
+
+class Batches:
+    """Frames kept as Arrow tables of their own: polars' strings hold on to all of the batch that they were cut from."""
+
+    def __init__(self, empty: pl.DataFrame) -> None:
+        self._tables = [empty.to_arrow(compat_level=_COMPACT)]
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Add a frame of the same columns, if it has rows."""
+        if frame.height:
+            self._tables.append(frame.to_arrow(compat_level=_COMPACT))
+
+    def column(self, name: str) -> pl.Series:
+        """Return one column of all frames."""
+        return pl.Series(name, pa.chunked_array([chunk for table in self._tables for chunk in table.column(name).chunks]))
+
+    def frame(self) -> pl.DataFrame:
+        """Return all frames as one."""
+        return pl.DataFrame(pa.concat_tables(self._tables))
+
+    def drop(self, name: str) -> None:
+        """Let go of a column."""
+        self._tables = [table.drop_columns([name]) for table in self._tables]
+
+
+class Ids:
+    """The concept ids of name rows as numbers. An id may have several: one for each batch that it stands in.
+
+    >>> ids = Ids()
+    >>> ids.of(pl.Series(["a:2", "a:1", "a:2"])).to_list(), ids.of(pl.Series(["a:1"])).to_list(), ids.column().to_list()
+    ([0, 1, 0], [2], ['a:2', 'a:1', 'a:1'])
+    """
+
+    def __init__(self) -> None:
+        self._batches = Batches(pl.DataFrame(schema={"id": pl.String}))
+        self._count = 0
+
+    def of(self, column: pl.Series) -> pl.Series:
+        """Return the numbers of a batch's ids."""
+        table = column.alias("id").unique(maintain_order=True).to_frame().with_row_index("number", offset=self._count)
+        self._batches.add(table.select("id"))
+        self._count += table.height
+        return column.alias("id").to_frame().join(table, on="id", how="left", maintain_order="left")["number"]
+
+    def column(self) -> pl.Series:
+        """Return the ids, by their number."""
+        return self._batches.column("id")
+
+
+def _facts(column: str) -> Batches:
+    return Batches(pl.DataFrame(schema={"concept": pl.String, column: pl.String}))
+
+
+@dataclass
+class Gathered:
+    """Everything that the sources said, names filtered and normalised."""
+
+    ids: Ids = field(default_factory=Ids)
+    names: Batches = field(default_factory=lambda: Batches(_NO_NAMES))
+    types: Batches = field(default_factory=lambda: _facts("type"))
+    definitions: Batches = field(default_factory=lambda: _facts("definition"))
+    xrefs: Batches = field(default_factory=lambda: _facts("xref"))
+    successors: Batches = field(default_factory=lambda: _facts("successor"))
+    languages: Codes = field(default_factory=Codes)
+    sources: Codes = field(default_factory=Codes)
+    dropped: Counter[str] = field(default_factory=Counter)
+    decided: Counter[str] = field(default_factory=Counter)
+    inputs: list[InputEntry] = field(default_factory=list)
+    rows: int = 0
+
+
+def gather(recipe: Recipe, root: Path, progress: Progress) -> Gathered:
+    """Read all sources of a recipe; their paths are relative to `root`."""
+    found = Gathered()
+    for config in recipe.sources:
+        source = Source.open(root / config.path)
+        label = config.name or source.name.split(".")[0]
+        for batch in _batches(source, config):
+            _take(found, pl.DataFrame(batch), recipe, label)
+            found.rows += batch.num_rows
+            progress(f"reading {label}", found.rows)
+        found.inputs += _inputs(source, config)
+    return found
+
+
+def _batches(source: Source, config: SourceConfig) -> Iterable[pa.RecordBatch]:
+    return readers.read(source, config.format or readers.detect(source), config.columns, config.prefix)
+
+
+def _inputs(source: Source, config: SourceConfig) -> list[InputEntry]:
+    """Return the files of a release that were read, by names relative to the recipe."""
+    base = config.path.rstrip("/")
+    return [
+        InputEntry(name=base if len(source.files) == 1 else f"{base}/{file.name}", bytes=file.size, sha256=file.digest())
+        for file in source.files
+        if file.was_read
+    ]
+
+
+def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, label: str) -> None:
+    frame = frame.filter(
+        _counted(found.dropped, frame, "empty concept id", ~pl.col("concept_id").str.contains(r"^[^:]+:[^\s].*$"))
+    )
+    found.types.add(_exploded(frame, "semantic_types", "type"))
+    found.xrefs.add(_exploded(frame, "xrefs", "xref"))
+    defined = frame.filter(pl.col("definition").is_not_null() & (pl.col("definition") != ""))
+    found.definitions.add(defined.select(concept="concept_id", definition="definition"))
+    retired = frame.filter(pl.col("kind").eq_missing(int(NameKind.RETIRED)) | pl.col("replaced_by").is_not_null())
+    found.successors.add(retired.select(concept="concept_id", successor="replaced_by"))
+    found.names.add(_names(found, frame.filter(pl.col("name").is_not_null()), recipe, label))
+
+
+def _exploded(frame: pl.DataFrame, column: str, alias: str) -> pl.DataFrame:
+    rows = frame.select(pl.col("concept_id").alias("concept"), pl.col(column).alias(alias))
+    return rows.filter(pl.col(alias).list.len() > 0).explode(alias).filter(pl.col(alias).is_not_null() & (pl.col(alias) != ""))
+
+
+def _names(found: Gathered, frame: pl.DataFrame, recipe: Recipe, label: str) -> pl.DataFrame:
+    frame = frame.with_columns(pl.col("kind").fill_null(int(NameKind.EXACT)), pl.col("source").fill_null(label))
+    for kind in recipe.dropped_kinds:
+        frame = frame.filter(_counted(found.dropped, frame, f"kind: {NameKind(kind).label}", pl.col("kind") == kind))
+    if recipe.languages:
+        other = pl.col("language").is_not_null() & ~pl.col("language").is_in(recipe.languages)
+        frame = frame.filter(_counted(found.dropped, frame, "language", other))
+    if recipe.vocabularies:
+        frame = frame.filter(_counted(found.dropped, frame, "vocabulary", ~pl.col("source").is_in(recipe.vocabularies)))
+    too_long = pl.col("name").str.len_chars() > recipe.max_name_length
+    frame = frame.filter(_counted(found.dropped, frame, "name too long", too_long))
+    frame = frame.with_columns(normal=normal_names(pl.col("name")))
+    frame = frame.filter(_counted(found.dropped, frame, "name empty", pl.col("normal") == ""))
+    return frame.select(
+        id=found.ids.of(frame["concept_id"]),
+        name="normal",
+        form=pl.col("name").str.strip_chars(),
+        kind="kind",
+        language=found.languages.of(frame["language"].fill_null("")),
+        source=found.sources.of(frame["source"]),
+    )
+
+
+def _counted(dropped: Counter[str], frame: pl.DataFrame, reason: str, unwanted: pl.Expr) -> pl.Expr:
+    """Count the rows to be dropped under their reason, and return the condition that keeps the others."""
+    count = int(frame.select(unwanted.sum()).item() or 0)
+    if count:
+        dropped[reason] += count
+    return ~unwanted

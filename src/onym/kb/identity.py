@@ -1,0 +1,182 @@
+"""Which ids are one concept: successors of retired ids, joins through cross-references, alternative ids.
+
+Two concepts of one source are never fused. A cross-reference joins two concepts only if it is one-to-one between their
+sources; otherwise the names are added to each target. An id known only as a cross-reference is an alternative id.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import IntEnum
+
+import polars as pl
+
+_DOUBLINGS = 20  # follows chains of up to a million successors; what has no end by then is a cycle
+
+
+class AliasKind(IntEnum):
+    """Why another id leads to a concept."""
+
+    JOINED = 0  # a concept of another source, joined by a one-to-one cross-reference
+    ALTERNATIVE = 1  # known only as a cross-reference
+    RETIRED = 2  # no longer current; its successor is the concept, if it has one
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Where every id leads."""
+
+    final: pl.DataFrame  # concept -> final: only the ids whose names go to another concept
+    added: pl.DataFrame  # concept -> target: concepts whose names are added to another one as well
+    aliases: pl.DataFrame  # alias, concept (null: retired without a successor), kind
+    xrefs: pl.DataFrame  # concept, xref: the cross-references as they were stated
+
+
+def identify(
+    active: pl.Series, xrefs: pl.DataFrame, successors: pl.DataFrame, *, merge: bool, counts: Counter[str]
+) -> Identity:
+    """Decide where every id leads. `active` holds the ids that have names, in the order of their sources' precedence."""
+    here = pl.DataFrame({"concept": active})
+    heirs = _followed(successors.drop_nulls("successor"), counts)
+    folded = heirs.join(here, on="concept", how="semi").join(here.rename({"concept": "successor"}), on="successor", how="semi")
+    counts["retired concepts folded into their successor"] += folded.height
+    standing = here.join(folded, on="concept", how="anti")
+    resolved = _resolved(xrefs, heirs, standing)
+    edges = _edges(resolved, standing, _precedence(active)) if merge else _no_edges()
+    joined = _joined(edges, counts)
+    final = _composed(folded.rename({"successor": "final"}), joined)
+    primary = standing.join(joined, on="concept", how="left").select("concept", final=pl.coalesce("final", "concept"))
+    added = _added(edges, primary, counts)
+    aliases = pl.concat(
+        [_own(joined), _gone(successors, heirs, standing, primary, counts), _foreign(resolved, standing, primary)]
+    )
+    aliases = aliases.unique(["alias", "concept"], keep="first", maintain_order=True).sort("alias", "concept", nulls_last=True)
+    return Identity(final=final, added=added, aliases=aliases, xrefs=xrefs.unique(maintain_order=True))
+
+
+def _followed(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
+    """Follow each chain to its end by doubling; chains without an end are dropped and counted."""
+    links = successors.filter(pl.col("concept") != pl.col("successor")).unique("concept", keep="first", maintain_order=True)
+    for _ in range(_DOUBLINGS):
+        onward = links.select(successor="concept", next="successor")
+        if links.join(onward, on="successor", how="semi").is_empty():
+            break
+        links = links.join(onward, on="successor", how="left", maintain_order="left").select(
+            "concept", successor=pl.coalesce("next", "successor")
+        )
+    ended = links.join(links.select(successor="concept"), on="successor", how="anti", maintain_order="left")
+    counts["replacements in a cycle"] += links.height - ended.height
+    return ended
+
+
+def _resolved(xrefs: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
+    """Cross-references between final ids: both ends through successors, where they are not current themselves."""
+    rows = xrefs.unique(maintain_order=True)
+    gone = heirs.join(standing, on="concept", how="anti")
+    for end in ("concept", "xref"):
+        step = gone.select(pl.col("concept").alias(end), pl.col("successor").alias("heir"))
+        rows = (
+            rows.join(step, on=end, how="left", maintain_order="left")
+            .with_columns(pl.coalesce("heir", end).alias(end))
+            .drop("heir")
+        )
+    return rows.join(standing, on="concept", how="semi", maintain_order="left").unique(maintain_order=True)
+
+
+def _precedence(active: pl.Series) -> pl.DataFrame:
+    prefixes = active.to_frame("concept").select(prefix=_prefix("concept")).unique(maintain_order=True)
+    return prefixes.with_row_index("rank")
+
+
+def _prefix(column: str) -> pl.Expr:
+    return pl.col(column).str.extract(r"^([^:]+):", 1)
+
+
+def _no_edges() -> pl.DataFrame:
+    return pl.DataFrame(schema={"low": pl.String, "high": pl.String, "one_to_one": pl.Boolean})
+
+
+def _edges(xrefs: pl.DataFrame, standing: pl.DataFrame, precedence: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of current concepts of two sources; `high` is of the source with precedence."""
+    both = xrefs.join(standing.rename({"concept": "xref"}), on="xref", how="semi", maintain_order="left")
+    ranked = both.with_columns(a=_prefix("concept"), b=_prefix("xref"))
+    for side, rank in (("a", "rank_a"), ("b", "rank_b")):
+        ranked = ranked.join(precedence.rename({"prefix": side, "rank": rank}), on=side, how="left", maintain_order="left")
+    ranked = ranked.filter(pl.col("rank_a") != pl.col("rank_b"))
+    first = pl.col("rank_a") < pl.col("rank_b")
+    pairs = ranked.select(
+        high=pl.when(first).then("concept").otherwise("xref"),
+        low=pl.when(first).then("xref").otherwise("concept"),
+        high_prefix=pl.when(first).then("a").otherwise("b"),
+        low_prefix=pl.when(first).then("b").otherwise("a"),
+    ).unique(maintain_order=True)
+    single = (pl.len().over("low", "high_prefix") == 1) & (pl.len().over("high", "low_prefix") == 1)
+    return pairs.with_columns(one_to_one=single).select("low", "high", "one_to_one")
+
+
+def _joined(edges: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
+    """Join along one-to-one edges, in order, refusing whatever would bring two concepts of one source together."""
+    parent: dict[str, str] = {}
+    members: dict[str, set[str]] = {}
+
+    def root(concept: str) -> str:
+        while (up := parent.get(concept, concept)) != concept:
+            concept = up
+        return concept
+
+    for low, high in edges.filter("one_to_one").select("low", "high").iter_rows():
+        a, b = root(high), root(low)
+        mine = members.get(a) or {a.partition(":")[0]}
+        theirs = members.get(b) or {b.partition(":")[0]}
+        if mine & theirs:
+            counts["joins refused: two concepts of one source"] += a != b
+            continue
+        parent[b] = a
+        members[a] = mine | theirs
+    pairs = [(concept, root(concept)) for concept in parent]
+    counts["concepts joined by a one-to-one cross-reference"] += len(pairs)
+    return pl.DataFrame(pairs, schema={"concept": pl.String, "final": pl.String}, orient="row")
+
+
+def _composed(folded: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+    onward = joined.select(final="concept", next="final")
+    through = folded.join(onward, on="final", how="left").select("concept", final=pl.coalesce("next", "final"))
+    return pl.concat([through, joined]).sort("concept")
+
+
+def _added(edges: pl.DataFrame, primary: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
+    """Concepts of edges that are not one-to-one: their names go to each target as well."""
+    loose = edges.filter(~pl.col("one_to_one")).select(concept="low", target="high")
+    loose = loose.join(primary.rename({"concept": "target", "final": "to"}), on="target").select("concept", target="to")
+    own = primary.rename({"final": "own"})
+    added = loose.join(own, on="concept").filter(pl.col("own") != pl.col("target")).select("concept", "target").unique()
+    counts["concepts whose names were added to each target"] += added["concept"].n_unique()
+    return added.sort("concept", "target")
+
+
+def _alias(alias: str, concept: str, kind: AliasKind) -> list[pl.Expr]:
+    return [pl.col(alias).alias("alias"), pl.col(concept).alias("concept"), pl.lit(int(kind), dtype=pl.UInt8).alias("kind")]
+
+
+def _own(joined: pl.DataFrame) -> pl.DataFrame:
+    return joined.select(_alias("concept", "final", AliasKind.JOINED))
+
+
+def _foreign(xrefs: pl.DataFrame, standing: pl.DataFrame, primary: pl.DataFrame) -> pl.DataFrame:
+    """Return the ids that are known only as cross-references."""
+    unknown = xrefs.join(standing.rename({"concept": "xref"}), on="xref", how="anti", maintain_order="left")
+    return unknown.join(primary, on="concept", maintain_order="left").select(_alias("xref", "final", AliasKind.ALTERNATIVE))
+
+
+def _gone(
+    successors: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFrame, primary: pl.DataFrame, counts: Counter[str]
+) -> pl.DataFrame:
+    """Return the retired ids, with their successors where they have a current one."""
+    gone = successors.select("concept").unique(maintain_order=True).join(heirs, on="concept", how="left", maintain_order="left")
+    gone = gone.join(primary.rename({"concept": "successor"}), on="successor", how="left", maintain_order="left")
+    led = gone.filter(pl.col("final").is_not_null())
+    lost = gone.filter(pl.col("final").is_null()).join(standing, on="concept", how="anti", maintain_order="left")
+    counts["retired ids with a successor"] += led.height
+    counts["retired ids without a successor"] += lost.height
+    return pl.concat([led, lost]).select(_alias("concept", "final", AliasKind.RETIRED))

@@ -1,0 +1,212 @@
+"""KnowledgeBase: an opened artefact. Opening maps it; any number of processes share one copy in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import IntegrityError, UnknownConceptError
+from onym.kb.curie import canonical_prefix
+from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
+from onym.store.arrays import Ragged, Strings
+from onym.store.artefact import Artefact
+from onym.store.manifest import Manifest
+from onym.text.normal import normal_name
+from onym.types import Concept, Name, NameKind
+
+
+class KnowledgeBase:
+    """Names and concepts by integer ids, both in sorted order, and everything known about a concept by its id.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> kb["mesh:D009203"].preferred_name
+    'Myocardial Infarction'
+    >>> [kb.concept_ids[c] for c in kb.concepts_named("Heart attack")]
+    ['mesh:D009203']
+    """
+
+    def __init__(self, artefact: Artefact) -> None:
+        self.folder = artefact.folder
+        self.digest = artefact.digest
+        self.manifest: Manifest = artefact.manifest
+        self.concept_ids: Strings = artefact.strings("concepts")
+        self.names: Strings = artefact.strings("names")
+        self.name_concepts: Ragged = artefact.ragged("name.concepts")
+        self.concept_terms: npt.NDArray[np.uint32] = artefact.array("concept.terms")
+        self.term_names: npt.NDArray[np.uint32] = artefact.array("term.name")
+        self.term_forms: Strings = artefact.strings("term.form")
+        self.term_kinds: npt.NDArray[np.uint8] = artefact.array("term.kind")
+        self.term_languages: npt.NDArray[np.uint16] = artefact.array("term.language")
+        self.term_sources: Ragged = artefact.ragged("term.sources")
+        self.sources: Strings = artefact.strings("sources")
+        self.languages: Strings = artefact.strings("languages")
+        self.types: Strings = artefact.strings("types")
+        self.concept_types: Ragged = artefact.ragged("concept.types")
+        self.definitions: Strings = artefact.strings("definitions")
+        self.concept_definitions: Ragged = artefact.ragged("concept.definitions")
+        self.xrefs: Strings = artefact.strings("xrefs")
+        self.concept_xrefs: Ragged = artefact.ragged("concept.xrefs")
+        self.aliases: Strings = artefact.strings("aliases")
+        self.alias_concepts: npt.NDArray[np.uint32] = artefact.array("alias.concept")
+        self.alias_kinds: npt.NDArray[np.uint8] = artefact.array("alias.kind")
+        self.concept_aliases: Ragged = artefact.ragged("concept.aliases")
+        self._artefact = artefact
+        self._prefixes: tuple[str, ...] | None = None
+
+    @classmethod
+    def open(cls, folder: Path | str) -> KnowledgeBase:
+        """Open the knowledge base at `folder`; the first time on a machine, every byte of it is verified."""
+        artefact = Artefact.open(Path(folder), KIND, FORMAT)
+        kb = cls(artefact)
+        if artefact.is_new_here:
+            kb.require_sound()
+            artefact.remember()
+        return kb
+
+    def __len__(self) -> int:
+        """Return the number of concepts."""
+        return len(self.concept_ids)
+
+    def __repr__(self) -> str:
+        return f"<KnowledgeBase {self.digest}: {len(self):,} concepts, {len(self.names):,} names>"
+
+    def __getitem__(self, concept_id: str) -> Concept:
+        """Return a concept by its id, an alternative or retired id, in any case, with or without a prefix."""
+        found = self.resolve(concept_id)
+        if len(found) == 1:
+            return self.concept(found[0])
+        if not found:
+            raise UnknownConceptError("concept-unknown", f"no concept has the id {concept_id!r}", fix="try onym kb search")
+        ids = ", ".join(self.concept_ids[c] for c in found[:5])
+        raise UnknownConceptError(
+            "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="name one of them"
+        )
+
+    def __contains__(self, concept_id: object) -> bool:
+        return isinstance(concept_id, str) and bool(self.resolve(concept_id))
+
+    def __iter__(self) -> Iterator[Concept]:
+        """Yield every concept, in the order of ids."""
+        return (self.concept(c) for c in range(len(self)))
+
+    def find(self, name: str) -> int:
+        """Return the id of a name, normalised on the way, or -1."""
+        return self.names.find(normal_name(name))
+
+    def concepts_named(self, name: str) -> list[int]:
+        """Return the concepts that have this name, in the order of their ids."""
+        place = self.find(name)
+        return [int(c) for c in self.name_concepts[place]] if place >= 0 else []
+
+    def resolve(self, concept_id: str) -> tuple[int, ...]:
+        """Return the concepts that an id leads to: none, one, or several where an alternative id is claimed twice."""
+        for candidate in self._spellings(concept_id.strip()):
+            place = self.concept_ids.find(candidate)
+            if place >= 0:
+                return (place,)
+            if aliased := self._aliased(candidate):
+                return aliased
+        return ()
+
+    def concept(self, place: int) -> Concept:
+        """Return the concept at a place."""
+        start, end = int(self.concept_terms[place]), int(self.concept_terms[place + 1])
+        return Concept(
+            id=self.concept_ids[place],
+            terms=tuple(self._term(t) for t in range(start, end)),
+            types=tuple(self.types[t] for t in self.concept_types[place]),
+            definitions=tuple(self.definitions[d] for d in self.concept_definitions[place]),
+            xrefs=tuple(self.xrefs[x] for x in self.concept_xrefs[place]),
+            alternative_ids=tuple(self.aliases[a] for a in self.concept_aliases[place]),
+        )
+
+    def names_of(self, place: int) -> npt.NDArray[np.uint32]:
+        """Return the name ids of a concept, the preferred one first."""
+        return self.term_names[int(self.concept_terms[place]) : int(self.concept_terms[place + 1])]
+
+    def preferred_form(self, place: int) -> str:
+        """Return the name of a concept that a person should see."""
+        return self.term_forms[int(self.concept_terms[place])]
+
+    def report(self) -> dict[str, Any]:
+        """Return what the build dropped and decided, by reason."""
+        return dict(self._artefact.json("report.json"))
+
+    def require_sound(self) -> None:
+        """Check that every column points into its table."""
+        terms = len(self.term_names)
+        for name, column in (("concepts", self.concept_ids), ("names", self.names), ("term.form", self.term_forms),
+                             ("sources", self.sources), ("languages", self.languages), ("types", self.types),
+                             ("definitions", self.definitions), ("xrefs", self.xrefs), ("aliases", self.aliases)):  # fmt: skip
+            column.require_sound(name)
+        Ragged(self.concept_terms, self.term_names).require_sound("concept.terms", len(self.names))
+        self.name_concepts.require_sound("name.concepts", len(self))
+        self.term_sources.require_sound("term.sources", len(self.sources))
+        self.concept_types.require_sound("concept.types", len(self.types))
+        self.concept_definitions.require_sound("concept.definitions", len(self.definitions))
+        self.concept_xrefs.require_sound("concept.xrefs", len(self.xrefs))
+        self.concept_aliases.require_sound("concept.aliases", len(self.aliases))
+        known = self.alias_concepts[self.alias_concepts != NO_CONCEPT]
+        lengths = (
+            len(self.name_concepts) == len(self.names),
+            len(self.concept_terms) == len(self) + 1,
+            len(self.concept_types)
+            == len(self.concept_definitions)
+            == len(self.concept_xrefs)
+            == len(self.concept_aliases)
+            == len(self),
+            len(self.term_forms) == len(self.term_kinds) == len(self.term_languages) == len(self.term_sources) == terms,
+            len(self.aliases) == len(self.alias_concepts) == len(self.alias_kinds),
+            not terms or int(self.term_kinds.max()) < len(NameKind),
+            not terms or int(self.term_languages.max()) < len(self.languages),
+            not len(known) or int(known.max()) < len(self),
+        )
+        if not all(lengths):
+            raise IntegrityError(
+                "artefact-torn", "the columns do not fit together", where=str(self.folder), fix="build it again"
+            )
+
+    def _term(self, term: int) -> Name:
+        return Name(
+            text=self.names[int(self.term_names[term])],
+            form=self.term_forms[term],
+            kind=NameKind(int(self.term_kinds[term])),
+            language=self.languages[int(self.term_languages[term])],
+            sources=tuple(self.sources[int(s)] for s in self.term_sources[term]),
+        )
+
+    def _aliased(self, alias: str) -> tuple[int, ...]:
+        key, found = alias.encode("utf-8", "replace"), []
+        place = self.aliases.lower_bound(key)
+        while place < len(self.aliases) and self.aliases.bytes_at(place) == key:
+            if int(self.alias_concepts[place]) != NO_CONCEPT:
+                found.append(int(self.alias_concepts[place]))
+            place += 1
+        return tuple(found)
+
+    def _spellings(self, concept_id: str) -> Iterator[str]:
+        """Yield the ways an id may be meant: as it stands, with the canonical prefix, in upper and lower case."""
+        yield concept_id
+        prefix, colon, local = concept_id.partition(":")
+        prefixes = (canonical_prefix(prefix),) if colon else self._known_prefixes()
+        for known in prefixes:
+            for spelling in dict.fromkeys(((local if colon else concept_id), (local if colon else concept_id).upper())):
+                yield f"{known}:{spelling}"
+
+    def _known_prefixes(self) -> tuple[str, ...]:
+        """Return the prefixes of the concepts and then of the aliases; ids are sorted, so each prefix is one leap away."""
+        if self._prefixes is None:
+            self._prefixes = tuple(dict.fromkeys((*_prefixes(self.concept_ids), *_prefixes(self.aliases))))
+        return self._prefixes
+
+
+def _prefixes(ids: Strings) -> Iterator[str]:
+    place = 0
+    while place < len(ids):
+        prefix = ids[place].partition(":")[0]
+        yield prefix
+        place = max(place + 1, ids.lower_bound(f"{prefix};".encode()))  # ';' follows ':' in ASCII

@@ -1,0 +1,15 @@
+"""The layout of a KnowledgeBase artefact: which columns there are and what points where.
+
+concepts        the ids, sorted                     concept.terms     where a concept's terms begin
+names           the normalised names, sorted        name.concepts     name -> concepts
+term.name       term -> name                        term.form         as the source wrote it
+term.kind       NameKind                            term.language     -> languages
+term.sources    term -> sources                     concept.types     concept -> types
+concept.definitions, concept.xrefs                  aliases           other ids, sorted
+alias.concept   alias -> concept, or NO_CONCEPT     alias.kind        AliasKind
+concept.aliases concept -> aliases
+"""
+
+KIND = "onym-kb"
+FORMAT = 1
+NO_CONCEPT = 0xFFFFFFFF

@@ -1,0 +1,70 @@
+"""CTD's disease vocabulary, MEDIC: CTD_diseases.tsv, and the older `id|alternative||name|synonym` lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+import pyarrow as pa
+
+from onym.kb.curie import curies
+from onym.kb.readers._frame import bar_list, batches, kind
+from onym.store.lines import iter_blocks
+from onym.store.source import Source
+from onym.store.table import TableFormat, iter_table
+from onym.types import NameKind
+
+_FIELDS = (
+    "DiseaseName", "DiseaseID", "AltDiseaseIDs", "Definition", "ParentIDs",
+    "TreeNumbers", "ParentTreeNumbers", "Synonyms", "SlimMappings",
+)  # fmt: skip
+
+
+def matches(source: Source) -> bool:
+    """Tell whether the release is CTD's table or a MEDIC text."""
+    return source.find("ctd_diseases*.tsv") is not None or source.find("medic*.txt") is not None
+
+
+def read(source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield disease names, synonyms, definitions, and alternative ids as cross-references."""
+    for file in source.matching("ctd_diseases*.tsv"):
+        for batch in iter_table(file, TableFormat(names=_FIELDS, comment="#"), _FIELDS):
+            yield from _read_table(pl.DataFrame(batch))
+    for file in source.matching("medic*.txt"):
+        for block in iter_blocks(file):
+            yield from _read_medic(pl.DataFrame({"line": block.data.decode().splitlines()}))
+
+
+def _read_table(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    rows = frame.with_columns(concept_id=curies(pl.col("DiseaseID"), "mesh"), language=pl.lit("en"))
+    yield from batches(rows.select("concept_id", kind(NameKind.PREFERRED), "language", name="DiseaseName"))
+    synonyms = rows.with_columns(name=bar_list("Synonyms")).explode("name").filter(pl.col("name").is_not_null())
+    yield from batches(synonyms.select("concept_id", "name", kind(NameKind.EXACT), "language"))
+    defined = rows.filter(pl.col("Definition") != "")
+    yield from batches(defined.select("concept_id", definition="Definition"))
+    yield from _alternatives(rows.with_columns(other=bar_list("AltDiseaseIDs")))
+    tops = bar_list("TreeNumbers").list.eval(pl.element().str.head(3)).list.unique().list.sort()
+    yield from batches(rows.select("concept_id", semantic_types=tops).filter(pl.col("semantic_types").list.len() > 0))
+
+
+def _read_medic(lines: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    """`D1|613097||name|synonym`: bare numbers are OMIM's, the first id is the concept's."""
+    halves = lines.filter(pl.col("line").str.contains("||", literal=True)).select(
+        ids=pl.col("line").str.splitn("||", 2).struct[0], names=pl.col("line").str.splitn("||", 2).struct[1]
+    )
+    prefixed = pl.element().str.replace(r"^(\d+)$", "omim:$1")
+    ids = bar_list("ids").list.eval(prefixed)
+    rows = halves.select(ids=ids, name=bar_list("names")).filter(
+        (pl.col("ids").list.len() > 0) & (pl.col("name").list.len() > 0)
+    )
+    rows = rows.with_columns(concept_id=curies(pl.col("ids").list.first(), "mesh"))
+    first = rows.select("concept_id", kind(NameKind.PREFERRED), name=pl.col("name").list.first())
+    rest = rows.with_columns(name=pl.col("name").list.slice(1)).explode("name").filter(pl.col("name").is_not_null())
+    yield from batches(first)
+    yield from batches(rest.select("concept_id", "name", kind(NameKind.EXACT)))
+    yield from _alternatives(rows.with_columns(other=pl.col("ids").list.slice(1)))
+
+
+def _alternatives(rows: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    found = rows.explode("other").filter(pl.col("other").is_not_null())
+    yield from batches(found.select("concept_id", xrefs=pl.concat_list(curies(pl.col("other"), "mesh"))))

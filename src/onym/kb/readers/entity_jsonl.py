@@ -1,0 +1,75 @@
+"""scispaCy's entities: one JSON object a line, or a list, with concept_id, canonical_name, aliases, types, definition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from onym.errors import InputError
+from onym.kb.curie import to_curie
+from onym.kb.readers._json import require_object, string, strings
+from onym.kb.schema import Rows
+from onym.store.json import first_byte, iter_items
+from onym.store.lines import iter_blocks
+from onym.store.source import InputFile, Source
+from onym.types import NameKind
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file begins with an entity."""
+    return any(_is_entities(file) for file in _files(source))
+
+
+def read(source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield names, types and definitions; a bare id is UMLS's."""
+    rows = Rows()
+    for file in _files(source):
+        for entity in _entities(file):
+            _add(rows, require_object(entity, file), file)
+            yield from rows.full()
+    yield from rows.rest()
+
+
+def _files(source: Source) -> list[InputFile]:
+    return source.matching("*.jsonl") + source.matching("*.json")
+
+
+def _is_entities(file: InputFile) -> bool:
+    with file.open() as stream:
+        return b'"canonical_name"' in stream.read(4096)
+
+
+def _entities(file: InputFile) -> Iterator[Any]:
+    if first_byte(file) == "[":
+        yield from iter_items(file, "item")
+        return
+    for block in iter_blocks(file):
+        for number, line in enumerate(block.data.splitlines(), block.first_line):
+            if line.strip():
+                yield _parsed(line, f"{file.name}:{number}")
+
+
+def _parsed(line: bytes, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as e:
+        raise InputError("json-malformed", "not valid JSON", where=where, fix="check the file") from e
+
+
+def _add(rows: Rows, entity: dict[str, Any], file: InputFile) -> None:
+    identifier, name = string(entity, "concept_id", file), string(entity, "canonical_name", file)
+    if not identifier or not name:
+        raise InputError("json-shape", "an entity needs concept_id and canonical_name", where=file.name)
+    concept_id = to_curie(identifier, "umls")
+    rows.add(concept_id, name=name, kind=NameKind.PREFERRED)
+    for alias in strings(entity, "aliases", file):
+        rows.add(concept_id, name=alias, kind=NameKind.EXACT)
+    if types := strings(entity, "types", file):
+        rows.add(concept_id, semantic_types=types)
+    if definition := string(entity, "definition", file):
+        rows.add(concept_id, definition=definition)
+    if xrefs := strings(entity, "xrefs", file):
+        rows.add(concept_id, xrefs=[to_curie(xref) for xref in xrefs])

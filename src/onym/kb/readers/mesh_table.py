@@ -1,0 +1,51 @@
+"""MeSH as tables without a header: `id, label, synonyms|, tree numbers|` for descriptors, `…, mapped to|` for supplements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import polars as pl
+import pyarrow as pa
+
+from onym.kb.readers._frame import bar_list, batches, kind
+from onym.store.source import InputFile, Source
+from onym.store.table import TableFormat, header, iter_table
+from onym.types import NameKind
+
+_UI = re.compile(r"^[CDQ]\d{6,9}$")
+_FIELDS = ("id", "label", "synonyms", "trees", "taxon")
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a tab-separated file begins with a MeSH identifier and has a label and synonyms."""
+    return any(_fields(file) for file in source.matching("*.tsv"))
+
+
+def read(source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield labels, synonyms, and the branches of the tree as types."""
+    for file in source.matching("*.tsv"):
+        if fields := _fields(file):
+            for batch in iter_table(file, TableFormat(names=fields, quoted=True), fields):
+                yield from _read_rows(pl.DataFrame(batch))
+
+
+def _fields(file: InputFile) -> tuple[str, ...]:
+    first = header(file, TableFormat())
+    return _FIELDS[: len(first)] if _UI.match(first[0]) and 3 <= len(first) <= 5 and ":" not in first[1] else ()
+
+
+def _read_rows(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    rows = frame.with_columns(concept_id=pl.lit("mesh:") + pl.col("id"), language=pl.lit("en"))
+    yield from batches(rows.select("concept_id", kind(NameKind.PREFERRED), "language", name="label"))
+    synonyms = rows.with_columns(name=bar_list("synonyms")).explode("name").filter(pl.col("name").is_not_null())
+    yield from batches(synonyms.select("concept_id", "name", kind(NameKind.EXACT), "language"))
+    if "trees" in rows.columns:
+        tops = (
+            bar_list("trees")
+            .list.eval(pl.element().filter(pl.element().str.contains(r"^[A-Z]\d\d\b")).str.head(3))
+            .list.unique()
+            .list.sort()
+        )
+        typed = rows.select("concept_id", semantic_types=tops).filter(pl.col("semantic_types").list.len() > 0)
+        yield from batches(typed)

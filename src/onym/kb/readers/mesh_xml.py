@@ -1,0 +1,68 @@
+"""MeSH as NLM publishes it in XML: descriptors (desc20xx.xml) and supplementary records (supp20xx.xml)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from onym.kb.readers._mesh import branches
+from onym.kb.schema import Rows
+from onym.store.source import InputFile, Source
+from onym.store.xml import iter_records
+from onym.types import NameKind
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+RECORDS = {"DescriptorRecord": "Descriptor", "SupplementalRecord": "SupplementalRecord"}
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file begins as a MeSH record set does."""
+    return any(_is_mesh(file) for file in source.matching("*.xml"))
+
+
+def read(source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield every term of every concept of each record, scope notes and tree branches."""
+    rows = Rows()
+    for file in source.matching("*.xml"):
+        for record in iter_records(file, frozenset(RECORDS)):
+            _add(rows, record)
+            yield from rows.full()
+    yield from rows.rest()
+
+
+def _is_mesh(file: InputFile) -> bool:
+    with file.open() as stream:
+        head = stream.read(2048)
+    return b"DescriptorRecordSet" in head or b"SupplementalRecordSet" in head
+
+
+def _add(rows: Rows, record: _Element) -> None:
+    ui = record.findtext(f"{RECORDS[record.tag]}UI")
+    if not ui:
+        return
+    concept_id = f"mesh:{ui.strip()}"
+    for concept in record.iterfind("ConceptList/Concept"):
+        for term in concept.iterfind("TermList/Term"):
+            rows.add(concept_id, name=_text(term, "String"), kind=_kind(term), language="en")
+        if note := _text(concept, "ScopeNote"):
+            rows.add(concept_id, definition=note)
+        if types := [t.text for t in concept.iterfind("SemanticTypeList/SemanticType/SemanticTypeUI") if t.text]:
+            rows.add(concept_id, semantic_types=types)
+    if trees := [t.text for t in record.iterfind("TreeNumberList/TreeNumber") if t.text]:
+        rows.add(concept_id, semantic_types=branches(trees))
+    if note := _text(record, "Note"):
+        rows.add(concept_id, definition=note)
+
+
+def _kind(term: _Element) -> NameKind:
+    if term.get("RecordPreferredTermYN") == "Y":
+        return NameKind.PREFERRED
+    return NameKind.ABBREVIATION if term.get("LexicalTag") in ("ABB", "ABX", "ACR", "ACX") else NameKind.EXACT
+
+
+def _text(element: _Element, path: str) -> str | None:
+    return " ".join((element.findtext(path) or "").split()) or None

@@ -1,0 +1,72 @@
+"""OBO Graphs JSON (`{"graphs": [{"nodes": […]}]}`). Written from the specification: no genuine file was at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from onym.kb.curie import to_curie
+from onym.kb.readers._json import objects, require_object, string
+from onym.kb.schema import Rows
+from onym.store.json import iter_items
+from onym.store.source import InputFile, Source
+from onym.types import NameKind
+
+_PREDICATES = {
+    "hasExactSynonym": NameKind.EXACT,
+    "hasNarrowSynonym": NameKind.NARROW,
+    "hasBroadSynonym": NameKind.BROAD,
+    "hasRelatedSynonym": NameKind.RELATED,
+}
+_REPLACED_BY = ("IAO_0100001", "replaced_by")
+_ALTERNATIVE = "hasAlternativeId"
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a JSON file begins as a graph document does."""
+    return any(_is_graph(file) for file in source.matching("*.json"))
+
+
+def read(source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield labels, synonyms, definitions, cross-references, alternative ids and successors of class nodes."""
+    rows = Rows()
+    for file in source.matching("*.json"):
+        for node in iter_items(file, "graphs.item.nodes.item"):
+            _add(rows, require_object(node, file), file)
+            yield from rows.full()
+    yield from rows.rest()
+
+
+def _is_graph(file: InputFile) -> bool:
+    with file.open() as stream:
+        head = stream.read(4096).lstrip()
+    return head.startswith(b"{") and b'"graphs"' in head
+
+
+def _add(rows: Rows, node: dict[str, Any], file: InputFile) -> None:
+    iri, label = string(node, "id", file), string(node, "lbl", file)
+    if not iri or string(node, "type", file) not in (None, "CLASS"):
+        return
+    concept_id = to_curie(iri)
+    meta = require_object(node.get("meta") or {}, file)
+    properties = [
+        (string(p, "pred", file) or "", string(p, "val", file) or "") for p in objects(meta, "basicPropertyValues", file)
+    ]
+    if meta.get("deprecated") is True:
+        successor = next((to_curie(value) for pred, value in properties if pred.endswith(_REPLACED_BY) and value), None)
+        rows.add(concept_id, name=label, kind=NameKind.RETIRED, replaced_by=successor)
+        return
+    rows.add(concept_id, name=label, kind=NameKind.PREFERRED)
+    for synonym in objects(meta, "synonyms", file):
+        pred = (string(synonym, "pred", file) or "").rsplit("#", 1)[-1]
+        rows.add(concept_id, name=string(synonym, "val", file), kind=_PREDICATES.get(pred, NameKind.RELATED))
+    definition = require_object(meta.get("definition") or {}, file)
+    if text := string(definition, "val", file):
+        rows.add(concept_id, definition=text)
+    if xrefs := [to_curie(value) for x in objects(meta, "xrefs", file) if (value := string(x, "val", file))]:
+        rows.add(concept_id, xrefs=xrefs)
+    for pred, value in properties:
+        if pred.endswith(_ALTERNATIVE) and value:
+            rows.add(to_curie(value), kind=NameKind.RETIRED, replaced_by=concept_id)

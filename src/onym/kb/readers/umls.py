@@ -1,0 +1,142 @@
+"""UMLS Metathesaurus in Rich Release Format: MRCONSO, MRSTY, MRDEF, MRREL (trade names) and MRCUI (history).
+
+RRF is bar-separated with a trailing bar, without a header and without quoting: an unbalanced quote is a character like
+any other. Suppressed atoms and trade names are read and marked by their kind; the build decides about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+import pyarrow as pa
+
+from onym.kb.readers._frame import batches, kind
+from onym.store.source import InputFile, Source
+from onym.store.table import TableFormat, iter_table
+from onym.types import NameKind
+
+MRCONSO = [
+    "CUI",
+    "LAT",
+    "TS",
+    "LUI",
+    "STT",
+    "SUI",
+    "ISPREF",
+    "AUI",
+    "SAUI",
+    "SCUI",
+    "SDUI",
+    "SAB",
+    "TTY",
+    "CODE",
+    "STR",
+    "SRL",
+    "SUPPRESS",
+    "CVF",
+]
+MRSTY = ["CUI", "TUI", "STN", "STY", "ATUI", "CVF"]
+MRDEF = ["CUI", "AUI", "ATUI", "SATUI", "SAB", "DEF", "SUPPRESS", "CVF"]
+MRREL = [
+    "CUI1",
+    "AUI1",
+    "STYPE1",
+    "REL",
+    "CUI2",
+    "AUI2",
+    "STYPE2",
+    "RELA",
+    "RUI",
+    "SRUI",
+    "SAB",
+    "SL",
+    "RG",
+    "DIR",
+    "SUPPRESS",
+    "CVF",
+]
+MRCUI = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
+
+# UMLS writes ISO 639-2/B; the rest of Onym speaks ISO 639-1.
+LANGUAGES = {
+    "BAQ": "eu", "CHI": "zh", "CZE": "cs", "DAN": "da", "DUT": "nl", "ENG": "en", "EST": "et", "FIN": "fi", "FRE": "fr",
+    "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja", "KOR": "ko", "LAV": "lv", "NOR": "no",
+    "POL": "pl", "POR": "pt", "RUS": "ru", "SCR": "hr", "SPA": "es", "SWE": "sv", "TUR": "tr", "UKR": "uk", "ARA": "ar",
+}  # fmt: skip
+ABBREVIATION_TTYS = ["AB", "ACR", "AA", "ABB", "SSN"]
+
+
+def matches(source: Source) -> bool:
+    """Tell whether the release holds an MRCONSO."""
+    return source.find("mrconso.rrf") is not None or source.find("*_mrconso.rrf") is not None
+
+
+def read(source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield names, types, definitions, trade names and history, each where its file is there."""
+    trade = _trade_names(source)
+    for file in _files(source, "mrconso"):
+        for frame in _rows(file, MRCONSO, ["CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS"]):
+            yield from batches(_names(frame))
+            if trade is not None:
+                yield from batches(_brands(frame, trade))
+    for file in _files(source, "mrsty"):
+        for frame in _rows(file, MRSTY, ["CUI", "TUI"]):
+            yield from batches(frame.select(_curie("CUI"), semantic_types=pl.concat_list("TUI")))
+    for file in _files(source, "mrdef"):
+        for frame in _rows(file, MRDEF, ["CUI", "SAB", "DEF", "SUPPRESS"]):
+            kept = frame.filter(pl.col("SUPPRESS") == "N")
+            yield from batches(kept.select(_curie("CUI"), source="SAB", definition="DEF"))
+    for file in _files(source, "mrcui"):
+        for frame in _rows(file, MRCUI, ["CUI1", "REL", "CUI2"]):
+            yield from batches(_history(frame))
+
+
+def _files(source: Source, stem: str) -> list[InputFile]:
+    return source.matching(f"{stem}.rrf") or source.matching(f"*_{stem}.rrf")
+
+
+def _rows(file: InputFile, fields: list[str], wanted: list[str]) -> Iterator[pl.DataFrame]:
+    form = TableFormat(delimiter="|", names=(*fields, "end"))
+    for batch in iter_table(file, form, wanted):
+        yield pl.DataFrame(batch)
+
+
+def _curie(column: str) -> pl.Expr:
+    return (pl.lit("umls:") + pl.col(column)).alias("concept_id")
+
+
+def _names(frame: pl.DataFrame) -> pl.DataFrame:
+    is_preferred = (pl.col("TS") == "P") & (pl.col("STT") == "PF") & (pl.col("ISPREF") == "Y")
+    chosen = (
+        pl.when(pl.col("SUPPRESS") != "N").then(kind(NameKind.SUPPRESSED))
+        .when(is_preferred).then(kind(NameKind.PREFERRED))
+        .when(pl.col("TTY").is_in(ABBREVIATION_TTYS)).then(kind(NameKind.ABBREVIATION))
+        .otherwise(kind(NameKind.EXACT))
+    )  # fmt: skip
+    language = pl.col("LAT").replace(LANGUAGES).str.to_lowercase()
+    return frame.select(_curie("CUI"), name="STR", kind=chosen, language=language, source="SAB")
+
+
+def _trade_names(source: Source) -> pl.DataFrame | None:
+    """Return pairs (generic, brand): in MRREL the first concept is what the second `has_tradename`."""
+    pairs = [
+        frame.filter((pl.col("RELA") == "has_tradename") & (pl.col("SUPPRESS") == "N") & (pl.col("CUI1") != pl.col("CUI2")))
+        .select(generic="CUI2", CUI="CUI1")
+        for file in _files(source, "mrrel")
+        for frame in _rows(file, MRREL, ["CUI1", "CUI2", "RELA", "SUPPRESS"])
+    ]  # fmt: skip
+    return pl.concat(pairs).unique(maintain_order=True) if pairs else None
+
+
+def _brands(frame: pl.DataFrame, trade: pl.DataFrame) -> pl.DataFrame:
+    """Give each generic its brands' names, all of them."""
+    named = frame.filter(pl.col("SUPPRESS") == "N").join(trade, on="CUI", maintain_order="left_right")
+    language = pl.col("LAT").replace(LANGUAGES).str.to_lowercase()
+    return named.select(_curie("generic"), kind(NameKind.TRADENAME), name="STR", language=language, source="SAB")
+
+
+def _history(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the CUIs that left the release: `SY` names a successor; broader, narrower and deleted ones have none."""
+    successor = pl.when((pl.col("REL") == "SY") & (pl.col("CUI2") != "")).then(pl.lit("umls:") + pl.col("CUI2"))
+    return frame.select(_curie("CUI1"), kind(NameKind.RETIRED), replaced_by=successor)

@@ -1,0 +1,149 @@
+"""Columns on disk: one `.npy` file each, written as it is hashed, read by memory map.
+
+`.npy` is a fixed header and raw little-endian numbers: any language reads it, and nothing in it can be executed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import IntegrityError
+
+_SLICE = 64 * 1024 * 1024  # bytes decoded at a time
+_PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
+
+
+def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:
+    """Map a one-dimensional array, refusing one whose header or size is not what the manifest says."""
+    if dtype not in _PLAIN:
+        raise IntegrityError("artefact-torn", f"a column of type {dtype!r}", where=path.name)
+    try:
+        with path.open("rb") as file:
+            shape, fortran, found = _header(file)
+            offset = file.tell()
+    except (OSError, ValueError, EOFError, SyntaxError, TypeError) as e:
+        raise IntegrityError("artefact-torn", "a column has no readable header", where=path.name) from e
+    if shape != (length,) or fortran or found != np.dtype(dtype):
+        raise IntegrityError("artefact-torn", "a column's header is not the manifest's", where=path.name)
+    if path.stat().st_size != offset + length * found.itemsize:
+        raise IntegrityError("artefact-torn", "a column is shorter or longer than its header says", where=path.name)
+    if length == 0:
+        return np.empty(0, dtype=found)
+    return np.memmap(path, dtype=found, mode="r", offset=offset, shape=(length,))
+
+
+def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"npy version {version}")
+    return np.lib.format.read_array_header_1_0(file, max_header_size=4096)
+
+
+def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return offsets in 32 bits where they fit, else in 64.
+
+    >>> smallest_offsets(np.array([0, 3, 5])).dtype
+    dtype('uint32')
+    """
+    return offsets.astype("<u4" if len(offsets) == 0 or offsets[-1] < 2**32 else "<u8")
+
+
+class Ragged:
+    """Lists of numbers of different lengths, in two flat arrays.
+
+    >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9]))
+    >>> lists[0].tolist(), lists[1].tolist(), len(lists)
+    ([7, 8], [], 3)
+    """
+
+    __slots__ = ("offsets", "values")
+
+    def __init__(self, offsets: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+        self.offsets = offsets
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> npt.NDArray[Any]:
+        return self.values[int(self.offsets[i]) : int(self.offsets[i + 1])]
+
+    def require_sound(self, name: str, bound: int | None = None) -> None:
+        """Refuse offsets that do not ascend from 0 to the end, and values at or over `bound`."""
+        offsets, values = self.offsets, self.values
+        sound = len(offsets) > 0 and int(offsets[0]) == 0 and int(offsets[-1]) == len(values)
+        if not sound or bool((offsets[1:] < offsets[:-1]).any()):
+            raise IntegrityError("artefact-torn", "a column's offsets do not ascend", where=name)
+        if bound is not None and len(values) and int(values.max()) >= bound:
+            raise IntegrityError("artefact-torn", "a column points beyond its table", where=name)
+
+
+class Strings:
+    """A column of strings: UTF-8 bytes and where each begins. Sorted columns can be searched.
+
+    >>> column = Strings.of(["aspirin", "fever"])
+    >>> column[1], column.find("fever"), column.find("flu")
+    ('fever', 1, -1)
+    """
+
+    __slots__ = ("_bytes", "data", "offsets")
+
+    def __init__(self, offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8]) -> None:
+        self.offsets = offsets
+        self.data = data
+        self._bytes = memoryview(data)  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, texts: list[str]) -> Strings:
+        """Make a column of a list."""
+        encoded = [text.encode() for text in texts]
+        offsets = np.concatenate(([0], np.cumsum([len(e) for e in encoded], dtype=np.int64)))
+        return cls(smallest_offsets(offsets), np.frombuffer(b"".join(encoded), dtype=np.uint8))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> str:
+        return str(self.bytes_at(i), "utf-8")
+
+    def bytes_at(self, i: int) -> bytes:
+        """Return the UTF-8 bytes of string `i`."""
+        return bytes(self._bytes[int(self.offsets[i]) : int(self.offsets[i + 1])])
+
+    def lower_bound(self, key: bytes) -> int:
+        """Return the place of the first string that is not below `key`, in a sorted column."""
+        low, high = 0, len(self.offsets) - 1
+        offsets, data = self.offsets, self._bytes
+        while low < high:
+            middle = (low + high) // 2
+            if bytes(data[offsets[middle] : offsets[middle + 1]]) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def find(self, text: str) -> int:
+        """Return the place of `text` in a sorted column, or -1."""
+        key = text.encode("utf-8", "replace")
+        place = self.lower_bound(key)
+        return place if place < len(self) and self.bytes_at(place) == key else -1
+
+    def require_sound(self, name: str) -> None:
+        """Refuse offsets that do not ascend, and strings that are not UTF-8 each by itself."""
+        Ragged(self.offsets, self.data).require_sound(name)
+        starts = self.offsets[:-1][self.offsets[:-1] < len(self.data)]
+        if len(self.data) and bool(((self.data[starts] & 0xC0) == 0x80).any()):
+            raise IntegrityError("artefact-torn", "a string begins inside a character", where=name)
+        cuts = [
+            0,
+            *(int(self.offsets[np.searchsorted(self.offsets, at)]) for at in range(_SLICE, len(self.data), _SLICE)),
+        ]
+        for start, end in zip(cuts, [*cuts[1:], len(self.data)], strict=True):
+            try:
+                str(self._bytes[start:end], "utf-8")
+            except UnicodeDecodeError as e:
+                raise IntegrityError("artefact-torn", "a column of strings is not UTF-8", where=name) from e

@@ -1,0 +1,138 @@
+"""Opening a file from outside: plain, gzip or zstd by its first bytes, counted and hashed as it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, BinaryIO
+
+from onym.errors import InputError, LimitError
+from onym.store.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_CHUNK = 256 * 1024
+
+
+class InputStream(io.RawIOBase):
+    """The unpacked bytes of a file, read within limits.
+
+    `digest` is the SHA-256 of the file as it lies on disk; it is complete once the stream has been read to its end.
+    """
+
+    def __init__(self, raw: BinaryIO, name: str, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__()
+        self.name = name
+        self._limits = limits
+        self._raw = _HashedFile(raw, name)
+        self._codec = _codec_of(self._raw.peek(4))
+        self._unpacked = 0
+        self._file = _decompressed(self._raw, self._codec) if self._codec else self._raw
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return up to `size` bytes; all that is left, within limits, when it is negative."""
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(_CHUNK), b""))
+        data = self._read_some(size)
+        self._unpacked += len(data)
+        self._require_within_limits()
+        return data
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        """Fill `buffer` as far as the next bytes go."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file underneath."""
+        self._raw.close()
+        super().close()
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the packed file, reading what has not been read yet."""
+        while self._raw.read(_CHUNK):
+            pass
+        return self._raw.sha256.hexdigest()
+
+    @property
+    def packed_bytes(self) -> int:
+        """Bytes of the file read so far, as it lies on disk."""
+        return self._raw.count
+
+    def _read_some(self, size: int) -> bytes:
+        try:
+            return bytes(self._file.read(size))
+        except InputError:
+            raise
+        except OSError as e:
+            what = f"the {self._codec or 'plain'} data is damaged or cut short"
+            raise InputError("input-corrupt", what, where=self._where(), fix="fetch the file again") from e
+
+    def _require_within_limits(self) -> None:
+        if self._unpacked > self._limits.unpacked_bytes:
+            what = f"more than {self._limits.unpacked_bytes:,} bytes unpacked"
+            raise LimitError("limit-unpacked", what, where=self._where(), fix="raise Limits.unpacked_bytes")
+        beyond_grace = self._codec and self._unpacked > self._limits.ratio_grace_bytes
+        if beyond_grace and self._unpacked > self._limits.ratio * max(1, self._raw.count):
+            what = f"unpacks to more than {self._limits.ratio} times its size, as a decompression bomb does"
+            raise LimitError("limit-ratio", what, where=self._where(), fix="unpack it yourself if you trust it")
+
+    def _where(self) -> str:
+        return f"{self.name} (byte {self._unpacked:,})"
+
+
+class _HashedFile(io.RawIOBase):
+    """A raw file that hashes and counts what passes, and lets its first bytes be looked at."""
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        super().__init__()
+        self.sha256 = hashlib.sha256()
+        self.count = 0
+        self._name = name
+        self._raw = raw
+        self._peeked = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def peek(self, size: int) -> bytes:
+        self._peeked = self.read(size)
+        return self._peeked
+
+    def read(self, size: int | None = -1) -> bytes:
+        wanted = _CHUNK if size is None or size < 0 else size
+        first, self._peeked = self._peeked[:wanted], self._peeked[wanted:]
+        data = _guarded(lambda: self._raw.read(wanted - len(first)), self._name)
+        self.sha256.update(data)
+        self.count += len(data)
+        return first + data
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _guarded(read: Callable[[], bytes], name: str) -> bytes:
+    try:
+        return read()
+    except OSError as e:
+        raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=name) from e
+
+
+def _codec_of(head: bytes) -> str:
+    return next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), "")
+
+
+def _decompressed(raw: _HashedFile, codec: str) -> pa.NativeFile:
+    # Arrow's codecs bound each read, join concatenated members, and tell a cut-off stream from a finished one.
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), codec)

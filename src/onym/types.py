@@ -1,0 +1,148 @@
+"""The values that flow through Onym: frozen, validated, without behaviour.
+
+`start` and `end` count code points of the document's text, end exclusive. A `concept_id` is a CURIE with the bioregistry
+prefix in lower case. A `score` is what a model says; a `confidence` is a calibrated probability of being right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from onym.errors import InputError
+
+
+class NameKind(IntEnum):
+    """How a name belongs to its concept. The order is the order of preference when one must be shown."""
+
+    PREFERRED = 0
+    EXACT = 1
+    ABBREVIATION = 2
+    NARROW = 3
+    BROAD = 4
+    RELATED = 5
+    TRADENAME = 6
+    SUPPRESSED = 7
+    RETIRED = 8
+
+    @property
+    def label(self) -> str:
+        """The kind as it is written in files: lower case.
+
+        >>> NameKind.PREFERRED.label
+        'preferred'
+        """
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One name of one concept: the normalised `text` that linkers use and the `form` that the source wrote."""
+
+    text: str
+    form: str
+    kind: NameKind
+    language: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A concept of a knowledge base, its names in order of preference.
+
+    >>> form = Name("heart attack", "Heart attack", NameKind.PREFERRED, "en", ("demo",))
+    >>> Concept("demo:1", (form,)).preferred_name
+    'Heart attack'
+    """
+
+    id: str
+    terms: tuple[Name, ...]
+    types: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+    xrefs: tuple[str, ...] = ()
+    alternative_ids: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if ":" not in self.id:
+            raise InputError("type-concept-id", f"{self.id!r} is not a CURIE", fix="write prefix:local, as in mesh:D003924")
+
+    @property
+    def preferred_name(self) -> str:
+        """The form that a person should see."""
+        return self.terms[0].form if self.terms else self.id
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The normalised names, in order of preference."""
+        return tuple(term.text for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A span of a document's raw text.
+
+    >>> Mention(0, 5, "fever").end
+    5
+    """
+
+    start: int
+    end: int
+    surface: str = field(repr=False)  # a document's text stays out of logs
+    concept_ids: tuple[str, ...] = ()
+    type: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InputError("type-offsets", f"a mention from {self.start} to {self.end} is empty or backwards")
+        if len(self.surface) != self.end - self.start:
+            what = f"a surface of {len(self.surface)} code points cannot stand from {self.start} to {self.end}"
+            raise InputError("type-offsets", what)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with an id and the mentions in it. Every mention's surface is the text at its offsets.
+
+    >>> Document("1", "fever and cough", (Mention(10, 15, "cough"),)).mentions[0].surface
+    'cough'
+    """
+
+    id: str
+    text: str
+    mentions: tuple[Mention, ...] = ()
+
+    def __post_init__(self) -> None:
+        for mention in self.mentions:
+            if self.text[mention.start : mention.end] != mention.surface:
+                what = "a mention's surface is not the text at its offsets"
+                raise InputError("type-offsets", what, where=f"document {self.id}, {mention.start} to {mention.end}")
+
+    def __repr__(self) -> str:
+        return f"<Document {self.id}: {len(self.text)} code points, {len(self.mentions)} mentions>"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A concept that a linker proposes, with the name that led to it and the model's score."""
+
+    concept_id: str
+    name: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A mention and its candidates, best first."""
+
+    mention: Mention
+    candidates: tuple[Candidate, ...]
+    confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
+            raise InputError("type-confidence", f"a confidence of {self.confidence} is not a probability")
+
+    @property
+    def concept_id(self) -> str | None:
+        """The best candidate's id, or None where the linker found nothing."""
+        return self.candidates[0].concept_id if self.candidates else None
