@@ -42,8 +42,15 @@ class Terms:
     def ordered(self, order: Ints) -> Terms:
         """Return the terms in another order, or some of them."""
         offsets, values = gathered_lists(self.source_offsets, self.source_values, order)
-        columns = [column[order] for column in (self.concept, self.name, self.kind, self.language, self.row)]
-        return Terms(*columns, offsets, values)
+        return Terms(
+            concept=self.concept[order],
+            name=self.name[order],
+            kind=self.kind[order],
+            language=self.language[order],
+            row=self.row[order],
+            source_offsets=offsets,
+            source_values=values,
+        )
 
 
 @dataclass

@@ -30,6 +30,7 @@ _BATCH_ROWS = 65_536
 class Rows:
     """Rows gathered one by one into batches, for formats that are trees and not tables.
 
+    >>> from onym.types import NameKind
     >>> rows = Rows()
     >>> rows.add("demo:1", name="Fever", kind=NameKind.PREFERRED)
     >>> [batch.num_rows for batch in rows.rest()]

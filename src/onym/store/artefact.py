@@ -51,7 +51,7 @@ class Stage:
         values = values.astype(values.dtype.newbyteorder("<"), copy=False)
         with _HashedWriter(self._folder / f"{name}.npy") as file:
             np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
-            raw = memoryview(values.view(np.uint8)) if len(values) else memoryview(b"")
+            raw = memoryview(values.view(np.uint8)) if len(values) else memoryview(b"")  # type: ignore[arg-type]
             for start in range(0, len(raw), _WRITE):
                 file.write(raw[start : start + _WRITE])
         self._files[f"{name}.npy"] = file.entry(dtype=values.dtype.str, length=len(values))

@@ -1,0 +1,35 @@
+"""Print one benchmark's figures as one line of JSON: `python -m benchmarks NAME [options]`.
+
+Without options a benchmark runs at full size; `--quick` is for every change. Each is a module of this package with
+`run(options) -> figures` and, where it has options of its own, `add_options(parser)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib import import_module
+
+from benchmarks.report import machine, versions
+
+NAMES = ("import", "kb-open", "kb-hpo", "kb-umls", "kb-kill", "kb-hostile", "kb-fuzz")
+_MODULES = {"import": "import_time"}
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in NAMES:
+        print(f"python -m benchmarks NAME [options]; NAME is one of {', '.join(NAMES)}", file=sys.stderr)
+        return 0 if arguments[:1] == ["--help"] else 2
+    name = arguments[0]
+    module = import_module(f"benchmarks.{_MODULES.get(name, name.replace('-', '_'))}")
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=module.__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small size, for every change")
+    getattr(module, "add_options", lambda _: None)(parser)
+    figures = module.run(parser.parse_args(arguments[1:]))
+    print(json.dumps({"benchmark": name, "figures": figures, "machine": machine(), "versions": versions()}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,44 @@
+"""What stands beside every figure: the machine and the versions. And where the real data is."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+_PACKAGES = ("onym", "numpy", "polars", "pyarrow", "lxml", "fastobo", "ijson")
+
+
+def data_folder() -> Path:
+    """Return the folder of real data: `ONYM_DATA`, else `../shared/data` beside the project."""
+    folder = Path(os.environ.get("ONYM_DATA") or Path(__file__).parents[1] / ".." / "shared" / "data").resolve()
+    if not folder.is_dir():
+        sys.exit(f"this benchmark needs the real data: set ONYM_DATA (looked in {folder})")
+    return folder
+
+
+def machine() -> dict[str, object]:
+    return {"cpu": _cpu(), "cores": os.cpu_count(), "memory_gb": _memory_gb(), "system": platform.platform(terse=True)}
+
+
+def versions() -> dict[str, str]:
+    return {"python": platform.python_version()} | {package: version(package) for package in _PACKAGES}
+
+
+def percent(part: int, whole: int) -> float:
+    """Return a share in percent, to one decimal."""
+    return round(100 * part / whole, 1) if whole else 0.0
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _memory_gb() -> float:
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)

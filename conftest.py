@@ -1,0 +1,49 @@
+"""Fixtures shared by the tests and by the examples in docstrings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis.database import InMemoryExampleDatabase
+
+settings.register_profile("onym", deadline=None, database=InMemoryExampleDatabase(), print_blob=True)
+settings.load_profile("onym")
+
+TINY = """id\tname\tsynonyms\tdefinition\ttypes\txrefs
+mesh:D009203\tMyocardial Infarction\tHeart attack|Infarct, myocardial|MI\tNecrosis of the myocardium.\tC14\tomim:608446
+mesh:D005334\tFever\tPyrexia|Hyperthermia\t\tC23\t
+mesh:D006973\tHypertension\tHigh blood pressure|MI\t\tC14\t
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what a machine remembers of artefacts out of the user's home."""
+    os.environ["ONYM_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def tiny_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a knowledge base of three concepts."""
+    from onym.kb.build import build_kb
+    from onym.kb.recipe import Recipe, SourceConfig
+
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "tiny.tsv").write_text(TINY)
+    build_kb(Recipe(sources=(SourceConfig(path="tiny.tsv", name="tiny"),)), folder / "kb", root=folder)
+    return folder / "kb"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Return the folder of real data; where it is absent the test is skipped, except in CI."""
+    default = Path(__file__).parent / ".." / "shared" / "data"
+    folder = Path(os.environ.get("ONYM_DATA") or default).resolve()
+    if not folder.is_dir():
+        if os.environ.get("CI"):
+            pytest.fail(f"CI needs the real data, and {folder} is not there")
+        pytest.skip(f"the real data is not there: {folder}")
+    return folder
