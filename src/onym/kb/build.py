@@ -11,7 +11,7 @@ import polars as pl
 
 from onym.errors import InputError
 from onym.kb import assemble
-from onym.kb.gather import Gathered, Progress, gather
+from onym.kb.gather import Gathered, Progress, gather, portable
 from onym.kb.identity import Identity, identify
 from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
 from onym.kb.recipe import Recipe
@@ -34,8 +34,14 @@ def build_kb(
         numbers = _write_terms(stage, found, identity, recipe)
         stage.write_json("report.json", {"dropped": _plain(found.dropped), "decided": _plain(found.decided)})
         progress("writing", found.rows)
-        config = recipe.model_dump(mode="json")
-        return stage.publish(dest, KIND, FORMAT, Record(config, found.inputs, {**numbers, "rows": found.rows}))
+        return stage.publish(dest, KIND, FORMAT, Record(_config(recipe), found.inputs, {**numbers, "rows": found.rows}))
+
+
+def _config(recipe: Recipe) -> dict[str, Any]:
+    """Return the resolved recipe without the absolute paths of this machine."""
+    sources = tuple(source.model_copy(update={"path": portable(source.path)}) for source in recipe.sources)
+    replacements = portable(recipe.replacements) if recipe.replacements else ""
+    return recipe.model_copy(update={"sources": sources, "replacements": replacements}).model_dump(mode="json")
 
 
 def _identify(found: Gathered, recipe: Recipe, root: Path) -> Identity:
@@ -43,7 +49,7 @@ def _identify(found: Gathered, recipe: Recipe, root: Path) -> Identity:
     if recipe.replacements:
         path = root / recipe.replacements
         file = InputFile.from_path(path)
-        found.inputs.append(InputEntry(name=recipe.replacements, bytes=file.size, sha256=file.digest()))
+        found.inputs.append(InputEntry(name=portable(recipe.replacements), bytes=file.size, sha256=file.digest()))
         successors = pl.concat([read_replacements(path), successors])
     return identify(
         found.ids.column().unique(maintain_order=True),

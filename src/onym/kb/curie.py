@@ -22,6 +22,7 @@ PREFIXES = {
     "geneid": "ncbigene",
     "hpo": "hp",
     "icd-10": "icd10",
+    "icd-9": "icd9",
     "icd10_cm": "icd10cm",
     "icd9_cm": "icd9cm",
     "icd9cm_2006": "icd9cm",
@@ -32,6 +33,7 @@ PREFIXES = {
     "ncbi taxonomy": "ncbitaxon",
     "omimps": "omim.ps",
     "orphanet": "orphanet",
+    "ordo": "orphanet",
     "orpha": "orphanet",
     "sctid": "snomedct",
     "snomed": "snomedct",
@@ -40,9 +42,19 @@ PREFIXES = {
     "taxon": "ncbitaxon",
     "umls_cui": "umls",
 }
-_IRI = re.compile(r"^https?://(?:purl\.obolibrary\.org/obo/|id\.nlm\.nih\.gov/mesh/|[^ ]*[/#])([A-Za-z]+)_([A-Za-z0-9]+)$")
-_MESH_IRI = re.compile(r"^https?://id\.nlm\.nih\.gov/mesh/([A-Z]\d+)$")
-_UNDERSCORE = re.compile(r"^(CVCL)_(\w+)$")
+# Addresses that say an identifier, and how: the rest of the web is left as it is.
+_ADDRESSES = (
+    (r"^https?://id\.nlm\.nih\.gov/mesh/(?:[0-9]{4}/)?([A-Z][0-9]+)$", "mesh:${1}"),
+    (r"^https?://purl\.obolibrary\.org/obo/([A-Za-z]+)_([A-Za-z0-9_]+)$", "${1}:${2}"),
+    (r"^https?://www\.orpha\.net/ORDO/(Orphanet)_([A-Z]?[0-9]+)$", "${1}:${2}"),
+    (r"^https?://snomed\.info/(?:id|sct)/([0-9]+)$", "snomedct:${1}"),
+    (r"^https?://(?:identifiers\.org|bioregistry\.io)/([A-Za-z][A-Za-z0-9._-]*)[:/](\S+)$", "${1}:${2}"),
+    (r"^https?://\S*[/#]([A-Za-z]+)_([A-Z]?[0-9]{5,})$", "${1}:${2}"),
+    (r"^(CVCL_[A-Za-z0-9]+)$", "cellosaurus:${1}"),
+)
+_COMPILED = tuple((re.compile(pattern), form.replace("${", "\\g<").replace("}", ">")) for pattern, form in _ADDRESSES)
+_RELEASE = r"_[0-9]{4}_[0-9]{2}_[0-9]{2}$"  # DOID writes SNOMEDCT_US_2023_03_01
+_DATED = re.compile(_RELEASE)
 
 
 def to_curie(text: str, prefix: str = "") -> str:
@@ -54,13 +66,9 @@ def to_curie(text: str, prefix: str = "") -> str:
     ('mondo:0005148', 'cellosaurus:CVCL_0001')
     """
     text = text.strip()
-    if "://" in text:
-        if match := _MESH_IRI.match(text):
-            return f"mesh:{match[1]}"
-        if match := _IRI.match(text):
-            text = f"{match[1]}:{match[2]}"
-    if _UNDERSCORE.match(text):
-        return f"cellosaurus:{text}"
+    if "://" in text or text.startswith("CVCL_"):
+        for pattern, form in _COMPILED:
+            text = pattern.sub(form, text)
     head, colon, local = text.partition(":")
     if not colon:
         return f"{canonical_prefix(prefix)}:{text}"
@@ -74,10 +82,10 @@ def to_curie(text: str, prefix: str = "") -> str:
 def canonical_prefix(prefix: str) -> str:
     """Return the bioregistry prefix.
 
-    >>> canonical_prefix("SNOMEDCT_US"), canonical_prefix("MONDO")
-    ('snomedct', 'mondo')
+    >>> canonical_prefix("SNOMEDCT_US"), canonical_prefix("SNOMEDCT_US_2023_03_01"), canonical_prefix("MONDO")
+    ('snomedct', 'snomedct', 'mondo')
     """
-    lower = prefix.strip().lower()
+    lower = _DATED.sub("", prefix.strip().lower())
     return PREFIXES.get(lower, lower)
 
 
@@ -86,10 +94,18 @@ def curies(column: pl.Expr, prefix: str) -> pl.Expr:
     import polars as pl
 
     text = column.str.strip_chars()
-    head = text.str.extract(r"^([^:]*):", 1).str.to_lowercase().str.strip_chars()
-    known = head.replace_strict(PREFIXES, default=head).fill_null(canonical_prefix(prefix))
-    local = pl.when(head.is_null()).then(text).otherwise(text.str.replace(r"^[^:]*:", "").str.strip_chars())
-    return known + ":" + local.str.replace(r"^DOID:", "")
+    for pattern, form in _ADDRESSES:
+        text = text.str.replace(pattern, form)
+    head, local = _head(text), text.str.replace(r"^[^:]*:", "")
+    known = head.fill_null(canonical_prefix(prefix))
+    twice = head.is_not_null() & (_head(local) == known).fill_null(value=False)
+    return known + ":" + pl.when(twice).then(local.str.replace(r"^[^:]*:", "")).otherwise(local).str.strip_chars()
+
+
+def _head(text: pl.Expr) -> pl.Expr:
+    """Return the canonical prefixes of a column, null where there is none."""
+    lower = text.str.extract(r"^([^:]*):", 1).str.strip_chars().str.to_lowercase().str.replace(_RELEASE, "")
+    return lower.replace_strict(PREFIXES, default=lower)
 
 
 def styled(curie: str, style: IdStyle) -> str:

@@ -140,13 +140,22 @@ def gather(recipe: Recipe, root: Path, progress: Progress) -> Gathered:
     return found
 
 
+def portable(path: str) -> str:
+    """Return a path as it may stand in an artefact: as given if relative, else only its last part.
+
+    >>> portable("/home/me/umls/META/"), portable("mesh/desc.xml")
+    ('META', 'mesh/desc.xml')
+    """
+    return Path(path).name if Path(path).is_absolute() else path.rstrip("/")
+
+
 def _batches(source: Source, config: SourceConfig) -> Iterable[pa.RecordBatch]:
     return readers.read(source, config.format or readers.detect(source), config.columns, config.prefix)
 
 
 def _inputs(source: Source, config: SourceConfig) -> list[InputEntry]:
     """Return the files of a release that were read, by names relative to the recipe."""
-    base = config.path.rstrip("/")
+    base = portable(config.path)
     return [
         InputEntry(name=base if len(source.files) == 1 else f"{base}/{file.name}", bytes=file.size, sha256=file.digest())
         for file in source.files

@@ -80,7 +80,9 @@ class KnowledgeBase:
         if len(found) == 1:
             return self.concept(found[0])
         if not found:
-            raise UnknownConceptError("concept-unknown", f"no concept has the id {concept_id!r}", fix="try onym kb search")
+            raise UnknownConceptError(
+                "concept-unknown", f"no concept has the id {concept_id!r}", fix="look for its name with onym kb search"
+            )
         ids = ", ".join(self.concept_ids[c] for c in found[:5])
         raise UnknownConceptError(
             "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="name one of them"

@@ -5,15 +5,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from mmap import ALLOCATIONGRANULARITY, mmap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from onym.errors import IntegrityError
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _SLICE = 64 * 1024 * 1024  # bytes decoded at a time
+_POSTS = 16_384  # strings kept in memory to narrow a search
 _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
 
@@ -50,6 +56,14 @@ def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     dtype('uint32')
     """
     return offsets.astype("<u4" if len(offsets) == 0 or offsets[-1] < 2**32 else "<u8")
+
+
+def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
+    """Return what to slice for the column's bytes, and where they begin in it: slices of a map are copied only once."""
+    mapped = getattr(data, "_mmap", None)
+    if isinstance(data, np.memmap) and isinstance(mapped, mmap):
+        return mapped, data.offset % ALLOCATIONGRANULARITY
+    return memoryview(data), 0  # type: ignore[arg-type]
 
 
 class Ragged:
@@ -90,12 +104,15 @@ class Strings:
     ('fever', 1, -1)
     """
 
-    __slots__ = ("_bytes", "data", "offsets")
+    __slots__ = ("_base", "_ends", "_fence", "_raw", "_stride", "data", "offsets")
 
     def __init__(self, offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8]) -> None:
         self.offsets = offsets
         self.data = data
-        self._bytes = memoryview(data)  # type: ignore[arg-type]
+        self._raw, self._base = _sliceable(data)
+        self._ends = memoryview(offsets)  # type: ignore[arg-type]  # gives plain integers, faster than numpy
+        self._fence: list[bytes] = []
+        self._stride = (len(offsets) - 1) // _POSTS + 1
 
     @classmethod
     def of(cls, texts: list[str]) -> Strings:
@@ -112,19 +129,36 @@ class Strings:
 
     def bytes_at(self, i: int) -> bytes:
         """Return the UTF-8 bytes of string `i`."""
-        return bytes(self._bytes[int(self.offsets[i]) : int(self.offsets[i + 1])])
+        base = self._base
+        return bytes(self._raw[base + self._ends[i] : base + self._ends[i + 1]])
+
+    def to_arrow(self) -> pa.Array:
+        """Return the column as an Arrow array over the same memory. Only for a column that is known to be sound."""
+        import pyarrow as pa
+
+        small = len(self.data) < 2**31
+        offsets = self.offsets.view(np.int32) if small and self.offsets.dtype == np.uint32 else self.offsets.astype(np.int64)
+        kind = pa.utf8() if offsets.dtype == np.int32 else pa.large_utf8()
+        return pa.Array.from_buffers(kind, len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
 
     def lower_bound(self, key: bytes) -> int:
         """Return the place of the first string that is not below `key`, in a sorted column."""
-        low, high = 0, len(self.offsets) - 1
-        offsets, data = self.offsets, self._bytes
+        low, high = self._stretch(key)
+        raw, base, ends = self._raw, self._base, self._ends
         while low < high:
-            middle = (low + high) // 2
-            if bytes(data[offsets[middle] : offsets[middle + 1]]) < key:
+            middle = (low + high) >> 1
+            if bytes(raw[base + ends[middle] : base + ends[middle + 1]]) < key:
                 low = middle + 1
             else:
                 high = middle
         return low
+
+    def _stretch(self, key: bytes) -> tuple[int, int]:
+        """Narrow a search to the stretch between two fence posts: strings at even distances, held in memory."""
+        if not self._fence:
+            self._fence = [self.bytes_at(i) for i in range(0, len(self), self._stride)]
+        post = bisect_left(self._fence, key)
+        return max(0, (post - 1) * self._stride), min(len(self._ends) - 1, post * self._stride)
 
     def find(self, text: str) -> int:
         """Return the place of `text` in a sorted column, or -1."""
@@ -144,6 +178,6 @@ class Strings:
         ]
         for start, end in zip(cuts, [*cuts[1:], len(self.data)], strict=True):
             try:
-                str(self._bytes[start:end], "utf-8")
+                str(self._raw[self._base + start : self._base + end], "utf-8")
             except UnicodeDecodeError as e:
                 raise IntegrityError("artefact-torn", "a column of strings is not UTF-8", where=name) from e

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 PUNCTUATION = ",.;{}[]()+-_*/?!`\"'=%><"
 _SPACES = re.compile(r"[ \t\n\r\x0b\x0c]+")
+_NORMAL = re.compile(r"[a-z0-9:]+(?: [a-z0-9:]+)*")  # most names looked up are in normal form already
 _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 _PATTERN = "[" + re.escape(PUNCTUATION) + r" \t\n\r\x0b\x0c]+"
 
@@ -23,6 +24,8 @@ def normal_name(text: str) -> str:
     >>> normal_name("Diabetes Mellitus, Type-2 (NIDDM)")
     'diabetes mellitus type 2 niddm'
     """
+    if _NORMAL.fullmatch(text):
+        return text
     return _SPACES.sub(" ", text.lower().translate(_TO_SPACE)).strip(" ")
 
 

@@ -1,28 +1,33 @@
-"""OBO flat files, parsed by fastobo, one stanza after the other.
+"""OBO flat files, versions 1.2 and 1.4, one stanza after the other.
 
-Only the clauses that are used reach the parser, without the cross-references of definitions and synonyms: genuine files
-of older releases hold spaces in those, which the grammar does not allow.
+Only the clauses that are used are looked at, and what stands after their values (cross-references of definitions and
+synonyms, qualifiers, comments) is passed over: genuine files of older releases break the grammar there.
 """
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 
-from onym.errors import InputError
+from onym.errors import InputError, LimitError
 from onym.kb.curie import to_curie
+from onym.kb.readers._synonyms import synonym_kind
 from onym.kb.schema import Rows
-from onym.store.lines import Block, iter_blocks
+from onym.store.lines import iter_blocks
 from onym.store.source import InputFile, Source
 from onym.types import NameKind
 
-_USED = re.compile(rb"^(?:id|name|def|synonym|xref|alt_id|is_obsolete|replaced_by|namespace):")
-_KINDS = {"EXACT": NameKind.EXACT, "NARROW": NameKind.NARROW, "BROAD": NameKind.BROAD, "RELATED": NameKind.RELATED}
-_NOT_NAMES = {"FORMULA", "SMILES", "InChI", "InChIKey"}  # ChEBI lists these among the synonyms
+_SCOPES = {"EXACT": NameKind.EXACT, "NARROW": NameKind.NARROW, "BROAD": NameKind.BROAD, "RELATED": NameKind.RELATED}
+_SYNONYMS = {f"{scope.lower()}_synonym": kind for scope, kind in _SCOPES.items()} | {"synonym": NameKind.RELATED}
+_USED = frozenset({"id", "name", "def", "xref", "alt_id", "is_obsolete", "replaced_by", *_SYNONYMS})
+_QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*([^\["{!]*)(?=$|[\[{!])')
+_AFTER_ID = re.compile(r'\s+["{!]')
+_QUALIFIERS = re.compile(r'(?<=\s)\{[^\s{}"=]+="[^{}]*\}\s*(?:!.*)?$')
+_COMMENT = re.compile(r"(?:^|\s)!.*$")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"n": "\n", "t": "\t", "W": " "}
 
 
 def matches(source: Source) -> bool:
@@ -32,87 +37,106 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield names, definitions, cross-references, alternative ids and successors of every term."""
-    rows = Rows()
+    rows = Rows(source.name)
     for file in source.matching("*.obo"):
-        for block in _whole_stanzas(file):
-            for frame in _frames(block):
-                _add(rows, frame)
-                yield from rows.full()
+        for term in _terms(file):
+            term.add_to(rows)
+            yield from rows.full()
     yield from rows.rest()
 
 
-def _whole_stanzas(file: InputFile) -> Iterator[Block]:
-    """Keep the terms' stanzas and, of each, the clauses that are used; cut blocks between stanzas."""
-    pending: list[bytes] = []
-    in_term, first_line, line_number = False, 1, 0
+class _Term:
+    """The used clauses of one stanza, as they are written."""
+
+    def __init__(self, file: InputFile, line: int) -> None:
+        self._file = file
+        self._line = line
+        self._size = 0
+        self._clauses: dict[str, list[tuple[str, int]]] = {}
+
+    def take(self, tag: str, value: str, line: int) -> None:
+        self._clauses.setdefault(tag, []).append((value, line))
+        self._size += len(value)
+        if self._size > self._file.limits.block_bytes:
+            what = f"one stanza is larger than {self._file.limits.block_bytes:,} bytes"
+            raise LimitError("limit-record", what, where=f"{self._file.name}:{self._line}")
+
+    def add_to(self, rows: Rows) -> None:
+        concept_id, names = next(iter(self._ids("id")), ""), [_text(value) for value, _ in self._of("name")]
+        if not concept_id:
+            raise self._malformed("a term has no id", self._line)
+        name = next((name for name in names if name), None)
+        if any(value.split()[:1] == ["true"] for value, _ in self._of("is_obsolete")):
+            rows.add(concept_id, name=name, kind=NameKind.RETIRED, replaced_by=next(iter(self._ids("replaced_by")), None))
+            return
+        rows.add(concept_id, name=name, kind=NameKind.PREFERRED)
+        self._add_synonyms(rows, concept_id)
+        for value, line in self._of("def"):
+            definition, after = self._quoted(value, line)
+            if after:
+                raise self._malformed("a definition does not end with its quote", line)
+            rows.add(concept_id, definition=definition or None)
+        if xrefs := self._ids("xref"):
+            rows.add(concept_id, xrefs=xrefs)
+        for other in self._ids("alt_id"):
+            rows.add(other, kind=NameKind.RETIRED, replaced_by=concept_id)
+
+    def _add_synonyms(self, rows: Rows, concept_id: str) -> None:
+        for tag, scope in _SYNONYMS.items():
+            for value, line in self._of(tag):
+                name, after = self._quoted(value, line)
+                words = after.split()
+                kind = _SCOPES.get(words[0]) if words else None
+                types = words[1:] if kind is not None else words
+                if len(types) > 1:
+                    raise self._malformed("a synonym is more than a text, a scope and a type", line)
+                found = synonym_kind(scope if kind is None else kind, types[0] if types else "")
+                if name and found is not None:
+                    rows.add(concept_id, name=name, kind=found)
+
+    def _of(self, tag: str) -> list[tuple[str, int]]:
+        return self._clauses.get(tag, [])
+
+    def _ids(self, tag: str) -> list[str]:
+        values = [_unescaped(_AFTER_ID.split(value, maxsplit=1)[0]) for value, _ in self._of(tag)]
+        return [to_curie(value) for value in values if value]
+
+    def _quoted(self, value: str, line: int) -> tuple[str, str]:
+        match = _QUOTED.match(value)
+        if match is None:
+            raise self._malformed("a text is not quoted as it should be", line)
+        return _unescaped(match[1]), match[2]
+
+    def _malformed(self, what: str, line: int) -> InputError:
+        fix = "check it with an OBO tool"
+        return InputError("obo-malformed", what, where=f"{self._file.name}:{line}", fix=fix)
+
+
+def _terms(file: InputFile) -> Iterator[_Term]:
+    term: _Term | None = None
+    number = 0
     for block in iter_blocks(file):
-        for raw in block.data.split(b"\n")[:-1]:
-            line_number += 1
-            line = raw.strip()
-            if line.startswith(b"["):
-                if len(pending) > 50_000:
-                    yield Block(b"".join(pending), first_line, file.name)
-                    pending, first_line = [], line_number
-                in_term = line.startswith(b"[Term]")
-                if in_term:
-                    pending.append(b"\n[Term]\n")
-            elif in_term and _USED.match(line):
-                pending.append(_mended(line) + b"\n")
-    if pending:
-        yield Block(b"".join(pending), first_line, file.name)
+        for number, line in enumerate(block.data.decode().split("\n")[:-1], block.first_line):  # noqa: B007
+            if line.startswith("["):
+                if term is not None:
+                    yield term
+                term = _Term(file, number) if line.startswith("[Term]") else None
+            elif term is not None:
+                tag, colon, value = line.partition(":")
+                if colon and tag in _USED:
+                    term.take(tag, value.strip(), number)
+    if term is not None:
+        yield term
 
 
-def _mended(line: bytes) -> bytes:
-    if line.startswith((b"def:", b"synonym:")):
-        text, quote, _ = line.rpartition(b"[")
-        return text + b"[]" if quote else line
-    if line.startswith(b"xref:"):
-        identifier, quote, description = line[5:].strip().partition(b' "')
-        return b"xref: " + identifier.replace(b"\\ ", b" ").replace(b" ", b"\\ ") + quote + description
-    return line
+def _text(value: str) -> str:
+    """Return a text that is not quoted, without the qualifiers and the comment after it."""
+    if "{" in value or "!" in value:
+        value = _COMMENT.sub("", _QUALIFIERS.sub("", value))
+    return _unescaped(value)
 
 
-def _frames(block: Block) -> Iterator[Any]:
-    import fastobo
-
-    try:
-        for frame in fastobo.iter(io.BytesIO(block.data), ordered=True, threads=1):
-            if isinstance(frame, fastobo.term.TermFrame):
-                yield frame
-    except (KeyboardInterrupt, GeneratorExit, MemoryError):
-        raise
-    except BaseException as e:  # a panic of the parser is not an Exception
-        where = f"{block.where} and the lines after it"
-        raise InputError("obo-malformed", "not a well-formed OBO stanza", where=where, fix="check it with an OBO tool") from e
-
-
-def _add(rows: Rows, frame: Any) -> None:
-    concept_id = to_curie(str(frame.id))
-    clauses: dict[str, list[Any]] = {}
-    for clause in frame:
-        clauses.setdefault(clause.raw_tag(), []).append(clause)
-    name = next((c.name for c in clauses.get("name", ())), None)
-    if any(c.obsolete for c in clauses.get("is_obsolete", ())):
-        successor = next((to_curie(str(c.term)) for c in clauses.get("replaced_by", ())), None)
-        rows.add(concept_id, name=name, kind=NameKind.RETIRED, replaced_by=successor)
-        return
-    rows.add(concept_id, name=name, kind=NameKind.PREFERRED)
-    for clause in clauses.get("synonym", ()):
-        synonym = clause.synonym
-        if str(synonym.type or "") not in _NOT_NAMES:
-            rows.add(concept_id, name=synonym.desc, kind=_kind(synonym))
-    for clause in clauses.get("def", ()):
-        rows.add(concept_id, definition=str(clause.definition))
-    if xrefs := [to_curie(_unescaped(c.xref.id)) for c in clauses.get("xref", ())]:
-        rows.add(concept_id, xrefs=xrefs)
-    for clause in clauses.get("alt_id", ()):
-        rows.add(to_curie(str(clause.alt_id)), kind=NameKind.RETIRED, replaced_by=concept_id)
-
-
-def _kind(synonym: Any) -> NameKind:
-    is_abbreviation = str(synonym.type or "").lower() in ("abbreviation", "acronym")
-    return NameKind.ABBREVIATION if is_abbreviation else _KINDS.get(str(synonym.scope), NameKind.RELATED)
-
-
-def _unescaped(identifier: Any) -> str:
-    return str(identifier).replace("\\ ", " ").replace("\\", "")
+def _unescaped(text: str) -> str:
+    if "\\" in text:
+        text = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), text)
+    return text.strip()

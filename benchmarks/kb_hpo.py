@@ -1,0 +1,26 @@
+"""HPO from OBO: active terms and definitions of release 2026-02-16, and what changed since 2025-01-16."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from benchmarks.report import data_folder
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.diff import diff
+from onym.kb.recipe import Recipe, SourceConfig
+
+
+def run(_options: argparse.Namespace) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        old, new = (_built(release, Path(folder) / release) for release in ("2025-01-16", "2026-02-16"))
+        changes = {f"diff_{name}": count for name, count in diff(old, new).counts().items()}
+        return {"active_terms": len(new), "definitions": new.manifest.counts["definitions"], **changes}
+
+
+def _built(release: str, dest: Path) -> KnowledgeBase:
+    recipe = Recipe(sources=(SourceConfig(path=f"ontologies/hp-{release}.obo.gz"),))
+    build_kb(recipe, dest, root=data_folder())
+    return KnowledgeBase.open(dest)

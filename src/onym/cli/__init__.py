@@ -1,0 +1,5 @@
+"""The command line: one command per file, no logic. stdout is data, stderr is for people."""
+
+from onym.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,62 @@
+"""The `onym` command, and how every error becomes a message and an exit status.
+
+0 done · 1 a bug · 2 a wrong call · 3 bad input · 4 a damaged artefact · 6 a limit · 130 interrupted
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from onym.cli import kb
+from onym.cli.console import stderr
+from onym.errors import OnymError
+
+app = typer.Typer(
+    help="From what a biomedical text says to the one concept identifier it means.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(kb.app, name="kb")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from onym import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """From what a biomedical text says to the one concept identifier it means."""
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app(standalone_mode=True)
+    except OnymError as e:
+        _tell(e)
+        sys.exit(e.exit_status)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output has had enough
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _tell(error: OnymError) -> None:
+    if "--json" in sys.argv:
+        typer.echo(json.dumps({"error": error.as_dict()}), err=True)
+    else:
+        stderr().print(str(error), style="red", markup=False, highlight=False)

@@ -1,0 +1,59 @@
+"""What commands share in talking to people and to machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from onym.errors import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+JSON = typer.Option("--json", help="Print JSON, for machines.")
+
+
+def stderr() -> Console:
+    """Return the console for people."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def write_json(value: Any) -> None:
+    """Print one value as JSON."""
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def write_lines(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows, control characters escaped: in aligned columns on a terminal, else separated by tabs."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    if not console.is_terminal:
+        for row in rows:
+            typer.echo("\t".join(printable(cell) for cell in row))
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*(escape(printable(cell)) for cell in row))
+    console.print(table)
+
+
+@contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Progress]:
+    """Show a progress bar on stderr while the block runs, if that is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = stderr()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        bar.add_task(what, total=total)
+        yield bar

@@ -1,0 +1,49 @@
+"""`onym kb download`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, stderr, write_json, write_lines
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="mesh, mondo or hpo; umls and snomed explain how to get them.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for the files.")] = Path(),
+    mirror: Annotated[str, typer.Option(help="Fetch the same file names from this address instead.")] = "",
+    sha256: Annotated[str, typer.Option(help="The digest that a single file must have.")] = "",
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Download a terminology from its official address; an interrupted download goes on where it stopped.
+
+    Example: onym kb download hpo -o releases
+    """
+    from onym.errors import ConfigError
+    from onym.kb.releases import RELEASES
+    from onym.store.download import download
+
+    if name not in RELEASES:
+        raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(RELEASES)}")
+    release = RELEASES[name]
+    if not release.urls:
+        raise ConfigError("release-licensed", f"{release.title} needs a licence of your own", fix=release.how)
+    stderr().print(f"{release.title}. Licence: {release.licence}")
+    records = []
+    for url in release.urls:
+        file = url.rpartition("/")[2]
+        address = f"{mirror.rstrip('/')}/{file}" if mirror else url
+        with progress(file) as bar:
+            record = download(
+                address,
+                output / file,
+                sha256=sha256,
+                advance=lambda got, total, bar=bar: bar.update(bar.task_ids[0], completed=got, total=total),  # type: ignore[misc]
+            )
+        records.append({"file": str(output / file), "url": record.url, "bytes": record.bytes, "sha256": record.sha256})
+    if json:
+        write_json(records)
+    else:
+        write_lines([(str(r["file"]), f"{r['bytes']:,} bytes", f"sha256 {r['sha256']}") for r in records])

@@ -1,0 +1,71 @@
+"""What changed between two knowledge bases: concepts added, removed, renamed, merged and retired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from onym.kb.frames import alias_frame, concept_frame, term_frame
+from onym.kb.identity import AliasKind
+
+if TYPE_CHECKING:
+    from onym.kb.knowledge_base import KnowledgeBase
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Frames of what changed. Every concept of the old knowledge base that is not in the new one is in exactly one of them.
+
+    added     id, name              not in the old one
+    removed   id, name              gone without a trace
+    renamed   id, old, new          the preferred form is another
+    merged    id, name, into        its id now leads to another concept
+    retired   id, name              marked as no longer current, without a successor
+    """
+
+    added: pl.DataFrame
+    removed: pl.DataFrame
+    renamed: pl.DataFrame
+    merged: pl.DataFrame
+    retired: pl.DataFrame
+    names_added: int
+    names_removed: int
+
+    def counts(self) -> dict[str, int]:
+        """Return how many there are of each."""
+        frames = {name: getattr(self, name).height for name in ("added", "removed", "renamed", "merged", "retired")}
+        return frames | {"names_added": self.names_added, "names_removed": self.names_removed}
+
+
+def diff(old: KnowledgeBase, new: KnowledgeBase) -> Difference:
+    """Compare two knowledge bases; successors are followed to the end.
+
+    >>> from onym.kb import KnowledgeBase
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> set(diff(kb, kb).counts().values())
+    {0}
+    """
+    before, after = concept_frame(old), concept_frame(new)
+    gone = before.join(after, on="id", how="anti", maintain_order="left")
+    traces = alias_frame(new).unique("alias", keep="first", maintain_order=True)
+    traced = gone.join(traces, left_on="id", right_on="alias", how="left", maintain_order="left")
+    is_retired = (pl.col("kind") == int(AliasKind.RETIRED)) & pl.col("concept").is_null()
+    both = before.join(after, on="id", suffix="_new", maintain_order="left")
+    names_added, names_removed = _changed_names(old, new)
+    return Difference(
+        added=after.join(before, on="id", how="anti", maintain_order="left"),
+        removed=traced.filter(pl.col("kind").is_null()).select("id", "name"),
+        renamed=both.filter(pl.col("name") != pl.col("name_new")).select("id", old="name", new="name_new"),
+        merged=traced.filter(pl.col("concept").is_not_null()).select("id", "name", into="concept"),
+        retired=traced.filter(is_retired).select("id", "name"),
+        names_added=names_added,
+        names_removed=names_removed,
+    )
+
+
+def _changed_names(old: KnowledgeBase, new: KnowledgeBase) -> tuple[int, int]:
+    """Count the (concept, name) pairs that came and went."""
+    before, after = (term_frame(kb).select("id", "name") for kb in (old, new))
+    return after.join(before, on=["id", "name"], how="anti").height, before.join(after, on=["id", "name"], how="anti").height

@@ -1,0 +1,95 @@
+"""Writing a knowledge base in formats that other tools read, and that Onym reads back."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
+
+import polars as pl
+
+from onym.errors import ConfigError
+from onym.kb.curie import IdStyle, styled
+from onym.kb.frames import term_frame
+
+if TYPE_CHECKING:
+    from onym.kb.knowledge_base import KnowledgeBase
+
+ExportFormat = Literal["jsonl", "biosyn", "genbioel", "tsv"]
+_CONCEPTS = 50_000  # at a time
+Advance = Callable[[int], None]
+
+
+def export_kb(
+    kb: KnowledgeBase, file: BinaryIO, form: ExportFormat, ids: IdStyle = "curie", advance: Advance = lambda _: None
+) -> None:
+    """Write every concept.
+
+    jsonl     one object a line: concept_id, canonical_name, aliases, types, definition, xrefs (scispaCy's entities)
+    biosyn    `id||name` lines with normalised names
+    genbioel  one object from id to a list of normalised names (target_kb.json)
+    tsv       one line a name: id, name, kind, language, types, definition, xrefs
+    """
+    writers = {"jsonl": _jsonl, "biosyn": _biosyn, "genbioel": _genbioel, "tsv": _tsv}
+    if form not in get_args(ExportFormat):
+        raise ConfigError("format-unknown", f"no export format {form!r}", fix=f"known are {', '.join(writers)}")
+    for start in range(0, len(kb), _CONCEPTS):
+        end = min(start + _CONCEPTS, len(kb))
+        file.write(writers[form](kb, start, end, ids))
+        advance(end)
+
+
+def _jsonl(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
+    return b"".join(json.dumps(entity, ensure_ascii=False).encode() + b"\n" for entity in _entities(kb, start, end, ids))
+
+
+def _entities(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> Iterator[dict[str, object]]:
+    for place in range(start, end):
+        concept = kb.concept(place)
+        yield {
+            "concept_id": styled(concept.id, ids),
+            "canonical_name": concept.preferred_name,
+            "aliases": [term.form for term in concept.terms[1:]],
+            "types": list(concept.types),
+            "definition": " ".join(concept.definitions) or None,
+            "xrefs": list(concept.xrefs),
+        }
+
+
+def _biosyn(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
+    rows = term_frame(kb, start, end).select(line=_id(ids) + "||" + pl.col("name"))
+    return "".join(f"{line}\n" for line in rows["line"]).encode()
+
+
+def _genbioel(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
+    rows = term_frame(kb, start, end).group_by("id", maintain_order=True).agg("name").with_columns(id=_id(ids))
+    pairs = [f"{json.dumps(key)}: {json.dumps(names, ensure_ascii=False)}" for key, names in rows.iter_rows()]
+    head, tail = "{\n" if start == 0 else ",\n", "\n}\n" if end == len(kb) else ""
+    return (head + ",\n".join(pairs) + tail).encode()
+
+
+def _tsv(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
+    facts = [(kb.concept_ids[place], *_facts(kb, place)) for place in range(start, end)]
+    about = pl.DataFrame(facts, schema=["id", "types", "definition", "xrefs"], orient="row")
+    terms = term_frame(kb, start, end)
+    terms = terms.with_columns(first=pl.int_range(pl.len()).over("id") == 0)
+    terms = terms.join(about, on="id", how="left", maintain_order="left")
+    once = [pl.when("first").then(column).otherwise(pl.lit("")).alias(column) for column in ("types", "definition", "xrefs")]
+    buffer = io.BytesIO()
+    rows = terms.select(_id(ids).alias("id"), pl.col("form").alias("name"), "kind", "language", *once)
+    rows.write_csv(buffer, separator="\t", include_header=start == 0)
+    return buffer.getvalue()
+
+
+def _facts(kb: KnowledgeBase, place: int) -> tuple[str, str, str]:
+    return (
+        "|".join(kb.types[t] for t in kb.concept_types[place]),
+        " ".join(kb.definitions[d] for d in kb.concept_definitions[place]),
+        "|".join(kb.xrefs[x] for x in kb.concept_xrefs[place]),
+    )
+
+
+def _id(style: IdStyle) -> pl.Expr:
+    prefix, local = pl.col("id").str.extract(r"^([^:]+):", 1), pl.col("id").str.replace(r"^[^:]+:", "")
+    return {"curie": pl.col("id"), "obo": prefix.str.to_uppercase() + ":" + local, "raw": local}[style]

@@ -1,0 +1,47 @@
+"""A knowledge base as tables, for work on all of it at once: search, export, comparison. Strings are not copied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from onym.kb.layout import NO_CONCEPT
+from onym.types import NameKind
+
+if TYPE_CHECKING:
+    from onym.kb.knowledge_base import KnowledgeBase
+
+KIND_LABELS = [kind.label for kind in NameKind]
+
+
+def concept_frame(kb: KnowledgeBase) -> pl.DataFrame:
+    """Return the columns `id` and `name`, the preferred form, in the order of ids."""
+    forms = pl.Series(kb.term_forms.to_arrow()).gather(kb.concept_terms[:-1])
+    return pl.DataFrame({"id": pl.Series(kb.concept_ids.to_arrow()), "name": forms})
+
+
+def term_frame(kb: KnowledgeBase, start: int = 0, end: int | None = None) -> pl.DataFrame:
+    """Return the terms of the concepts from `start` to `end`: id, name, form, kind, language, sources."""
+    end = len(kb) if end is None else min(end, len(kb))
+    first, last = int(kb.concept_terms[start]), int(kb.concept_terms[end])
+    bounds = kb.concept_terms[start : end + 1].astype(np.int64)
+    places = np.repeat(np.arange(start, end), bounds[1:] - bounds[:-1])
+    return pl.DataFrame(
+        {
+            "id": pl.Series(kb.concept_ids.to_arrow()).gather(places),
+            "name": pl.Series(kb.names.to_arrow()).gather(kb.term_names[first:last]),
+            "form": pl.Series(kb.term_forms.to_arrow()).slice(first, last - first),
+            "kind": pl.Series(KIND_LABELS).gather(kb.term_kinds[first:last]),
+            "language": pl.Series(kb.languages.to_arrow()).gather(kb.term_languages[first:last]),
+        }
+    )
+
+
+def alias_frame(kb: KnowledgeBase) -> pl.DataFrame:
+    """Return the columns `alias`, `concept` (null where it has none) and `kind` (AliasKind)."""
+    known = kb.alias_concepts != NO_CONCEPT
+    concepts = pl.Series(kb.concept_ids.to_arrow()).gather(np.where(known, kb.alias_concepts, 0))
+    concepts = pl.select(pl.when(pl.Series(known)).then(concepts)).to_series()
+    return pl.DataFrame({"alias": pl.Series(kb.aliases.to_arrow()), "concept": concepts, "kind": np.asarray(kb.alias_kinds)})

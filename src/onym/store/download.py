@@ -1,0 +1,181 @@
+"""The only door to the network: one file, streamed, resumed where it broke off, and never half there.
+
+    NAME.part           what has come so far; NAME.part.json says of which version of the file it is a part
+    NAME                the whole file; NAME.json records its address, size and SHA-256
+
+Nothing is fetched unless a person asks for it. Only https is spoken, or http to this very machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from onym.errors import ConfigError, DownloadError, LimitError
+from onym.store.output import whole_file
+
+if TYPE_CHECKING:
+    import httpx
+
+_CHUNK = 256 * 1024
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+Advance = Callable[[int, int | None], None]
+"""Called with the bytes that have come and the bytes expected, if known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Downloaded:
+    """The record kept beside a downloaded file."""
+
+    url: str
+    bytes: int
+    sha256: str
+    etag: str
+    last_modified: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait and how often to try again after an interruption."""
+
+    attempts: int = 5
+    pause_s: float = 1.0
+    timeout_s: float = 30.0
+    max_bytes: int = 64_000_000_000
+
+
+def download(
+    url: str, dest: Path, *, sha256: str = "", patience: Patience | None = None, advance: Advance = lambda _got, _all: None
+) -> Downloaded:
+    """Fetch `url` to `dest`, continuing an earlier attempt; a digest that is given must be met."""
+    patience = patience or Patience()
+    _require_safe(url)
+    if dest.exists():
+        raise ConfigError("output-exists", "the file exists", where=str(dest), fix="remove it, or name another folder")
+    dest.parent.mkdir(parents=True, exist_ok=True)
+    part = _Part(dest)
+    for attempt in range(patience.attempts):
+        if attempt:
+            time.sleep(patience.pause_s * 2 ** (attempt - 1))
+        if _attempt(url, part, patience, advance):
+            return part.finish(url, sha256)
+    what = f"the connection broke off {patience.attempts} times; {part.size:,} bytes are kept"
+    raise DownloadError("download-interrupted", what, where=url, fix="run the same command again: it goes on from there")
+
+
+class _Part:
+    """What has come so far."""
+
+    def __init__(self, dest: Path) -> None:
+        self.dest = dest
+        self.path = dest.with_name(dest.name + ".part")
+        self._note = dest.with_name(dest.name + ".part.json")
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    @property
+    def validator(self) -> str:
+        """The ETag or date of the version that the part belongs to; without one, nothing can be resumed."""
+        try:
+            return str(json.loads(self._note.read_bytes())["validator"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def begin(self, validator: str) -> None:
+        self.path.unlink(missing_ok=True)
+        with whole_file(self._note, force=True) as file:
+            file.write(json.dumps({"validator": validator}).encode())
+
+    def append(self, data: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(data)
+
+    def discard(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self._note.unlink(missing_ok=True)
+
+    def finish(self, url: str, expected: str) -> Downloaded:
+        with self.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if expected and digest != expected:
+            self.discard()
+            raise DownloadError("download-digest", "the file is not the one expected", where=url, fix="check the digest given")
+        etag, _, modified = self.validator.partition("\n")
+        record = Downloaded(url=url, bytes=self.size, sha256=digest, etag=etag, last_modified=modified)
+        with whole_file(self.dest.with_name(self.dest.name + ".json"), force=True) as file:
+            file.write(json.dumps(asdict(record), indent=1).encode() + b"\n")
+        self.path.replace(self.dest)
+        self._note.unlink(missing_ok=True)
+        return record
+
+
+def _attempt(url: str, part: _Part, patience: Patience, advance: Advance) -> bool:
+    """Try once; return whether the file is whole. A broken connection is no error yet, a refusal is one."""
+    import httpx
+
+    start = part.size if part.validator.strip() else 0
+    headers = {"Accept-Encoding": "identity", "User-Agent": "onym"}
+    if start:
+        headers |= {"Range": f"bytes={start}-", "If-Range": _if_range(part.validator)}
+    try:
+        with (
+            httpx.Client(timeout=patience.timeout_s, follow_redirects=True, event_hooks={"request": [_safe_request]}) as client,
+            client.stream("GET", url, headers=headers) as response,
+        ):
+            return _receive(response, part, start, patience, advance)
+    except (httpx.TransportError, httpx.StreamError):
+        return False
+
+
+def _receive(response: httpx.Response, part: _Part, start: int, patience: Patience, advance: Advance) -> bool:
+    url = str(response.url)
+    if response.status_code == 416:  # what we have is longer than the file now is
+        part.discard()
+        return False
+    if response.status_code >= 500 or response.status_code == 429:
+        return False
+    if response.status_code not in (200, 206):
+        what = f"the server answered {response.status_code}"
+        raise DownloadError("download-refused", what, where=url, fix="check the address")
+    validator = f"{response.headers.get('etag', '')}\n{response.headers.get('last-modified', '')}"
+    resumed = response.status_code == 206 and validator == part.validator
+    if response.status_code == 206 and not resumed:  # the file changed under way
+        part.discard()
+        return False
+    if not resumed:
+        part.begin(validator)
+        start = 0
+    length = response.headers.get("content-length")
+    total = start + int(length) if length and length.isdigit() else None
+    for chunk in response.iter_raw(_CHUNK):
+        part.append(chunk)
+        if part.size > patience.max_bytes:
+            part.discard()
+            raise LimitError("limit-download", f"more than {patience.max_bytes:,} bytes", where=url)
+        advance(part.size, total)
+    return total is None or part.size == total
+
+
+def _if_range(validator: str) -> str:
+    etag, _, modified = validator.partition("\n")
+    return etag if etag and not etag.startswith("W/") else modified
+
+
+def _safe_request(request: httpx.Request) -> None:
+    """Check every request, those that redirects lead to included."""
+    _require_safe(str(request.url))
+
+
+def _require_safe(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        return
+    raise ConfigError("download-address", "only https addresses are fetched", where=url, fix="name an https mirror")
