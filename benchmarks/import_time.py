@@ -13,4 +13,7 @@ _CODE = "import sys, time; t = time.perf_counter(); import onym; print(time.perf
 def run(options: argparse.Namespace) -> dict[str, object]:
     runs = [subprocess.run([sys.executable, "-c", _CODE], capture_output=True, text=True, check=True).stdout.split()
             for _ in range(5 if options.quick else 20)]  # fmt: skip
-    return {"seconds": round(median(float(seconds) for seconds, _ in runs), 3), "torch_imported": any(t == "1" for _, t in runs)}
+    return {
+        "seconds": round(median(float(seconds) for seconds, _ in runs), 3),
+        "torch_imported": any(t == "1" for _, t in runs),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
 
 from benchmarks.hostile.case import MB, Case, Content, file
@@ -27,12 +28,10 @@ def _laughs(levels: int = 10) -> str:
 
 def _utf7(text: str) -> bytes:
     """Write every markup character in UTF-7's base 64, which no search for bytes finds."""
-    return "".join(c.encode("utf-16-be").hex() and c if c.isalnum() or c in " \n/" else _shifted(c) for c in text).encode()
+    return "".join(c if c.isalnum() or c in " \n/" else _shifted(c) for c in text).encode()
 
 
 def _shifted(character: str) -> str:
-    import base64
-
     return "+" + base64.b64encode(character.encode("utf-16-be")).decode().rstrip("=") + "-"
 
 
@@ -59,7 +58,12 @@ def _repeated(head: bytes, part: bytes, count: int, tail: bytes = b"") -> Conten
 
 
 def _attributes() -> bytes:
-    return _RECORD_OPEN + b"<a " + b" ".join(b'a%x=">"' % n for n in range(800_000)) + b"/></DescriptorRecord></DescriptorRecordSet>"
+    return (
+        _RECORD_OPEN
+        + b"<a "
+        + b" ".join(b'a%x=">"' % n for n in range(800_000))
+        + b"/></DescriptorRecord></DescriptorRecordSet>"
+    )
 
 
 _ENTITY = _document(_doctype(_laughs()), "&e9;")

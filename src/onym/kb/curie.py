@@ -90,22 +90,29 @@ def canonical_prefix(prefix: str) -> str:
 
 
 def curies(column: pl.Expr, prefix: str) -> pl.Expr:
-    """Return a column of bare or prefixed identifiers as CURIEs: `to_curie` for tables."""
+    """Return a column of bare or prefixed identifiers as CURIEs: `to_curie` for tables, without a Python object per row."""
     import polars as pl
 
+    return column.map_batches(lambda series: _curies(series, canonical_prefix(prefix)), return_dtype=pl.String)
+
+
+def _curies(column: pl.Series, prefix: str) -> pl.Series:
     text = column.str.strip_chars()
-    for pattern, form in _ADDRESSES:
-        text = text.str.replace(pattern, form)
-    head, local = _head(text), text.str.replace(r"^[^:]*:", "")
-    known = head.fill_null(canonical_prefix(prefix))
-    twice = head.is_not_null() & (_head(local) == known).fill_null(value=False)
-    return known + ":" + pl.when(twice).then(local.str.replace(r"^[^:]*:", "")).otherwise(local).str.strip_chars()
+    if text.str.contains("://|^CVCL_").any():
+        for pattern, form in _ADDRESSES:
+            text = text.str.replace(pattern, form)
+    head, local = _head(text), text.str.replace("^[^:]*:", "")
+    twice = (_head(local) == head).fill_null(value=False)  # DOID:DOID:18
+    if twice.any():
+        local = local.str.replace("^[^:]*:", "").zip_with(twice, local)
+    return head.fill_null(prefix) + ":" + local.str.strip_chars()
 
 
-def _head(text: pl.Expr) -> pl.Expr:
+def _head(text: pl.Series) -> pl.Series:
     """Return the canonical prefixes of a column, null where there is none."""
-    lower = text.str.extract(r"^([^:]*):", 1).str.strip_chars().str.to_lowercase().str.replace(_RELEASE, "")
-    return lower.replace_strict(PREFIXES, default=lower)
+    written = text.str.extract("^([^:]*):", 1)
+    few = written.unique().drop_nulls()
+    return written.replace_strict(few, [canonical_prefix(head) for head in few], default=None, return_dtype=written.dtype)
 
 
 def styled(curie: str, style: IdStyle) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from onym.errors import InputError
+
 SCHEMA = pa.schema(
     [
         pa.field("concept_id", pa.large_string(), nullable=False),
@@ -28,7 +30,7 @@ _BATCH_ROWS = 65_536
 
 
 class Rows:
-    """Rows gathered one by one into batches, for formats that are trees and not tables.
+    """Rows gathered one by one into batches, for formats that are trees and not tables. `where` is for an error's place.
 
     >>> from onym.types import NameKind
     >>> rows = Rows()
@@ -37,7 +39,8 @@ class Rows:
     [1]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, where: str = "") -> None:
+        self._where = where
         self._columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
 
     def add(self, concept_id: str, **values: Any) -> None:
@@ -54,5 +57,11 @@ class Rows:
     def rest(self) -> Iterator[pa.RecordBatch]:
         """Yield what is left."""
         if self._columns["concept_id"]:
-            yield pa.RecordBatch.from_pydict(self._columns, schema=SCHEMA)
+            yield self._batch()
             self._columns = {name: [] for name in SCHEMA.names}
+
+    def _batch(self) -> pa.RecordBatch:
+        try:
+            return pa.RecordBatch.from_pydict(self._columns, schema=SCHEMA)
+        except UnicodeEncodeError as e:  # JSON can spell half of a character: "\\ud800"
+            raise InputError("input-encoding", "half of a surrogate pair", where=self._where, fix="check the file") from e

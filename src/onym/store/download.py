@@ -23,7 +23,6 @@ from onym.store.output import whole_file
 if TYPE_CHECKING:
     import httpx
 
-_CHUNK = 256 * 1024
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 Advance = Callable[[int, int | None], None]
 """Called with the bytes that have come and the bytes expected, if known."""
@@ -155,7 +154,7 @@ def _receive(response: httpx.Response, part: _Part, start: int, patience: Patien
         start = 0
     length = response.headers.get("content-length")
     total = start + int(length) if length and length.isdigit() else None
-    for chunk in response.iter_raw(_CHUNK):
+    for chunk in response.iter_raw():  # as it comes: what has arrived is kept when the connection breaks
         part.append(chunk)
         if part.size > patience.max_bytes:
             part.discard()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from onym.errors import InputError, LimitError
 from onym.store.source import InputFile
@@ -17,13 +17,15 @@ from onym.store.stream import InputStream
 if TYPE_CHECKING:
     from lxml.etree import XMLPullParser, _Element
 
+    Element: TypeAlias = _Element
+
 _READ = 64 * 1024
 _ENCODING = re.compile(rb"""^<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _ENCODINGS = {b"utf-8", b"utf8", b"us-ascii", b"ascii", b"iso-8859-1", b"latin1", b"windows-1252"}
 _ROOT = re.compile(rb"<[A-Za-z_]")
 
 
-def iter_records(file: InputFile, tags: frozenset[str]) -> Iterator[_Element]:
+def iter_records(file: InputFile, tags: frozenset[str]) -> Iterator[Element]:
     """Yield each element whose tag is in `tags`, complete; it is emptied when the next one is asked for.
 
     >>> xml = InputFile.from_bytes("a.xml", b"<set><rec>one</rec><rec>two</rec></set>")
@@ -51,7 +53,7 @@ class _Records:
         self._depth = self._record_depth = 0
         self._since_record = 0
 
-    def __iter__(self) -> Iterator[_Element]:
+    def __iter__(self) -> Iterator[Element]:
         self._parser.feed(self._prolog())
         yield from self._drain()
         while chunk := self._stream.read(_READ):
@@ -80,9 +82,9 @@ class _Records:
             raise InputError("xml-entity", "an entity is declared", where=self._file.name, fix="remove the DOCTYPE")
         return bytes(head)
 
-    def _drain(self) -> Iterator[_Element]:
+    def _drain(self) -> Iterator[Element]:
         limits = self._file.limits
-        for event, element in cast("Iterator[tuple[str, _Element]]", self._parser.read_events()):
+        for event, element in cast("Iterator[tuple[str, Element]]", self._parser.read_events()):
             if event == "start":
                 self._depth += 1
                 if self._depth > limits.xml_depth:
@@ -102,7 +104,7 @@ class _Records:
             self._depth -= 1
 
 
-def _forget(element: _Element) -> None:
+def _forget(element: Element) -> None:
     """Empty a finished element and drop its finished siblings, so that memory does not grow with the file."""
     element.clear()
     parent = element.getparent()

@@ -45,3 +45,8 @@ def kind(value: NameKind) -> pl.Expr:
 def bar_list(column: str, separator: str = "|") -> pl.Expr:
     """Return a column of `a|b|c` as lists without empty members."""
     return pl.col(column).str.split(separator).list.eval(pl.element().filter(pl.element() != ""))
+
+
+def omim_numbers() -> pl.Expr:
+    """Return the members of a list, for `list.eval`, with OMIM's prefix before bare numbers: MEDIC writes them so."""
+    return pl.element().str.strip_chars().str.replace(r"^([0-9]+)$", "omim:${1}")

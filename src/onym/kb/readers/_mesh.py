@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+ABBREVIATION_TAGS = ("ABB", "ABX", "ACR", "ACX")  # lexical tags of a term: abbreviations and acronyms, embedded ones too
+
 
 def branches(tree_numbers: Iterable[str]) -> list[str]:
     """Return the top branches of tree numbers.

@@ -1,4 +1,7 @@
-"""BioSyn's and SapBERT's dictionaries: `id||name` lines, where `id` may be several ids of one concept (`a|b`)."""
+"""BioSyn's and SapBERT's dictionaries: `id||name` lines.
+
+`a|b` are several ids of one concept. `a+b` are two concepts that a name means together: it becomes a name of each.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import curies
-from onym.kb.readers._frame import bar_list, batches, kind
+from onym.kb.readers._files import chosen, head
+from onym.kb.readers._frame import bar_list, batches, kind, omim_numbers
 from onym.store.lines import Block, iter_blocks
 from onym.store.source import InputFile, Source
 from onym.types import NameKind
@@ -22,14 +26,13 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield names; the first id is the concept's, the others are cross-references. Bare numbers are OMIM's."""
-    for file in source.matching("*.txt"):
+    for file in chosen(source.matching("*.txt"), _is_dictionary):
         for block in iter_blocks(file):
             yield from _read_block(block)
 
 
 def _is_dictionary(file: InputFile) -> bool:
-    with file.open() as stream:
-        first = stream.read(4096).split(b"\n")[0]
+    first = head(file).split(b"\n")[0]
     return first.count(b"||") == 1 and not first.startswith(b"|")
 
 
@@ -37,12 +40,20 @@ def _read_block(block: Block) -> Iterator[pa.RecordBatch]:
     lines = pl.DataFrame({"line": block.data.decode().split("\n")}).filter(pl.col("line").str.strip_chars() != "")
     parts = pl.col("line").str.splitn("||", 2)
     rows = lines.select(ids=parts.struct[0], name=parts.struct[1].str.strip_chars())
-    if rows["name"].null_count() or rows.filter(pl.col("ids").str.strip_chars("| ") == "").height:
+    together = pl.element().str.contains("+", literal=True)
+    named = bar_list("ids").list.eval(pl.element().filter((pl.int_range(pl.len()) == 0) | together))
+    members = named.list.join("+").str.split("+").list.eval(omim_numbers()).list.eval(pl.element().filter(pl.element() != ""))
+    alone = ~pl.col("ids").str.split("|").list.first().str.contains("+", literal=True)
+    others = bar_list("ids").list.eval(omim_numbers()).list.slice(1).list.eval(pl.element().filter(~together))
+    rows = rows.with_columns(members=members.list.unique(maintain_order=True), other=pl.when(alone).then(others))
+    if rows["name"].null_count() or rows.filter(pl.col("members").list.len() == 0).height:
         raise InputError("table-fields", "a line is not of the form id||name", where=block.where)
-    prefixed = pl.element().str.strip_chars().str.replace(r"^(\d+)$", "omim:$1")
-    rows = rows.with_columns(ids=pl.col("ids").str.replace_all("+", "|", literal=True))
-    rows = rows.with_columns(ids=bar_list("ids").list.eval(prefixed))
-    rows = rows.with_columns(concept_id=curies(pl.col("ids").list.first(), "mesh"), other=pl.col("ids").list.slice(1))
-    yield from batches(rows.select("concept_id", "name", kind(NameKind.EXACT)))
-    others = rows.explode("other").filter(pl.col("other").is_not_null()).unique(["concept_id", "other"], maintain_order=True)
-    yield from batches(others.select("concept_id", xrefs=pl.concat_list(curies(pl.col("other"), "mesh"))))
+    names = rows.explode("members")
+    yield from batches(names.select(_curie("members"), "name", kind(NameKind.EXACT)))
+    linked = rows.select(_curie(pl.col("members").list.first()), "other").explode("other")
+    linked = linked.filter(pl.col("other").is_not_null()).unique(maintain_order=True)
+    yield from batches(linked.select("concept_id", xrefs=pl.concat_list(curies(pl.col("other"), "mesh"))))
+
+
+def _curie(column: pl.Expr | str) -> pl.Expr:
+    return curies(pl.col(column) if isinstance(column, str) else column, "mesh").alias("concept_id")

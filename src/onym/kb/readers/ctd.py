@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import polars as pl
 import pyarrow as pa
 
+from onym.errors import InputError
 from onym.kb.curie import curies
-from onym.kb.readers._frame import bar_list, batches, kind
-from onym.store.lines import iter_blocks
+from onym.kb.readers._frame import bar_list, batches, kind, omim_numbers
+from onym.store.lines import Block, iter_blocks
 from onym.store.source import Source
 from onym.store.table import TableFormat, iter_table
 from onym.types import NameKind
@@ -32,7 +33,7 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
             yield from _read_table(pl.DataFrame(batch))
     for file in source.matching("medic*.txt"):
         for block in iter_blocks(file):
-            yield from _read_medic(pl.DataFrame({"line": block.data.decode().splitlines()}))
+            yield from _read_medic(block)
 
 
 def _read_table(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
@@ -47,16 +48,14 @@ def _read_table(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
     yield from batches(rows.select("concept_id", semantic_types=tops).filter(pl.col("semantic_types").list.len() > 0))
 
 
-def _read_medic(lines: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+def _read_medic(block: Block) -> Iterator[pa.RecordBatch]:
     """`D1|613097||name|synonym`: bare numbers are OMIM's, the first id is the concept's."""
-    halves = lines.filter(pl.col("line").str.contains("||", literal=True)).select(
-        ids=pl.col("line").str.splitn("||", 2).struct[0], names=pl.col("line").str.splitn("||", 2).struct[1]
-    )
-    prefixed = pl.element().str.replace(r"^(\d+)$", "omim:$1")
-    ids = bar_list("ids").list.eval(prefixed)
-    rows = halves.select(ids=ids, name=bar_list("names")).filter(
-        (pl.col("ids").list.len() > 0) & (pl.col("name").list.len() > 0)
-    )
+    lines = pl.DataFrame({"line": block.data.decode().split("\n")}).filter(pl.col("line").str.strip_chars() != "")
+    halves = pl.col("line").str.strip_chars_end("\r").str.splitn("||", 2)
+    rows = lines.select(ids=halves.struct[0], names=halves.struct[1].fill_null(""))
+    rows = rows.select(ids=bar_list("ids").list.eval(omim_numbers()), name=bar_list("names"))
+    if rows.filter((pl.col("ids").list.len() == 0) | (pl.col("name").list.len() == 0)).height:
+        raise InputError("table-fields", "a line is not of the form id||name", where=block.where)
     rows = rows.with_columns(concept_id=curies(pl.col("ids").list.first(), "mesh"))
     first = rows.select("concept_id", kind(NameKind.PREFERRED), name=pl.col("name").list.first())
     rest = rows.with_columns(name=pl.col("name").list.slice(1)).explode("name").filter(pl.col("name").is_not_null())

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import to_curie
+from onym.kb.readers._files import chosen, head
 from onym.kb.readers._json import require_object, string, strings
 from onym.kb.schema import Rows
 from onym.store.json import first_byte, iter_items
@@ -25,8 +26,8 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield names, types and definitions; a bare id is UMLS's."""
-    rows = Rows()
-    for file in _files(source):
+    rows = Rows(source.name)
+    for file in chosen(_files(source), _is_entities):
         for entity in _entities(file):
             _add(rows, require_object(entity, file), file)
             yield from rows.full()
@@ -38,8 +39,7 @@ def _files(source: Source) -> list[InputFile]:
 
 
 def _is_entities(file: InputFile) -> bool:
-    with file.open() as stream:
-        return b'"canonical_name"' in stream.read(4096)
+    return b'"canonical_name"' in head(file)
 
 
 def _entities(file: InputFile) -> Iterator[Any]:

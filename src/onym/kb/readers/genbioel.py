@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pyarrow as pa
 
 from onym.kb.curie import to_curie
+from onym.kb.readers._files import chosen, head
 from onym.kb.readers._json import strings
 from onym.kb.schema import Rows
 from onym.store.json import iter_pairs
 from onym.store.source import InputFile, Source
 from onym.types import NameKind
+
+_BEGIN = re.compile(rb'\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*\[\s*["\]])')
+_BARE = ((re.compile(r"C[0-9]{7}"), "umls"), (re.compile(r"[0-9]{6}"), "omim"), (re.compile(r"[0-9]{7,18}"), "snomedct"))
 
 
 def matches(source: Source) -> bool:
@@ -20,11 +25,11 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names as they stand; a bare id is MeSH's if it looks so, else UMLS's."""
-    rows = Rows()
-    for file in source.matching("*.json"):
+    """Yield names as they stand; a bare id is UMLS's, OMIM's (six digits), SNOMED CT's (more digits), or MeSH's."""
+    rows = Rows(source.name)
+    for file in chosen(source.matching("*.json"), _is_target_kb):
         for key, value in iter_pairs(file):
-            concept_id = to_curie(key, "umls" if key[:1] == "C" and len(key) == 8 else "mesh")
+            concept_id = to_curie(key, _prefix(key))
             for name in strings({"names": value}, "names", file):
                 rows.add(concept_id, name=name, kind=NameKind.EXACT)
             yield from rows.full()
@@ -32,6 +37,8 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
 
 
 def _is_target_kb(file: InputFile) -> bool:
-    with file.open() as stream:
-        head = b"".join(stream.read(4096).split())
-    return head.startswith(b"{") and head.partition(b":")[2][:1] in (b"[", b"") and b'"graphs"' not in head
+    return _BEGIN.match(head(file)) is not None
+
+
+def _prefix(key: str) -> str:
+    return next((prefix for pattern, prefix in _BARE if pattern.fullmatch(key)), "mesh")

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 import polars as pl
 import pyarrow as pa
 
-from onym.errors import InputError
+from onym.errors import InputError, LimitError
+from onym.kb.readers._files import chosen, head
 from onym.kb.readers._frame import batches, kind
+from onym.kb.readers._mesh import ABBREVIATION_TAGS
 from onym.store.lines import Block, iter_blocks
 from onym.store.source import InputFile, Source
 from onym.types import NameKind
 
 _RECORD = b"*NEWRECORD"
+_ABBREVIATION = rf"\|(?:{'|'.join(ABBREVIATION_TAGS)})(?:\||$)"  # among the fields after an entry term
 
 
 def matches(source: Source) -> bool:
@@ -23,15 +26,13 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield headings, entry terms, scope notes, semantic types and tree branches."""
-    for file in source.matching("*.bin"):
-        if _is_ascii_mesh(file):
-            for records in _whole_records(file):
-                yield from _read_records(records)
+    for file in chosen(source.matching("*.bin"), _is_ascii_mesh):
+        for records in _whole_records(file):
+            yield from _read_records(records)
 
 
 def _is_ascii_mesh(file: InputFile) -> bool:
-    with file.open() as stream:
-        return stream.read(64).lstrip().startswith(_RECORD)
+    return head(file).startswith(_RECORD)
 
 
 def _whole_records(file: InputFile) -> Iterator[Block]:
@@ -44,6 +45,9 @@ def _whole_records(file: InputFile) -> Iterator[Block]:
             yield Block(data[:cut], first_line, file.name)
             first_line += data.count(b"\n", 0, cut)
         pending = data[cut:]
+        if len(pending) > file.limits.block_bytes:
+            what = f"one record is larger than {file.limits.block_bytes:,} bytes"
+            raise LimitError("limit-record", what, where=f"{file.name}:{first_line}")
     if pending:
         yield Block(pending, first_line, file.name)
 
@@ -63,10 +67,12 @@ def _read_records(block: Block) -> Iterator[pa.RecordBatch]:
         names.select(
             "concept_id",
             name=pl.col("value").str.split("|").list.first(),
-            kind=pl.when(pl.col("key").is_in(["MH", "NM"])).then(kind(NameKind.PREFERRED)).otherwise(kind(NameKind.EXACT)),
+            kind=pl.when(pl.col("key").is_in(["MH", "NM"])).then(kind(NameKind.PREFERRED))
+            .when(pl.col("value").str.contains(_ABBREVIATION)).then(kind(NameKind.ABBREVIATION))
+            .otherwise(kind(NameKind.EXACT)),
             language=pl.lit("en"),
         )
-    )
+    )  # fmt: skip
     notes = rows.filter(pl.col("key").is_in(["MS", "NO"]) & (pl.col("value") != ""))
     yield from batches(notes.select("concept_id", definition="value"))
     types = rows.filter(pl.col("key") == "ST").select("concept_id", semantic_types=pl.concat_list("value"))

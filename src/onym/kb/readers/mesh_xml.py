@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from onym.kb.readers._mesh import branches
+from onym.kb.readers._files import chosen, head
+from onym.kb.readers._mesh import ABBREVIATION_TAGS, branches
 from onym.kb.schema import Rows
 from onym.store.source import InputFile, Source
 from onym.store.xml import iter_records
 from onym.types import NameKind
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from onym.store.xml import Element
 
 RECORDS = {"DescriptorRecord": "Descriptor", "SupplementalRecord": "SupplementalRecord"}
 
@@ -26,8 +27,8 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield every term of every concept of each record, scope notes and tree branches."""
-    rows = Rows()
-    for file in source.matching("*.xml"):
+    rows = Rows(source.name)
+    for file in chosen(source.matching("*.xml"), _is_mesh):
         for record in iter_records(file, frozenset(RECORDS)):
             _add(rows, record)
             yield from rows.full()
@@ -35,19 +36,19 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
 
 
 def _is_mesh(file: InputFile) -> bool:
-    with file.open() as stream:
-        head = stream.read(2048)
-    return b"DescriptorRecordSet" in head or b"SupplementalRecordSet" in head
+    first = head(file)
+    return b"<DescriptorRecordSet" in first or b"<SupplementalRecordSet" in first
 
 
-def _add(rows: Rows, record: _Element) -> None:
+def _add(rows: Rows, record: Element) -> None:
     ui = record.findtext(f"{RECORDS[record.tag]}UI")
     if not ui:
         return
     concept_id = f"mesh:{ui.strip()}"
     for concept in record.iterfind("ConceptList/Concept"):
         for term in concept.iterfind("TermList/Term"):
-            rows.add(concept_id, name=_text(term, "String"), kind=_kind(term), language="en")
+            if name := _text(term, "String"):
+                rows.add(concept_id, name=name, kind=_kind(term), language="en")
         if note := _text(concept, "ScopeNote"):
             rows.add(concept_id, definition=note)
         if types := [t.text for t in concept.iterfind("SemanticTypeList/SemanticType/SemanticTypeUI") if t.text]:
@@ -58,11 +59,11 @@ def _add(rows: Rows, record: _Element) -> None:
         rows.add(concept_id, definition=note)
 
 
-def _kind(term: _Element) -> NameKind:
+def _kind(term: Element) -> NameKind:
     if term.get("RecordPreferredTermYN") == "Y":
         return NameKind.PREFERRED
-    return NameKind.ABBREVIATION if term.get("LexicalTag") in ("ABB", "ABX", "ACR", "ACX") else NameKind.EXACT
+    return NameKind.ABBREVIATION if term.get("LexicalTag") in ABBREVIATION_TAGS else NameKind.EXACT
 
 
-def _text(element: _Element, path: str) -> str | None:
+def _text(element: Element, path: str) -> str | None:
     return " ".join((element.findtext(path) or "").split()) or None

@@ -22,8 +22,8 @@ from onym.types import NameKind
 _SCOPES = {"EXACT": NameKind.EXACT, "NARROW": NameKind.NARROW, "BROAD": NameKind.BROAD, "RELATED": NameKind.RELATED}
 _SYNONYMS = {f"{scope.lower()}_synonym": kind for scope, kind in _SCOPES.items()} | {"synonym": NameKind.RELATED}
 _USED = frozenset({"id", "name", "def", "xref", "alt_id", "is_obsolete", "replaced_by", *_SYNONYMS})
-_QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"\s*([^\["{!]*)(?=$|[\[{!])')
-_AFTER_ID = re.compile(r'\s+["{!]')
+_QUOTED = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"([^\["{!]*+)(?=$|[\[{!])')
+_AFTER_ID = re.compile(r'\s["{!]')
 _QUALIFIERS = re.compile(r'(?<=\s)\{[^\s{}"=]+="[^{}]*\}\s*(?:!.*)?$')
 _COMMENT = re.compile(r"(?:^|\s)!.*$")
 _ESCAPE = re.compile(r"\\(.)")
@@ -66,7 +66,7 @@ class _Term:
         if not concept_id:
             raise self._malformed("a term has no id", self._line)
         name = next((name for name in names if name), None)
-        if any(value.split()[:1] == ["true"] for value, _ in self._of("is_obsolete")):
+        if any(value.lower().split()[:1] == ["true"] for value, _ in self._of("is_obsolete")):
             rows.add(concept_id, name=name, kind=NameKind.RETIRED, replaced_by=next(iter(self._ids("replaced_by")), None))
             return
         rows.add(concept_id, name=name, kind=NameKind.PREFERRED)
@@ -105,7 +105,7 @@ class _Term:
         match = _QUOTED.match(value)
         if match is None:
             raise self._malformed("a text is not quoted as it should be", line)
-        return _unescaped(match[1]), match[2]
+        return _unescaped(match[1]), match[2].strip()
 
     def _malformed(self, what: str, line: int) -> InputError:
         fix = "check it with an OBO tool"
@@ -114,9 +114,9 @@ class _Term:
 
 def _terms(file: InputFile) -> Iterator[_Term]:
     term: _Term | None = None
-    number = 0
     for block in iter_blocks(file):
-        for number, line in enumerate(block.data.decode().split("\n")[:-1], block.first_line):  # noqa: B007
+        for number, raw in enumerate(block.data.decode().split("\n")[:-1], block.first_line):
+            line = raw.strip()
             if line.startswith("["):
                 if term is not None:
                     yield term
@@ -124,7 +124,7 @@ def _terms(file: InputFile) -> Iterator[_Term]:
             elif term is not None:
                 tag, colon, value = line.partition(":")
                 if colon and tag in _USED:
-                    term.take(tag, value.strip(), number)
+                    term.take(tag, value.lstrip(), number)
     if term is not None:
         yield term
 

@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from onym.kb.curie import to_curie
+from onym.kb.readers._files import chosen, head
 from onym.kb.readers._json import objects, require_object, string
+from onym.kb.readers._synonyms import synonym_kind
 from onym.kb.schema import Rows
 from onym.store.json import iter_items
 from onym.store.source import InputFile, Source
@@ -31,8 +33,8 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield labels, synonyms, definitions, cross-references, alternative ids and successors of class nodes."""
-    rows = Rows()
-    for file in source.matching("*.json"):
+    rows = Rows(source.name)
+    for file in chosen(source.matching("*.json"), _is_graph):
         for node in iter_items(file, "graphs.item.nodes.item"):
             _add(rows, require_object(node, file), file)
             yield from rows.full()
@@ -40,9 +42,8 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
 
 
 def _is_graph(file: InputFile) -> bool:
-    with file.open() as stream:
-        head = stream.read(4096).lstrip()
-    return head.startswith(b"{") and b'"graphs"' in head
+    first = head(file)
+    return first.startswith(b"{") and b'"graphs"' in first
 
 
 def _add(rows: Rows, node: dict[str, Any], file: InputFile) -> None:
@@ -60,8 +61,10 @@ def _add(rows: Rows, node: dict[str, Any], file: InputFile) -> None:
         return
     rows.add(concept_id, name=label, kind=NameKind.PREFERRED)
     for synonym in objects(meta, "synonyms", file):
-        pred = (string(synonym, "pred", file) or "").rsplit("#", 1)[-1]
-        rows.add(concept_id, name=string(synonym, "val", file), kind=_PREDICATES.get(pred, NameKind.RELATED))
+        scope = _PREDICATES.get((string(synonym, "pred", file) or "").rpartition("#")[2], NameKind.RELATED)
+        kind = synonym_kind(scope, string(synonym, "synonymType", file) or "")
+        if kind is not None and (name := string(synonym, "val", file)):
+            rows.add(concept_id, name=name, kind=kind)
     definition = require_object(meta.get("definition") or {}, file)
     if text := string(definition, "val", file):
         rows.add(concept_id, definition=text)

@@ -6,6 +6,7 @@ them, and a list of terms (`[{"id": …, "name": …, "synonyms": […], "xrefs"
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,22 +14,25 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import to_curie
-from onym.kb.readers._json import require_object, string, strings
+from onym.kb.readers._files import chosen, head
+from onym.kb.readers._json import objects, require_object, string, strings
 from onym.kb.schema import Rows
 from onym.store.json import first_byte, iter_items, iter_pairs
 from onym.store.source import InputFile, Source
 from onym.types import NameKind
 
+_LABEL = re.compile(rb'"label"\s*:')
+
 
 def matches(source: Source) -> bool:
     """Tell whether a JSON file has one of the two shapes."""
-    return any(_shape(file) for file in source.matching("*.json"))
+    return any(_is_ontology(file) for file in source.matching("*.json"))
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield labels, synonyms, definitions, cross-references, alternative ids and successors."""
-    rows = Rows()
-    for file in source.matching("*.json"):
+    rows = Rows(source.name)
+    for file in chosen(source.matching("*.json"), _is_ontology):
         if first_byte(file) == "[":
             for term in iter_items(file, "item"):
                 _add_listed(rows, require_object(term, file), file)
@@ -40,12 +44,11 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
     yield from rows.rest()
 
 
-def _shape(file: InputFile) -> str:
-    with file.open() as stream:
-        head = stream.read(4096)
-    if b'"label"' in head:
-        return "keyed"
-    return "listed" if b'"id"' in head and b'"name"' in head and head.lstrip().startswith(b"[") else ""
+def _is_ontology(file: InputFile) -> bool:
+    first = head(file)
+    if first.startswith(b"["):
+        return b'"id"' in first and b'"name"' in first
+    return first.startswith(b"{") and _LABEL.search(first) is not None
 
 
 def _add_keyed(rows: Rows, concept_id: str, term: dict[str, Any], file: InputFile) -> None:
@@ -69,7 +72,7 @@ def _add_listed(rows: Rows, term: dict[str, Any], file: InputFile) -> None:
     rows.add(concept_id, name=string(term, "name", file), kind=NameKind.PREFERRED)
     for synonym in strings(term, "synonyms", file):
         rows.add(concept_id, name=synonym, kind=NameKind.EXACT)
-    if xrefs := [_xref(require_object(x, file), file) for x in term.get("xrefs") or []]:
+    if xrefs := [_xref(x, file) for x in objects(term, "xrefs", file)]:
         rows.add(concept_id, xrefs=xrefs)
     for other in strings(term, "alt_ids", file):
         rows.add(to_curie(other, namespace or ""), kind=NameKind.RETIRED, replaced_by=concept_id)

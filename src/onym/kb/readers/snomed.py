@@ -18,14 +18,9 @@ from onym.types import NameKind
 
 FSN, SYNONYM = "900000000000003001", "900000000000013009"
 PREFERRED = "900000000000548007"
-# Historical associations, the surest first: same as, replaced by, moved to, alternative, possibly equivalent to.
-SUCCESSORS = [
-    "900000000000527005",
-    "900000000000526001",
-    "900000000000524003",
-    "900000000000530003",
-    "900000000000523009",
-]
+# Historical associations, the surest first: same as, replaced by, alternative, possibly equivalent to. What was moved
+# points to a namespace, not to a concept.
+SUCCESSORS = ["900000000000527005", "900000000000526001", "900000000000530003", "900000000000523009"]
 
 
 def matches(source: Source) -> bool:
@@ -36,7 +31,7 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield the active descriptions of active concepts, their tags as types, definitions and successors."""
     concepts = _frame(source.matching("sct2_concept_snapshot*.txt"), ["id", "active"])
-    active = concepts.filter(pl.col("active") == "1").select(conceptId="id")
+    active = concepts.filter(pl.col("active") == "1").select(conceptId="id").unique(maintain_order=True)
     preferred = _preferred(source)
     for file in source.matching("sct2_description_snapshot*.txt"):
         for frame in _frames(file, ["id", "active", "conceptId", "languageCode", "typeId", "term"]):
@@ -92,6 +87,7 @@ def _names(frame: pl.DataFrame, preferred: pl.DataFrame) -> Iterator[pa.RecordBa
 
 
 def _retired(source: Source, concepts: pl.DataFrame) -> pl.DataFrame:
+    """Return the inactive concepts, each with the one target of its surest association; several targets are none."""
     inactive = concepts.filter(pl.col("active") != "1").select("id")
     files = source.matching("der2_crefset_association*snapshot*.txt")
     links = _frame(files, ["active", "refsetId", "referencedComponentId", "targetComponentId"])
@@ -100,7 +96,8 @@ def _retired(source: Source, concepts: pl.DataFrame) -> pl.DataFrame:
         links.filter(pl.col("active") == "1")
         .with_columns(rank=rank)
         .filter(pl.col("rank").is_not_null())
-        .sort("referencedComponentId", "rank", "targetComponentId")
+        .filter(pl.col("rank") == pl.col("rank").min().over("referencedComponentId"))
+        .filter(pl.col("targetComponentId").n_unique().over("referencedComponentId") == 1)
         .unique("referencedComponentId", keep="first", maintain_order=True)
     )
     rows = inactive.join(best, left_on="id", right_on="referencedComponentId", how="left", maintain_order="left")

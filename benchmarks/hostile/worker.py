@@ -1,0 +1,60 @@
+"""The process that opens hostile files: everything is imported before it says that it is idle."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import fastobo  # noqa: F401
+import ijson  # noqa: F401
+import lxml.etree  # noqa: F401
+import pyarrow.csv  # noqa: F401
+
+from benchmarks.hostile.case import act
+from onym.errors import OnymError
+from onym.kb import readers
+
+_IDLE_MB = 2.0
+
+
+def main(cache: str) -> None:
+    """Answer each line `[path, act, format]` by the code of the error, the seconds and the growth of the peak."""
+    os.environ["ONYM_CACHE"] = cache
+    for name in readers.FORMATS:
+        __import__(f"onym.kb.readers.{name}")
+    gc.collect()
+    idle = _memory_mb("VmRSS")
+    print("idle", flush=True)
+    for line in sys.stdin:
+        path, what, format_name = json.loads(line)
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        started = time.perf_counter()
+        code = _code(path, what, format_name)
+        seconds = time.perf_counter() - started
+        peak = _memory_mb("VmHWM")
+        gc.collect()
+        answer = {"code": code, "seconds": seconds, "mb": peak - idle, "idle": _memory_mb("VmRSS") < idle + _IDLE_MB}
+        print(json.dumps(answer), flush=True)
+
+
+def _code(path: str, what: str, format_name: str) -> str:
+    try:
+        act(Path(path), what, format_name)
+    except OnymError as e:
+        return e.code
+    except BaseException as e:
+        return f"!{type(e).__name__}"
+    return "!parsed"
+
+
+def _memory_mb(field: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,139 @@
+"""Hostile files, opened as a user would: how many are refused, how long that takes, and how much memory.
+
+files     how many there are: bombs, entities, links, lies, broken encodings, forged knowledge bases
+refused   how many were answered by an error with a code; parsed, any other exception, a hang and a crash do not count
+worst_s   the longest time that one took, in seconds
+worst_mb  the most that one made the memory of an idle process grow, in megabytes, at the peak
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+
+from benchmarks.hostile import CASES
+from benchmarks.hostile.case import Case
+
+_PATIENCE_S = 20.0
+_IDLE_MB = 2.0  # a process this close to its size at the start counts as idle
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file."""
+
+    case: Case
+    code: str
+    seconds: float
+    mb: float
+
+    @property
+    def refused(self) -> bool:
+        return bool(self.code) and not self.code.startswith("!")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--verbose", action="store_true", help="tell about each file on stderr")
+    parser.add_argument("--only", default="", help="only the files whose name holds this")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    """Open every file; `--quick` changes nothing, since all of them take seconds."""
+    cases = [case for case in CASES if getattr(options, "only", "") in case.name]
+    outcomes = list(_outcomes(cases, verbose=getattr(options, "verbose", False)))
+    return {
+        "files": len(outcomes),
+        "refused": sum(outcome.refused for outcome in outcomes),
+        "worst_s": round(max(outcome.seconds for outcome in outcomes), 2),
+        "worst_mb": round(max(outcome.mb for outcome in outcomes), 1),
+    }
+
+
+def _outcomes(cases: list[Case], *, verbose: bool) -> list[Outcome]:
+    outcomes, workers = [], _Workers()
+    try:
+        for case in cases:
+            with tempfile.TemporaryDirectory() as folder:
+                outcome = workers.outcome(case, case.make(Path(folder)))
+            outcomes.append(outcome)
+            if verbose:
+                mark = "" if outcome.code == case.code else f"   (expected {case.code})"
+                print(f"{outcome.seconds:7.3f} s {outcome.mb:7.1f} MB  {case.name}: {outcome.code}{mark}", file=sys.stderr)
+    finally:
+        workers.close()
+    return outcomes
+
+
+class _Workers:
+    """Idle processes that open one file each; one that is as small after it as before is used again."""
+
+    def __init__(self) -> None:
+        self._cache = tempfile.TemporaryDirectory()
+        self._next = _Worker(self._cache.name)
+        self._current: _Worker | None = None
+
+    def outcome(self, case: Case, path: Path) -> Outcome:
+        if self._current is None:
+            self._current, self._next = self._next, _Worker(self._cache.name)
+        for worker in (self._current, self._next):  # no start of a process falls into the time of another
+            worker.wait_until_idle()
+        answer = self._current.ask(case, path)
+        if not answer.pop("idle"):
+            self._current.close()
+            self._current = None
+        return Outcome(case, str(answer["code"]), float(answer["seconds"]), float(answer["mb"]))
+
+    def close(self) -> None:
+        for worker in (self._current, self._next):
+            if worker is not None:
+                worker.close()
+        self._cache.cleanup()
+
+
+class _Worker:
+    """A process that has imported everything and waits."""
+
+    def __init__(self, cache: str) -> None:
+        command = [sys.executable, "-m", "benchmarks.hostile.worker", cache]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._lines: Queue[str] = Queue()
+        self._is_idle = False
+        Thread(target=self._listen, daemon=True).start()
+
+    def wait_until_idle(self) -> None:
+        if not self._is_idle:
+            self._lines.get(timeout=60)
+            self._is_idle = True
+
+    def ask(self, case: Case, path: Path) -> dict[str, str | float]:
+        """Have a file opened; a process that does not answer in time, or dies, has not refused it."""
+        assert self._process.stdin is not None
+        started = time.perf_counter()
+        self._process.stdin.write(json.dumps([str(path), case.act, case.format]) + "\n")
+        self._process.stdin.flush()
+        try:
+            line = self._lines.get(timeout=_PATIENCE_S)
+        except Empty:
+            line = ""
+        if line:
+            return dict(json.loads(line))
+        code = "!hangs" if self._process.poll() is None else "!dies"
+        return {"code": code, "seconds": time.perf_counter() - started, "mb": 0.0, "idle": 0.0}
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in iter(self._process.stdout.readline, ""):
+            self._lines.put(line)
+        self._lines.put("")

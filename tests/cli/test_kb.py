@@ -1,0 +1,137 @@
+"""The command line as a person uses it: output, messages, exit statuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+OBO = """format-version: 1.2
+
+[Term]
+id: HP:0000001
+name: All
+
+[Term]
+id: HP:0001658
+name: Myocardial infarction
+synonym: "Heart attack" EXACT layperson []
+xref: UMLS:C0027051
+
+[Term]
+id: HP:0000009
+name: obsolete thing
+is_obsolete: true
+replaced_by: HP:0001658
+"""
+
+
+def onym(*words: str, cwd: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, "-m", "onym", *words], cwd=cwd, capture_output=True, text=True, env=os.environ)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "hp.obo").write_text(OBO)
+    onym("kb", "build", "hp.obo", "-o", "hp", cwd=folder)
+    return folder
+
+
+def test_build_prints_counts_and_json(folder: Path) -> None:
+    lines = dict(line.split("\t") for line in onym("kb", "build", "hp.obo", "-o", "plain", cwd=folder).stdout.splitlines())
+    assert lines["concepts"] == "2"
+    answer = json.loads(onym("kb", "build", "hp.obo", "-o", "again", "--json", cwd=folder).stdout)
+    assert answer["counts"]["names"] == 3
+
+
+def test_build_from_a_recipe_with_options_over_it(folder: Path) -> None:
+    (folder / "kb.toml").write_text('shared_names = "keep"\n[[sources]]\npath = "hp.obo"\nname = "HPO"\n')
+    onym("kb", "build", "kb.toml", "-o", "recipe", "--shared-names", "fewest", cwd=folder)
+    info = json.loads(onym("kb", "info", "recipe", "--json", cwd=folder).stdout)
+    assert info["config"]["shared_names"] == "fewest"
+    assert info["config"]["sources"][0]["name"] == "HPO"
+
+
+def test_build_from_a_spreadsheet_with_named_columns(folder: Path) -> None:
+    (folder / "mine.csv").write_text('Code,Term\n17,"Fever, high"\n')
+    onym(
+        "kb", "build", "mine.csv", "-o", "mine", "--column", "id=Code", "--column", "name=Term", "--prefix", "local", cwd=folder
+    )
+    shown = json.loads(onym("kb", "show", "mine", "local:17", "--json", cwd=folder).stdout)
+    assert shown["terms"][0]["form"] == "Fever, high"
+    assert "config-invalid" in onym("kb", "build", "mine.csv", "-o", "x", "--column", "id", cwd=folder, status=2).stderr
+
+
+def test_info_names_input_and_what_was_dropped(folder: Path) -> None:
+    text = onym("kb", "info", "hp", cwd=folder).stdout
+    assert "hp.obo" in text
+    assert "kind: retired: 1" in text
+
+
+def test_search_and_show(folder: Path) -> None:
+    assert onym("kb", "search", "hp", "heart attack", cwd=folder).stdout.split("\t")[0] == "hp:0001658"
+    assert json.loads(onym("kb", "search", "hp", "heart", "--json", cwd=folder).stdout)[0]["match"] == "prefix"
+    assert "umls:C0027051" in onym("kb", "show", "hp", "HP:0000009", cwd=folder).stdout
+
+
+def test_an_unknown_concept_exits_with_3(folder: Path) -> None:
+    assert "[concept-unknown]" in onym("kb", "show", "hp", "HP:77", cwd=folder, status=3).stderr
+    error = json.loads(onym("kb", "show", "hp", "HP:77", "--json", cwd=folder, status=3).stderr)["error"]
+    assert error["code"] == "concept-unknown"
+
+
+def test_check_exits_with_4_for_damage(folder: Path) -> None:
+    assert "ok" in onym("kb", "check", "hp", cwd=folder).stdout
+    shutil.copytree(folder / "hp", folder / "torn")
+    next((folder / "torn").glob("*/names.data.npy")).write_bytes(b"")
+    assert json.loads(onym("kb", "check", "torn", "--json", cwd=folder, status=4).stdout)[0]["level"] == "error"
+    assert "[artefact-torn]" in onym("kb", "info", "torn", cwd=folder, status=4).stderr
+
+
+def test_diff_lists_changes(folder: Path) -> None:
+    (folder / "newer.obo").write_text(OBO.replace("Myocardial infarction", "Myocardial infarct"))
+    onym("kb", "build", "newer.obo", "-o", "newer", cwd=folder)
+    done = onym("kb", "diff", "hp", "newer", cwd=folder)
+    assert done.stdout == "renamed\thp:0001658\tMyocardial infarction\tMyocardial infarct\n"
+    assert "renamed 1" in done.stderr
+    assert json.loads(onym("kb", "diff", "hp", "newer", "--json", cwd=folder).stdout)["counts"]["renamed"] == 1
+
+
+def test_export_does_not_overwrite(folder: Path) -> None:
+    onym("kb", "export", "hp", "--format", "biosyn", "-o", "hp.txt", cwd=folder)
+    assert (folder / "hp.txt").read_text().splitlines()[0] == "hp:0000001||all"
+    assert "[output-exists]" in onym("kb", "export", "hp", "-o", "hp.txt", cwd=folder, status=2).stderr
+    onym("kb", "export", "hp", "-o", "hp.txt", "--force", cwd=folder)
+    assert "config-invalid" in onym("kb", "export", "hp", "-o", "x", "--id-style", "loud", cwd=folder, status=2).stderr
+
+
+def test_download_of_a_licensed_release_explains(folder: Path) -> None:
+    assert "Apply for a licence" in " ".join(onym("kb", "download", "umls", cwd=folder, status=2).stderr.split())
+    assert "release-unknown" in onym("kb", "download", "icd", cwd=folder, status=2).stderr
+
+
+def test_a_limit_exits_with_6(folder: Path) -> None:
+    (folder / "long.obo").write_bytes(b"x" * 3_000_000)
+    assert "[limit-line]" in onym("kb", "build", "long.obo", "-o", "x", cwd=folder, status=6).stderr
+
+
+def test_a_wrong_call_exits_with_2(folder: Path) -> None:
+    onym("kb", "build", cwd=folder, status=2)
+    assert "[format-unknown]" in onym("kb", "build", "long.obo", "--format", "pdf", "-o", "x", cwd=folder, status=2).stderr
+
+
+@pytest.mark.parametrize("command", ["build", "info", "search", "show", "check", "diff", "export", "download"])
+def test_every_help_has_an_example(folder: Path, command: str) -> None:
+    assert f"Example: onym kb {command}" in " ".join(onym("kb", command, "--help", cwd=folder).stdout.replace("│", " ").split())
+
+
+def test_version(folder: Path) -> None:
+    assert onym("--version", cwd=folder).stdout.strip() == "0.1.0"

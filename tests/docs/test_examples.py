@@ -1,0 +1,209 @@
+"""Every example of README.md and of docs/ runs, in order, and shows what the page says that it shows.
+
+`python` blocks of one page share a namespace; where they have prompts, the answers are compared. In `console` blocks the lines
+after `$ ` are commands for bash and the other lines are their output: columns may be of any width, and a line of three dots
+stands for any lines. Blocks of other languages are only shown.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN = {"python", "console"}
+SHOWN = {"text", "bash", "toml", "json"}
+# Pages that tell of what cannot be had here: the package's address, releases under a licence, downloads.
+WITH_BASH = {
+    "README.md", "docs/index.md", "docs/tutorial/first-knowledge-base.md", "docs/how-to/build-from-umls.md",
+    "docs/how-to/build-from-mesh.md", "docs/how-to/build-from-snomed.md", "docs/how-to/download.md",
+}  # fmt: skip
+FENCE = re.compile(r"^( *)(`{3,})([^`]*)$")
+HEREDOC = re.compile(r"<<\s*['\"]?(\w+)['\"]?")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its first line, counted from 1, its language, its text."""
+
+    line: int
+    language: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a console block and the output that the page shows."""
+
+    text: str
+    shown: tuple[str, ...]
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page, indented ones too."""
+    lines = enumerate(text.splitlines(), 1)
+    for number, line in lines:
+        if opened := FENCE.match(line):
+            indent, fence, info = opened.groups()
+            body = []
+            for _, inner in lines:
+                if inner.strip() == fence:
+                    break
+                body.append(inner.removeprefix(indent))
+            else:
+                pytest.fail(f"the block of line {number} has no end")
+            yield Block(number + 1, (info.split() or [""])[0], "\n".join(body) + "\n")
+
+
+def commands(block: Block) -> list[Command]:
+    """Cut a console block into commands, with here-documents and continued lines, and their output."""
+    found: list[Command] = []
+    lines = iter(block.text.splitlines())
+    shown: list[str] = []
+    for line in lines:
+        if not line.startswith("$ "):
+            assert found, f"line {block.line} shows an output without a command"
+            shown.append(line)
+            continue
+        if found:
+            found[-1] = Command(found[-1].text, tuple(shown))
+        found.append(Command(_whole(line.removeprefix("$ "), lines), ()))
+        shown = []
+    if found:
+        found[-1] = Command(found[-1].text, tuple(shown))
+    return found
+
+
+def _whole(command: str, lines: Iterator[str]) -> str:
+    while command.endswith("\\"):
+        command += "\n" + next(lines)
+    if here := HEREDOC.search(command):
+        for line in lines:
+            command += "\n" + line
+            if line == here[1]:
+                break
+    return command
+
+
+def agrees(output: str, shown: tuple[str, ...]) -> bool:
+    """Tell whether an output is what the page shows; nothing shown agrees with everything."""
+    if not shown:
+        return True
+    parts = [r"(?:[^\n]*\n)*?" if line.strip() == "..." else re.escape(_even(line)) + r"\n" for line in shown]
+    lines = "".join(_even(line) + "\n" for line in output.splitlines())
+    return re.fullmatch("".join(parts), lines) is not None
+
+
+def _even(line: str) -> str:
+    return " ".join(line.split())
+
+
+def run_console(block: Block, folder: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "120", "TERM": "dumb", "NO_COLOR": "1"}
+    found = commands(block)
+    assert found, f"line {block.line}: a console block without a command"
+    for command in found:
+        done = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", command.text],
+            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, f"line {block.line}: {command.text}\n{done.stdout}"
+        assert agrees(done.stdout, command.shown), f"line {block.line}: {command.text}\nprinted\n{done.stdout}"
+
+
+def run_python(block: Block, namespace: dict[str, Any], page: str) -> None:
+    if ">>> " not in block.text:
+        exec(compile("\n" * (block.line - 1) + block.text, page, "exec"), namespace)
+        return
+    example = doctest.DocTestParser().get_doctest(block.text, namespace, page, page, block.line - 1)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
+    result = runner.run(example, out=said.append, clear_globs=False)
+    assert result.attempted, f"{page}:{block.line}: nothing was run"
+    assert not result.failed, "".join(said)
+    namespace.update(example.globs)
+
+
+def run_page(text: str, page: str, folder: Path) -> int:
+    """Run a page in a folder of its own and return how many of its blocks were run."""
+    namespace: dict[str, Any] = {"__name__": "page"}
+    ran = 0
+    for block in blocks(text):
+        if block.language == "python":
+            run_python(block, namespace, page)
+        elif block.language == "console":
+            run_console(block, folder)
+        ran += block.language in RUN
+    return ran
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = page.read_text("utf-8")
+    opened = [line.lower() for line in text.splitlines() if re.match(r"^[\s>]*(?:`{3,}|~{3,})\s*\S", line)]
+    expected = sum("py" in line or "console" in line or "shell" in line for line in opened)
+    monkeypatch.chdir(tmp_path)
+    assert run_page(text, name_of(page), tmp_path) == expected
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_blocks_are_of_known_languages(page: Path) -> None:
+    languages = {block.language for block in blocks(page.read_text("utf-8"))}
+    assert languages <= RUN | SHOWN
+    assert "bash" not in languages or name_of(page) in WITH_BASH
+
+
+def test_all_pages_are_found() -> None:
+    assert len(PAGES) > 20
+    assert {page.parent.name for page in PAGES} >= {"docs", "tutorial", "how-to", "reference", "explanation"}
+
+
+def test_the_first_result_stands_within_25_lines_of_the_readme() -> None:
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    first = next(block for block in blocks("\n".join(lines)) if block.language == "console")
+    assert any(command.shown for command in commands(first))
+    assert first.line + first.text.count("\n") <= 25
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        ("```python\nraise ValueError\n```\n", "a plain block that fails"),
+        ("```python\n>>> 1 + 1\n3\n```\n", "a wrong answer"),
+        ("```console\n$ false\n```\n", "a command that fails"),
+        ("```console\n$ echo one\ntwo\n```\n", "a wrong output"),
+        ("```console\n$ printf 'one\\ntwo\\n'\none\n```\n", "half an output"),
+        ("```console\necho one\n```\n", "no command"),
+        ("  ```python\n  raise ValueError\n  ```\n", "an indented block"),
+        ("```python\nx = 1\n", "no end"),
+    ],
+)
+def test_a_wrong_page_is_found(page: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises((AssertionError, ValueError, pytest.fail.Exception)):
+        run_page(page, reason, tmp_path)
+
+
+def test_a_right_page_runs_in_order(tmp_path: Path) -> None:
+    page = (
+        "```console\n$ cat > a.txt <<'EOF'\none\n$ two\nEOF\n$ wc \\\n  -l a.txt\n2    a.txt\n$ seq 9\n1\n...\n9\n```\n"
+        "```python\nx = 1\n```\n"
+        "```python\n>>> y = x + 1\n>>> y\n2\n```\n"
+        "```python\nassert y == 2\n```\n"
+    )
+    assert run_page(page, "page", tmp_path) == 4
+    assert (tmp_path / "a.txt").read_text() == "one\n$ two\n"

@@ -1,0 +1,51 @@
+"""Reading sources once: codes, ids, batches."""
+
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.kb.gather import Batches, Codes, Ids
+from tests.kb.conftest import Builder
+
+COLUMNS = st.lists(st.lists(st.sampled_from(["a:1", "a:2", "b:1"]), min_size=1), min_size=1)
+
+
+@given(COLUMNS)
+def test_ids_come_back(columns: list[list[str]]) -> None:
+    ids = Ids()
+    numbers = [number for column in columns for number in ids.of(pl.Series(column)).to_list()]
+    assert [ids.column()[number] for number in numbers] == [value for column in columns for value in column]
+
+
+@given(COLUMNS)
+def test_codes_come_back(columns: list[list[str]]) -> None:
+    codes = Codes()
+    numbers = [number for column in columns for number in codes.of(pl.Series(column)).to_list()]
+    assert [codes.labels[number] for number in numbers] == [value for column in columns for value in column]
+    assert len(codes.labels) == len(set(codes.labels))
+
+
+def test_batches_are_one_frame() -> None:
+    batches = Batches(pl.DataFrame(schema={"a": pl.String}))
+    batches.add(pl.DataFrame({"a": ["x"]}))
+    batches.add(pl.DataFrame({"a": []}, schema={"a": pl.String}))
+    batches.add(pl.DataFrame({"a": ["y", "z"]}))
+    assert batches.frame()["a"].to_list() == batches.column("a").to_list() == ["x", "y", "z"]
+
+
+def test_a_name_without_a_source_has_the_recipes(build: Builder) -> None:
+    kb = build("id\tname\tsource\na:1\tfever\tMSH\na:1\tpyrexia\t\n")
+    assert {term.text: term.sources for term in kb["a:1"].terms} == {"fever": ("MSH",), "pyrexia": ("s0",)}
+
+
+def test_a_row_without_a_concept_is_counted(build: Builder) -> None:
+    kb = build("id\tname\na:1\tfever\na:\tlost\n")
+    assert kb.report()["dropped"] == {"empty concept id": 1}
+
+
+def test_a_name_of_another_language_is_counted(build: Builder) -> None:
+    kb = build("id\tname\tlanguage\na:1\tfever\ten\na:1\tFieber\tde\na:1\tfebris\t\n")
+    assert set(kb["a:1"].names) == {"fever", "febris"}
+    assert kb.report()["dropped"] == {"language": 1}

@@ -1,0 +1,99 @@
+"""Looking things up in an opened knowledge base."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onym.errors import IntegrityError, UnknownConceptError
+from onym.kb import KnowledgeBase
+from onym.store.artefact import Artefact
+from tests.kb.conftest import Builder
+
+
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+@pytest.mark.parametrize(
+    "spelling", ["mesh:D009203", "MESH:D009203", "D009203", "d009203", " mesh:D009203 ", "omim:608446", "608446"]
+)
+def test_ids_are_found_however_they_are_written(kb: KnowledgeBase, spelling: str) -> None:
+    assert kb[spelling].id == "mesh:D009203"
+    assert spelling in kb
+
+
+def test_an_unknown_id_says_so(kb: KnowledgeBase) -> None:
+    with pytest.raises(UnknownConceptError, match="concept-unknown") as caught:
+        kb["mesh:D000000"]
+    assert isinstance(caught.value, KeyError)
+    assert 5 not in kb
+
+
+def test_an_ambiguous_alternative_id_names_its_concepts(build: Builder) -> None:
+    kb = build("id\tname\txrefs\na:1\tone\tomim:5\na:2\ttwo\tomim:5\n")
+    assert kb.resolve("omim:5") == (0, 1)
+    with pytest.raises(UnknownConceptError, match="concept-ambiguous.*a:1, a:2"):
+        kb["omim:5"]
+
+
+def test_names_lead_to_concepts_and_back(kb: KnowledgeBase) -> None:
+    for place in range(len(kb)):
+        for name in kb.names_of(place):
+            assert place in kb.name_concepts[int(name)]
+            assert place in kb.concepts_named(kb.names[int(name)])
+    assert [kb.concept_ids[c] for c in kb.concepts_named("mi")] == ["mesh:D006973", "mesh:D009203"]
+    assert kb.concepts_named("no such name") == []
+    assert kb.find("HEART-attack!") == kb.find("heart attack") >= 0
+
+
+def test_iteration_gives_every_concept_in_order(kb: KnowledgeBase) -> None:
+    assert [concept.id for concept in kb] == ["mesh:D005334", "mesh:D006973", "mesh:D009203"]
+
+
+def test_repr_tells_the_size(kb: KnowledgeBase) -> None:
+    assert "3 concepts, 9 names" in repr(kb)
+
+
+def test_columns_cannot_be_written_to(kb: KnowledgeBase) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        kb.term_names[0] = 1
+
+
+def test_no_artefact_is_a_coded_error(tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError, match="artefact-missing"):
+        KnowledgeBase.open(tmp_path)
+
+
+def test_columns_that_do_not_fit_are_refused(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    kb.term_names = np.full(len(kb.term_names), 10**6, dtype=np.uint32)
+    with pytest.raises(IntegrityError, match="points beyond"):
+        kb.require_sound()
+    kb = KnowledgeBase.open(tiny_kb)
+    kb.alias_concepts = kb.alias_concepts[:0]
+    with pytest.raises(IntegrityError, match="do not fit"):
+        kb.require_sound()
+
+
+def test_a_copy_is_verified_when_it_is_first_opened(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tiny_kb, copy)
+    seen = []
+    monkeypatch.setattr(KnowledgeBase, "require_sound", lambda self: seen.append(self.digest))
+    KnowledgeBase.open(copy)
+    KnowledgeBase.open(copy)
+    assert len(seen) == 1
+    assert not Artefact.open(copy, "onym-kb", 1).is_new_here
+
+
+def test_two_processes_read_the_same_artefact(tiny_kb: Path) -> None:
+    code = "import sys; from onym import KnowledgeBase; print(KnowledgeBase.open(sys.argv[1])['mesh:D005334'].preferred_name)"
+    runs = [subprocess.Popen([sys.executable, "-c", code, str(tiny_kb)], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [run.communicate()[0] for run in runs] == ["Fever\n", "Fever\n"]

@@ -1,0 +1,184 @@
+"""Downloads from a local server that breaks off, lies and changes its mind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError, DownloadError, LimitError
+from onym.store.download import Patience, download
+
+BODY = bytes(range(256)) * 4000
+QUICK = Patience(attempts=4, pause_s=0.0, timeout_s=5.0)
+
+
+@dataclass
+class Script:
+    """What the server does, request by request."""
+
+    body: bytes = BODY
+    etag: str = '"one"'
+    cuts: list[int] = field(default_factory=list)  # break off after so many bytes, once each
+    statuses: list[int] = field(default_factory=list)  # answer so, once each
+    redirect: str = ""
+    ranges: list[str] = field(default_factory=list)  # seen
+    change_after_first: bytes = b""
+
+
+class Handler(BaseHTTPRequestHandler):
+    script: Script
+
+    def do_GET(self) -> None:
+        script = self.script
+        script.ranges.append(self.headers.get("Range", ""))
+        if script.redirect:
+            self.send_response(302)
+            self.send_header("Location", script.redirect)
+            self.end_headers()
+            return
+        if script.statuses:
+            self.send_response(script.statuses.pop(0))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if script.change_after_first and len(script.ranges) > 1:
+            script.body, script.etag = script.change_after_first, '"two"'
+        start = 0
+        wanted = self.headers.get("Range", "")
+        if wanted and self.headers.get("If-Range") == script.etag:
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        body = script.body[start:]
+        self.send_response(206 if start else 200)
+        self.send_header("ETag", script.etag)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        cut = script.cuts.pop(0) if script.cuts else len(body)
+        self.wfile.write(body[:cut])
+        self.wfile.flush()
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[str, Script]]:
+    script = Script()
+    handler = type("Bound", (Handler,), {"script": script})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/hp.obo", script
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_whole_file_with_its_record(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, _ = served
+    seen = []
+    record = download(url, tmp_path / "hp.obo", patience=QUICK, advance=lambda got, total: seen.append((got, total)))
+    assert (tmp_path / "hp.obo").read_bytes() == BODY
+    assert record.sha256 == hashlib.sha256(BODY).hexdigest()
+    assert json.loads((tmp_path / "hp.obo.json").read_text())["sha256"] == record.sha256
+    assert seen[-1] == (len(BODY), len(BODY))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hp.obo", "hp.obo.json"]
+
+
+def test_an_interrupted_download_goes_on_where_it_stopped(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    script.cuts = [100_000, 50_000]
+    download(url, tmp_path / "hp.obo", patience=QUICK)
+    assert (tmp_path / "hp.obo").read_bytes() == BODY
+    assert script.ranges == ["", "bytes=100000-", "bytes=150000-"]
+
+
+def test_a_later_run_goes_on_too(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    script.cuts = [70_000]
+    with pytest.raises(DownloadError, match="download-interrupted"):
+        download(url, tmp_path / "hp.obo", patience=Patience(attempts=1, pause_s=0))
+    assert not (tmp_path / "hp.obo").exists()
+    assert (tmp_path / "hp.obo.part").stat().st_size == 70_000
+    download(url, tmp_path / "hp.obo", patience=QUICK)
+    assert (tmp_path / "hp.obo").read_bytes() == BODY
+    assert script.ranges == ["", "bytes=70000-"]
+
+
+def test_a_file_that_changes_under_way_is_begun_again(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    script.cuts = [100_000]
+    script.change_after_first = b"another file altogether"
+    download(url, tmp_path / "hp.obo", patience=QUICK)
+    assert (tmp_path / "hp.obo").read_bytes() == b"another file altogether"
+
+
+def test_a_truncated_file_never_gets_its_name(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    script.cuts = [10, 10, 10, 10]
+    with pytest.raises(DownloadError, match="download-interrupted"):
+        download(url, tmp_path / "hp.obo", patience=QUICK)
+    assert not (tmp_path / "hp.obo").exists()
+
+
+def test_a_busy_server_is_asked_again(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    script.statuses = [503, 429]
+    download(url, tmp_path / "hp.obo", patience=QUICK)
+    assert (tmp_path / "hp.obo").read_bytes() == BODY
+
+
+def test_a_refusal_is_final(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    script.statuses = [404]
+    with pytest.raises(DownloadError, match="download-refused.*404"):
+        download(url, tmp_path / "hp.obo", patience=QUICK)
+
+
+def test_a_part_longer_than_the_file_is_thrown_away(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    (tmp_path / "hp.obo.part").write_bytes(b"x" * 10)
+    (tmp_path / "hp.obo.part.json").write_text(json.dumps({"validator": '"one"\n'}))
+    script.statuses = [416]
+    download(url, tmp_path / "hp.obo", patience=QUICK)
+    assert (tmp_path / "hp.obo").read_bytes() == BODY
+
+
+def test_another_digest_is_refused(served: tuple[str, Script], tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="download-digest"):
+        download(served[0], tmp_path / "hp.obo", sha256="0" * 64, patience=QUICK)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_much_is_refused(served: tuple[str, Script], tmp_path: Path) -> None:
+    with pytest.raises(LimitError, match="limit-download"):
+        download(served[0], tmp_path / "hp.obo", patience=Patience(max_bytes=1000))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "url", ["http://example.org/a", "ftp://example.org/a", "file:///etc/passwd", "http://127.0.0.1.example.org/"]
+)
+def test_only_https_or_this_machine(url: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="download-address"):
+        download(url, tmp_path / "a", patience=QUICK)
+
+
+def test_a_redirect_elsewhere_is_refused(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    script.redirect = "http://10.0.0.1/secret"
+    with pytest.raises(ConfigError, match="download-address"):
+        download(url, tmp_path / "a", patience=QUICK)
+
+
+def test_a_file_that_is_there_is_not_overwritten(served: tuple[str, Script], tmp_path: Path) -> None:
+    (tmp_path / "hp.obo").write_text("mine")
+    with pytest.raises(ConfigError, match="output-exists"):
+        download(served[0], tmp_path / "hp.obo", patience=QUICK)
