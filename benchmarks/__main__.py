@@ -13,7 +13,7 @@ from importlib import import_module
 
 from benchmarks.report import machine, versions
 
-NAMES = ("import", "kb-open", "kb-hpo", "kb-umls", "kb-kill", "kb-hostile", "kb-fuzz")
+NAMES = ("import", "kb-open", "kb-hpo", "kb-umls", "kb-kill", "kb-hostile", "kb-fuzz", "abbreviations")
 _MODULES = {"import": "import_time"}
 
 

@@ -2,7 +2,8 @@
 
 files     how many there are: bombs, entities, links, lies, broken encodings, forged knowledge bases
 refused   how many were answered by an error with a code; parsed, any other exception, a hang and a crash do not count
-worst_s   the longest time that one took, in seconds
+worst_s   the longest time that one took, in seconds; one that took more than half a second is timed three times, since
+          others may use the machine, and its shortest time counts
 worst_mb  the most that one made the memory of an idle process grow, in megabytes, at the peak
 """
 
@@ -22,8 +23,8 @@ from threading import Thread
 from benchmarks.hostile import CASES
 from benchmarks.hostile.case import Case
 
-_PATIENCE_S = 20.0
-_IDLE_MB = 2.0  # a process this close to its size at the start counts as idle
+_PATIENCE_S = 10.0
+_SOON_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,14 @@ class Outcome:
     seconds: float
     mb: float
 
+    def merged(self, other: Outcome) -> Outcome:
+        """Return both as one: as refused only if both were, the shorter time, the larger growth."""
+        worse = other if self.refused else self
+        return Outcome(self.case, worse.code, min(self.seconds, other.seconds), max(self.mb, other.mb))
+
     @property
     def refused(self) -> bool:
+        """Whether an error with a code was the answer."""
         return bool(self.code) and not self.code.startswith("!")
 
 
@@ -48,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     """Open every file; `--quick` changes nothing, since all of them take seconds."""
     cases = [case for case in CASES if getattr(options, "only", "") in case.name]
-    outcomes = list(_outcomes(cases, verbose=getattr(options, "verbose", False)))
+    outcomes = list(outcomes(cases, verbose=getattr(options, "verbose", False)))
     return {
         "files": len(outcomes),
         "refused": sum(outcome.refused for outcome in outcomes),
@@ -57,12 +64,15 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def _outcomes(cases: list[Case], *, verbose: bool) -> list[Outcome]:
+def outcomes(cases: list[Case], *, verbose: bool) -> list[Outcome]:
     outcomes, workers = [], _Workers()
     try:
         for case in cases:
             with tempfile.TemporaryDirectory() as folder:
-                outcome = workers.outcome(case, case.make(Path(folder)))
+                path = case.make(Path(folder))
+                outcome = workers.outcome(case, path)
+                for _ in range(2 if outcome.seconds > _SOON_S else 0):
+                    outcome = outcome.merged(workers.outcome(case, path))
             outcomes.append(outcome)
             if verbose:
                 mark = "" if outcome.code == case.code else f"   (expected {case.code})"

@@ -7,7 +7,6 @@ gold mention strings: it is for scoring only, and no name of it enters the knowl
 from __future__ import annotations
 
 import argparse
-import gzip
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from benchmarks.report import data_folder, percent
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
+from onym.store.source import InputFile
 
 RECIPE = Path(__file__).parent / "recipes" / "open-kb.toml"
 
@@ -28,14 +28,14 @@ def build_open_kb(dest: Path) -> KnowledgeBase:
 
 def gold(path: Path, kind: str = "") -> Iterator[list[str]]:
     """Yield the ids of each mention of a PubTator file that has any."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as file:
-        for line in file:
-            fields = line.rstrip("\n").split("\t")
-            if len(fields) >= 6 and fields[1].isdigit() and kind in ("", fields[4]):
-                ids = [part.strip().removeprefix("MESH:") for part in fields[5].replace("+", "|").split("|")]
-                if known := [i for i in ids if i not in ("", "-1")]:
-                    yield known
+    with InputFile.from_path(path).open() as stream:
+        lines = stream.read().decode("utf-8").splitlines()
+    for line in lines:
+        fields = line.split("\t")
+        if len(fields) >= 6 and fields[1].isdigit() and kind in ("", fields[4]):
+            ids = [part.strip().removeprefix("MESH:") for part in fields[5].replace("+", "|").split("|")]
+            if known := [i for i in ids if i not in ("", "-1")]:
+                yield known
 
 
 def coverage(kb: KnowledgeBase, mentions: list[list[str]], replaced: dict[str, list[str]] | None = None) -> tuple[float, float]:

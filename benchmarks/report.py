@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-_PACKAGES = ("onym", "numpy", "polars", "pyarrow", "lxml", "fastobo", "ijson")
+_PACKAGES = ("onym", "numpy", "polars", "pyarrow", "lxml", "ijson")
 
 
 def data_folder() -> Path:

@@ -3,6 +3,8 @@
 `SAMPLES[format]` holds releases; a release is a mapping from file name to bytes.
 """
 
+# ruff: noqa: E501 - rows are as long as they are
+
 from __future__ import annotations
 
 Release = dict[str, bytes]

@@ -57,8 +57,17 @@ def write_release(folder: Path, data: Path, rows: int, seed: int = 13) -> None:
         relation = pl.Series(["has_tradename", "tradename_of", "isa", ""]).gather(
             rng.choice(4, pairs.shape[1], p=[0.05, 0.05, 0.5, 0.4])
         )
-        _write(_frame(CUI1=_cuis(pairs[0]), AUI1="A0", STYPE1="CUI", REL="RO", CUI2=_cuis(pairs[1]), AUI2="A0", STYPE2="CUI",
-                      RELA=relation, RUI="R0", SRUI="", SAB="RXNORM", SL="RXNORM", RG="", DIR="", SUPPRESS="N", CVF=""), file)  # fmt: skip
+        one: dict[str, pl.Series | str] = {"CUI1": _cuis(pairs[0]), "AUI1": "A0", "STYPE1": "CUI", "REL": "RO"}
+        other: dict[str, pl.Series | str] = {
+            "CUI2": _cuis(pairs[1]),
+            "AUI2": "A0",
+            "STYPE2": "CUI",
+            "RELA": relation,
+            "RUI": "R0",
+            "SRUI": "",
+        }
+        rest: dict[str, pl.Series | str] = {"SAB": "RXNORM", "SL": "RXNORM", "RG": "", "DIR": "", "SUPPRESS": "N", "CVF": ""}
+        _write(_frame(**one, **other, **rest), file)
     with (folder / "MRCUI.RRF").open("wb") as file:
         gone = concepts + np.arange(max(1, concepts // 8))
         kinds = rng.choice(3, len(gone), p=[0.6, 0.2, 0.2])

@@ -36,7 +36,7 @@ def _zstd(part: bytes, count: int) -> bytes:
     with pa.CompressedOutputStream(out, "zstd") as packed:
         for _ in range(count):
             packed.write(part)
-    return out.getvalue().to_pybytes()
+    return bytes(out.getvalue().to_pybytes())
 
 
 def _mixed() -> bytes:
@@ -162,7 +162,7 @@ CASES = (
     _archive("zstd bomb", "limit-ratio", f"{_NAME}.zst", lambda: _zstd(_ROWS, 200)),
     _archive("zstd bomb of zeros", "limit-line", "hp.obo.zst", lambda: _zstd(_ZEROS, 1000)),
     _archive("xz bomb", "format-unknown", f"{_NAME}.xz", lambda: lzma.compress(_ZEROS * 100, preset=0)),
-    _archive("gzip in gzip", "table-malformed", f"{_NAME}.gz", lambda: _gzip(_gzip(_ROWS, 2), 1)),
+    _archive("gzip in gzip", "input-encoding", f"{_NAME}.gz", lambda: _gzip(_gzip(_ROWS, 2), 1)),
     _archive("gzip cut off", "input-corrupt", f"{_NAME}.gz", lambda: _gzip(_mixed(), 1)[:-5_000]),
     _archive("gzip cut in its header", "input-corrupt", f"{_NAME}.gz", lambda: b"\x1f\x8b\x08"),
     _archive("gzip with a wrong sum", "input-corrupt", f"{_NAME}.gz", lambda: _changed(_gzip(_mixed(), 1), -6)),
@@ -176,6 +176,8 @@ CASES = (
     _archive("zip with members that overlap", "archive-corrupt", "release.zip", _overlapping_zip),
     _archive("zip of 10,001 members", "limit-members", "release.zip", lambda: _zip(*[(f"{n}", b"") for n in range(10_001)])),
     _archive("zip with a directory of 400,000", "limit-members", "release.zip", _huge_directory),
+    _archive("zip of 4,000 files that are no release", "format-unknown", "release.zip",
+             lambda: _zip(*[(f"{n}.json", b"%x" % (n * 2654435761)) for n in range(4_000)])),
     _archive("zip with an absolute name", "archive-path", "release.zip", _named_zip("/etc/MRSTY.RRF")),
     _archive("zip with a name that climbs", "archive-path", "release.zip", _named_zip("a/../../MRSTY.RRF")),
     _archive("zip with a name that climbs by backslash", "archive-path", "release.zip", _named_zip("a\\..\\..\\MRSTY.RRF")),
@@ -183,7 +185,8 @@ CASES = (
     _archive("zip with a NUL in a name", "archive-path", "release.zip",
              lambda: _named_zip("MRSTY.RRF~.txt")().replace(b"RRF~", b"RRF\x00")),
     _archive("zip with a link", "archive-path", "release.zip", _linked_zip),
-    _archive("zip that is encrypted", "archive-corrupt", "release.zip", lambda: _patched_directory(_zip((_NAME, ROW)), 8, b"\x01")),
+    _archive("zip that is encrypted", "archive-corrupt", "release.zip",
+             lambda: _patched_directory(_zip((_NAME, ROW)), 8, b"\x01")),
     _archive("zip cut off", "archive-corrupt", "release.zip", lambda: _zip((_NAME, _mixed()))[:-5_000]),
     _archive("zip with a wrong sum", "archive-corrupt", "release.zip",
              lambda: _patched_directory(_zip((_NAME, _mixed())), 16, b"\x00\x01\x02\x03")),
@@ -197,12 +200,17 @@ CASES = (
     _archive("tar with an absolute name", "archive-path", "release.tar", lambda: _tar((_member("/etc/MRSTY.RRF"), ROW))),
     _archive("tar of 10,001 members", "limit-members", "release.tar.gz",
              lambda: _gzip(_tar(*[(_member(f"{n}"), b"") for n in range(10_001)]), 1)),
+    _archive("tar of 4,000 files that are no release", "format-unknown", "release.tar.gz",
+             lambda: _gzip(_tar(*[(_member(f"{n}.json"), b"%x" % (n * 2654435761)) for n in range(4_000)]), 1)),
     _archive("tar with a sparse member", "archive-path", "release.tar", lambda: _tar_with(tarfile.GNUTYPE_SPARSE)),
-    Case("tar with a header of 300 MB", "limit-members", _header_bomb(tarfile.XHDTYPE)),
-    Case("tar with a name of 300 MB", "limit-members", _header_bomb(tarfile.GNUTYPE_LONGNAME)),
+    Case("tar with a header of 300 MB", "archive-corrupt", _header_bomb(tarfile.XHDTYPE)),
+    Case("tar with a name of 300 MB", "archive-corrupt", _header_bomb(tarfile.GNUTYPE_LONGNAME)),
     _archive("tar of 5,000 headers", "archive-corrupt", "release.tar", _header_chain),
     _archive("tar with a negative size", "archive-corrupt", "release.tar", _negative_size),
     _archive("tar cut off", "archive-corrupt", "release.tar", lambda: _tar((_member(_NAME), _mixed()))[:200_000]),
+    _archive("tar cut off before a header", "archive-corrupt", "release.tar", lambda: _tar((_member(_NAME), ROW))[:1024]),
+    _archive("tar with a changed header", "archive-corrupt", "release.tar",
+             lambda: _changed(_tar((_member(_NAME), ROW), (_member("MRSTY.RRF"), b"")), 1030)),
     _archive("tar.gz cut off", "input-corrupt", "release.tar.gz",
              lambda: _gzip(_tar((_member(_NAME), _mixed())), 1)[:-5_000]),
     Case("a pipe", "input-missing", _fifo),

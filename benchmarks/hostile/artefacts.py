@@ -27,7 +27,7 @@ Manifest = dict[str, Any]
 Forge = Callable[[Path, Manifest], None]
 
 
-def _built(folder: Path) -> tuple[Path, Path]:
+def built(folder: Path) -> tuple[Path, Path]:
     """Build an honest knowledge base; return its folder and that of its version."""
     (folder / "tiny.tsv").write_text(_TINY)
     recipe = Recipe(sources=(SourceConfig(path="tiny.tsv", name="tiny"),))
@@ -39,7 +39,7 @@ def _forged(forge: Forge, *, indent: int | None = 1) -> Callable[[Path], Path]:
     """Return a maker that changes a version and its manifest, and then gives both the names that fit."""
 
     def make(folder: Path) -> Path:
-        kb, version = _built(folder)
+        kb, version = built(folder)
         manifest = json.loads((version / "manifest.json").read_bytes())
         forge(version, manifest)
         data = json.dumps(manifest, sort_keys=True, indent=indent).encode() + b"\n"
@@ -60,7 +60,7 @@ def _raw_manifest(change: Callable[[bytes], bytes]) -> Callable[[Path], Path]:
     """Return a maker that changes the bytes of the manifest, its digest being right."""
 
     def make(folder: Path) -> Path:
-        kb, version = _built(folder)
+        kb, version = built(folder)
         data = change((version / "manifest.json").read_bytes())
         (version / "manifest.json").write_bytes(data)
         return _renamed(kb, version, data)
@@ -72,7 +72,7 @@ def _damaged(damage: Callable[[Path, Path], object]) -> Callable[[Path], Path]:
     """Return a maker that changes files and lets the manifest be."""
 
     def make(folder: Path) -> Path:
-        kb, version = _built(folder)
+        kb, version = built(folder)
         damage(kb, version)
         return kb
 
@@ -124,7 +124,7 @@ def _object_column(version: Path, manifest: Manifest) -> None:
     manifest["files"]["term.name.npy"]["dtype"] = "|O"
 
 
-def _huge_length(version: Path, manifest: Manifest) -> None:
+def _huge_length(_: Path, manifest: Manifest) -> None:
     manifest["files"]["term.name.npy"] |= {"length": 2**62}
 
 
@@ -173,6 +173,11 @@ def _pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 def _case(label: str, make: Callable[[Path], Path], code: str = "artefact-torn") -> Case:
     return Case(f"artefact {label}", code, make, act="open")
 
@@ -210,7 +215,7 @@ CASES = (
     _case("without a column in its manifest", _forged(lambda _, m: m["files"].pop("names.data.npy"))),
     _case("with a pipe for a column", _forged(_special_column(os.mkfifo))),
     _case("with a link for a column", _forged(_special_column(lambda path: path.symlink_to("/dev/zero")))),
-    _case("with a folder for a column", _damaged(lambda _, v: ((v / "term.kind.npy").unlink(), (v / "term.kind.npy").mkdir()))),
+    _case("with a folder for a column", _damaged(lambda _, version: _folder(version / "term.kind.npy"))),
     _case("with a column of objects", _forged(_object_column)),
     _case("with a header of another type", _forged(_header(lambda data: data.replace(b"'<u4'", b"'<f4'")))),
     _case("with a header of another shape", _forged(_header(lambda data: data.replace(b"False", b"True ")))),

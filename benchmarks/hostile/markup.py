@@ -57,13 +57,8 @@ def _repeated(head: bytes, part: bytes, count: int, tail: bytes = b"") -> Conten
     return content
 
 
-def _attributes() -> bytes:
-    return (
-        _RECORD_OPEN
-        + b"<a "
-        + b" ".join(b'a%x=">"' % n for n in range(800_000))
-        + b"/></DescriptorRecord></DescriptorRecordSet>"
-    )
+def _attributes(count: int, tail: bytes = b"/></DescriptorRecord></DescriptorRecordSet>") -> bytes:
+    return _RECORD_OPEN + b"<a " + b" ".join(b'a%x=">"' % n for n in range(count)) + tail
 
 
 _ENTITY = _document(_doctype(_laughs()), "&e9;")
@@ -110,7 +105,9 @@ CASES = (
     _xml("a comment of 20 MB", "limit-xml", _repeated(_RECORD_OPEN + b"<!--", b"abcdefghij" * 2, MB)),
     _xml("an attribute of 20 MB", "limit-xml", _repeated(_RECORD_OPEN + b'<a b="', b"abcdefghij" * 2, MB, b'"/>')),
     _xml("a tag of 20 MB", "limit-xml", _repeated(_RECORD_OPEN + b"<", b"abcdefghij" * 2, MB, b"/>")),
-    _xml("800,000 attributes in a tag", "limit-xml", _attributes),
+    _xml("800,000 attributes in a tag", "limit-xml", lambda: _attributes(800_000)),
+    _xml("100,000 attributes in a tag, then cut off", "xml-malformed", lambda: _attributes(100_000, b"/>")),
+    _xml("100,000 tags with attributes, then cut off", "xml-malformed", _repeated(_RECORD_OPEN, b"<a b='c'/>", 99_000)),
     _xml("a prolog without end", "limit-xml", _repeated(_DECLARED.encode() + b"<!--", b"abcdefghij" * 2, MB)),
     _xml("spaces without end", "limit-xml", _repeated(_DECLARED.encode(), b" " * 20, MB)),
     _xml("a record without end", "limit-xml", _repeated(_RECORD_OPEN, b"<a>some text in it</a>", MB)),

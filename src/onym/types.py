@@ -77,9 +77,15 @@ class Concept:
         return tuple(term.text for term in self.terms)
 
 
+Notes = tuple[tuple[str, str], ...]
+"""What a format says beyond what Onym understands: keys and values, in order, kept so that they can be written again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A span of a document's raw text.
+    """A span of a document's raw text, and the concepts that it means: several for a composite ("breast and ovarian cancer").
+
+    A discontinuous mention has `parts`, the spans of its fragments; `start` and `end` then bound them all.
 
     >>> Mention(0, 5, "fever").end
     5
@@ -90,6 +96,9 @@ class Mention:
     surface: str = field(repr=False)  # a document's text stays out of logs
     concept_ids: tuple[str, ...] = ()
     type: str = ""
+    id: str = ""
+    parts: tuple[tuple[int, int], ...] = ()
+    notes: Notes = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
@@ -97,6 +106,28 @@ class Mention:
         if len(self.surface) != self.end - self.start:
             what = f"a surface of {len(self.surface)} code points cannot stand from {self.start} to {self.end}"
             raise InputError("type-offsets", what)
+        if any(not self.start <= start < end <= self.end for start, end in self.parts):
+            raise InputError("type-offsets", f"a fragment lies outside its mention from {self.start} to {self.end}")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document with a role, such as `title` or `abstract`."""
+
+    start: int
+    end: int
+    kind: str = ""
+    notes: Notes = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A statement between mentions or concepts: its `arguments` are pairs of a role and an id."""
+
+    type: str
+    arguments: tuple[tuple[str, str], ...]
+    id: str = ""
+    notes: Notes = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +141,19 @@ class Document:
     id: str
     text: str
     mentions: tuple[Mention, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    notes: Notes = ()
 
     def __post_init__(self) -> None:
         for mention in self.mentions:
             if self.text[mention.start : mention.end] != mention.surface:
                 what = "a mention's surface is not the text at its offsets"
                 raise InputError("type-offsets", what, where=f"document {self.id}, {mention.start} to {mention.end}")
+        for passage in self.passages:
+            if not 0 <= passage.start <= passage.end <= len(self.text):
+                where = f"document {self.id}, {passage.start} to {passage.end}"
+                raise InputError("type-offsets", "a passage lies outside the text", where=where)
 
     def __repr__(self) -> str:
         return f"<Document {self.id}: {len(self.text)} code points, {len(self.mentions)} mentions>"

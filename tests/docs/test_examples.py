@@ -1,8 +1,8 @@
 """Every example of README.md and of docs/ runs, in order, and shows what the page says that it shows.
 
 `python` blocks of one page share a namespace; where they have prompts, the answers are compared. In `console` blocks the lines
-after `$ ` are commands for bash and the other lines are their output: columns may be of any width, and a line of three dots
-stands for any lines. Blocks of other languages are only shown.
+after `$ ` are commands for bash and the other lines are their output: columns may be of any width, three dots
+stand for anything, and on a line of their own for any lines. Blocks of other languages are only shown.
 """
 
 from __future__ import annotations
@@ -103,9 +103,13 @@ def agrees(output: str, shown: tuple[str, ...]) -> bool:
     """Tell whether an output is what the page shows; nothing shown agrees with everything."""
     if not shown:
         return True
-    parts = [r"(?:[^\n]*\n)*?" if line.strip() == "..." else re.escape(_even(line)) + r"\n" for line in shown]
+    parts = [r"(?:[^\n]*\n)*?" if line.strip() == "..." else _pattern(line) + r"\n" for line in shown]
     lines = "".join(_even(line) + "\n" for line in output.splitlines())
     return re.fullmatch("".join(parts), lines) is not None
+
+
+def _pattern(line: str) -> str:
+    return "[^\\n]*".join(re.escape(part) for part in _even(line).split("..."))
 
 
 def _even(line: str) -> str:

@@ -117,6 +117,12 @@ def test_whatever_is_said_no_two_concepts_of_one_source_are_joined(
     assert {concept for _, concept, _ in found.aliases.iter_rows() if concept} <= set(active) - final.keys()
 
 
+def test_a_joined_concept_does_not_refer_to_itself(build: Builder) -> None:
+    kb = build("id\tname\nmesh:1\tOne\n", "id\tname\txrefs\nmondo:1\tUno\tmesh:1|omim:7\n")
+    assert kb["mondo:1"].id == "mesh:1"
+    assert kb["mesh:1"].xrefs == ("omim:7",)
+
+
 def test_names_of_an_unjoined_concept_stay_its_own_and_are_not_preferred_elsewhere(build: Builder) -> None:
     kb = build(
         "id\tname\nmesh:1\tOne\nmesh:2\tTwo\n",

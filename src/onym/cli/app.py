@@ -59,4 +59,4 @@ def _tell(error: OnymError) -> None:
     if "--json" in sys.argv:
         typer.echo(json.dumps({"error": error.as_dict()}), err=True)
     else:
-        stderr().print(str(error), style="red", markup=False, highlight=False)
+        stderr().print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)

@@ -207,6 +207,7 @@ def facts(
 ) -> tuple[Strings, npt.NDArray[np.int64], Ints, int]:
     """Return the distinct values of a fact, the values of each concept, and how many rows had no concept."""
     rows = _to_final(rows, final)
+    rows = rows.filter(pl.col(column) != pl.col("concept"))  # a joined concept may refer to what it now is
     table = concepts.alias("concept").to_frame().with_row_index("code")
     known = rows.join(table, on="concept", maintain_order="left")
     values, codes = coded(known[column])

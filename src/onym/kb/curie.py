@@ -102,8 +102,8 @@ def _curies(column: pl.Series, prefix: str) -> pl.Series:
         for pattern, form in _ADDRESSES:
             text = text.str.replace(pattern, form)
     head, local = _head(text), text.str.replace("^[^:]*:", "")
-    twice = (_head(local) == head).fill_null(value=False)  # DOID:DOID:18
-    if twice.any():
+    if local.str.contains(":", literal=True).any():  # DOID:DOID:18
+        twice = (_head(local) == head).fill_null(value=False)
         local = local.str.replace("^[^:]*:", "").zip_with(twice, local)
     return head.fill_null(prefix) + ":" + local.str.strip_chars()
 

@@ -182,7 +182,7 @@ class KnowledgeBase:
         )
 
     def _aliased(self, alias: str) -> tuple[int, ...]:
-        key, found = alias.encode("utf-8", "replace"), []
+        key, found = alias.encode("utf-8", "surrogatepass"), []
         place = self.aliases.lower_bound(key)
         while place < len(self.aliases) and self.aliases.bytes_at(place) == key:
             if int(self.alias_concepts[place]) != NO_CONCEPT:

@@ -5,20 +5,23 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from bisect import bisect_left
 from mmap import ALLOCATIONGRANULARITY, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from onym.errors import IntegrityError
+from onym.store.regular import open_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SLICE = 64 * 1024 * 1024  # bytes decoded at a time
+_SLICE = 4 * 1024 * 1024  # bytes decoded at a time
 _POSTS = 16_384  # strings kept in memory to narrow a search
 _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
@@ -28,25 +31,29 @@ def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:
     if dtype not in _PLAIN:
         raise IntegrityError("artefact-torn", f"a column of type {dtype!r}", where=path.name)
     try:
-        with path.open("rb") as file:
-            shape, fortran, found = _header(file)
-            offset = file.tell()
-    except (OSError, ValueError, EOFError, SyntaxError, TypeError) as e:
+        with open_regular(path) as file:
+            shape, fortran, found = _header(file, path)
+            offset, size = file.tell(), file.seek(0, os.SEEK_END)
+            if shape != (length,) or fortran or found != np.dtype(dtype):
+                raise IntegrityError("artefact-torn", "a column's header is not the manifest's", where=path.name)
+            if size != offset + length * found.itemsize:
+                raise IntegrityError("artefact-torn", "a column is shorter or longer than its header says", where=path.name)
+            if length == 0:
+                return np.empty(0, dtype=found)
+            return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(length,))
+    except OSError as e:
+        raise IntegrityError("artefact-torn", "a column cannot be read", where=path.name) from e
+
+
+def _header(file: BinaryIO, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError
+        # Of a header that Python cannot parse numpy supposes that it is Python 2's, and warns.
+        with warnings.catch_warnings(action="ignore"):
+            return np.lib.format.read_array_header_1_0(file, max_header_size=4096)
+    except Exception as e:  # numpy leaks syntax, token, memory and recursion errors of damaged headers
         raise IntegrityError("artefact-torn", "a column has no readable header", where=path.name) from e
-    if shape != (length,) or fortran or found != np.dtype(dtype):
-        raise IntegrityError("artefact-torn", "a column's header is not the manifest's", where=path.name)
-    if path.stat().st_size != offset + length * found.itemsize:
-        raise IntegrityError("artefact-torn", "a column is shorter or longer than its header says", where=path.name)
-    if length == 0:
-        return np.empty(0, dtype=found)
-    return np.memmap(path, dtype=found, mode="r", offset=offset, shape=(length,))
-
-
-def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    if version != (1, 0):
-        raise ValueError(f"npy version {version}")
-    return np.lib.format.read_array_header_1_0(file, max_header_size=4096)
 
 
 def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -162,7 +169,7 @@ class Strings:
 
     def find(self, text: str) -> int:
         """Return the place of `text` in a sorted column, or -1."""
-        key = text.encode("utf-8", "replace")
+        key = text.encode("utf-8", "surrogatepass")  # half of a pair, which no name holds, is not found
         place = self.lower_bound(key)
         return place if place < len(self) and self.bytes_at(place) == key else -1
 

@@ -16,24 +16,27 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from onym.errors import ConfigError, IntegrityError, OnymError
+from onym.errors import ConfigError, IntegrityError, LimitError, OnymError
 from onym.store import verified
 from onym.store.arrays import Ragged, Strings, open_array, smallest_offsets
 from onym.store.limits import DEFAULT_LIMITS
 from onym.store.lock import exclusive
 from onym.store.manifest import FileEntry, InputEntry, Manifest
-from onym.store.output import sync_folder, whole_file
+from onym.store.output import sync_folder, whole_file, writable
+from onym.store.regular import open_regular
 
+T = TypeVar("T")
 _VERSION = re.compile(r"^[0-9a-f]{16}$")
 _WRITE = 16 * 1024 * 1024
 
@@ -82,21 +85,33 @@ class Stage:
             counts=record.counts,
             files=self._files,
         )
+        data = manifest.to_bytes()
+        if len(data) > DEFAULT_LIMITS.manifest_bytes:
+            what = f"the manifest is larger than {DEFAULT_LIMITS.manifest_bytes:,} bytes"
+            raise LimitError("limit-manifest", what, where=str(dest), fix="make it of fewer files")
         with _HashedWriter(self._folder / "manifest.json") as file:
-            file.write(manifest.to_bytes())
+            file.write(data)
         sync_folder(self._folder)
-        final = dest / manifest.digest()[:16]
-        if final.exists() and _problems_of_files(final, manifest):
-            shutil.rmtree(final)  # a damaged copy of this very version: mended by the new one
-        if not final.exists():
-            self._folder.rename(final)
-        sync_folder(dest)
-        verified.remember(final, manifest)
-        previous = _current_version(dest)
-        with whole_file(dest / "CURRENT", force=True) as pointer:
-            pointer.write(final.name.encode() + b"\n")
-        _prune(dest, keep={final.name, previous})
+        self._make_current(dest, manifest)
         return manifest
+
+    def _make_current(self, dest: Path, manifest: Manifest) -> None:
+        final, previous = dest / manifest.digest()[:16], _current_version(dest)
+        if final.exists() and _problems(final, manifest):
+            shutil.rmtree(final)  # a damaged copy of this very version: mended by the new one
+        is_new = not final.exists()
+        try:
+            if is_new:
+                self._folder.rename(final)
+            sync_folder(dest)
+            verified.remember(final, manifest)
+            with whole_file(dest / "CURRENT", force=True) as pointer:
+                pointer.write(final.name.encode() + b"\n")
+        except BaseException:
+            if is_new and _current_version(dest) != final.name:
+                shutil.rmtree(final, ignore_errors=True)
+            raise
+        _prune(dest, keep={final.name, previous})
 
 
 class Record:
@@ -128,9 +143,10 @@ class _HashedWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        os.fsync(self._file.fileno())
-        self._file.close()
+    def __exit__(self, error: object, *_: object) -> None:
+        with self._file:
+            if error is None:
+                os.fsync(self._file.fileno())
 
 
 @contextmanager
@@ -141,132 +157,176 @@ def staging(dest: Path) -> Iterator[Stage]:
     if dest.is_dir() and not (dest / ".lock").exists() and any(dest.iterdir()):
         fix = "name an empty or a new folder"
         raise ConfigError("output-exists", "the folder holds something else", where=str(dest), fix=fix)
-    dest.mkdir(parents=True, exist_ok=True)
-    with exclusive(dest / ".lock"):
-        for left in dest.glob(".stage-*"):
-            shutil.rmtree(left, ignore_errors=True)
-        for left in dest.glob(".CURRENT.*"):
-            left.unlink(missing_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=".stage-", dir=dest))
-        folder.chmod(0o755)
-        try:
-            yield Stage(folder)
-        except OSError as e:
-            what = f"the artefact cannot be written: {e.strerror or e}"
-            raise ConfigError("output-failed", what, where=str(dest), fix="free space, or name another folder") from e
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with writable(dest):
+        dest.mkdir(parents=True, exist_ok=True)
+        with exclusive(dest / ".lock"):
+            for left in dest.glob(".stage-*"):
+                shutil.rmtree(left, ignore_errors=True)
+            for left in dest.glob(".CURRENT.*"):
+                left.unlink(missing_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix=".stage-", dir=dest))
+            try:
+                folder.chmod(0o755)
+                yield Stage(folder)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class Artefact:
-    """An artefact opened for reading: its manifest, and its columns by memory map."""
+    """An artefact opened for reading: its manifest, and its columns by memory map.
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    All columns are mapped at once: what is mapped stays readable, whatever is published afterwards.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, *, is_new_here: bool) -> None:
         self.folder, self.manifest = folder, manifest
         self.digest = folder.name
+        self.is_new_here = is_new_here  # until this machine has verified it; the reader then checks its structure too
+        self._columns = {
+            name.removesuffix(".npy"): open_array(folder / name, entry.dtype, entry.length)
+            for name, entry in manifest.files.items()
+            if entry.dtype is not None and entry.length is not None
+        }
 
     @classmethod
     def open(cls, dest: Path, kind: str, version: int) -> Artefact:
         """Open the current version: manifest and sizes checked each time, digests once on each machine."""
-        folder, manifest = _read_current(dest)
+        return _while_current(dest, lambda folder: cls._open(folder, kind, version))
+
+    @classmethod
+    def _open(cls, folder: Path, kind: str, version: int) -> Artefact:
+        manifest, where = _read_manifest(folder), str(folder.parent)
         if manifest.kind != kind:
             what = f"this is a {manifest.kind!r}, not a {kind!r}"
-            raise IntegrityError("artefact-kind", what, where=str(dest))
+            raise IntegrityError("artefact-kind", what, where=where)
         if manifest.format != version:
             what = f"format {manifest.format}, while this Onym reads format {version}"
-            raise IntegrityError("artefact-version", what, where=str(dest), fix="build it again with this Onym")
+            raise IntegrityError("artefact-version", what, where=where, fix="build it again with this Onym")
         problems = _problems_of_sizes(folder, manifest)
-        if not problems and not verified.is_remembered(folder, manifest):
+        is_new_here = not problems and not verified.is_remembered(folder, manifest)
+        if is_new_here:
             problems = _problems_of_files(folder, manifest)
         if problems:
-            raise IntegrityError("artefact-torn", problems[0], where=str(dest), fix="build it again")
-        return cls(folder, manifest)
-
-    @property
-    def is_new_here(self) -> bool:
-        """True until this machine has verified the artefact; the reader then checks its structure too."""
-        return not verified.is_remembered(self.folder, self.manifest)
+            raise IntegrityError("artefact-torn", problems[0], where=where, fix="build it again")
+        return cls(folder, manifest, is_new_here=is_new_here)
 
     def remember(self) -> None:
         """Note that everything was verified on this machine."""
         verified.remember(self.folder, self.manifest)
+        self.is_new_here = False
 
-    def array(self, name: str) -> npt.NDArray[Any]:
-        """Map one column."""
-        entry = self.manifest.files.get(f"{name}.npy")
-        if entry is None or entry.dtype is None or entry.length is None:
-            raise IntegrityError("artefact-torn", f"the column {name} is missing", where=str(self.folder))
-        return open_array(self.folder / f"{name}.npy", entry.dtype, entry.length)
+    def array(self, name: str, kind: str = "u") -> npt.NDArray[Any]:
+        """Return one column, which must hold numbers of a kind: numpy's letter, `u` for unsigned integers."""
+        column = self._columns.get(name)
+        if column is None or column.dtype.kind != kind:
+            what = f"the column {name} is missing or of another type"
+            raise IntegrityError("artefact-torn", what, where=str(self.folder), fix="build it again")
+        return column
 
     def ragged(self, name: str) -> Ragged:
-        """Map lists of numbers."""
+        """Return lists of numbers."""
         return Ragged(self.array(f"{name}.offsets"), self.array(f"{name}.values"))
 
     def strings(self, name: str) -> Strings:
-        """Map a column of strings."""
-        return Strings(self.array(f"{name}.offsets"), self.array(f"{name}.data"))
+        """Return a column of strings."""
+        data = self.array(f"{name}.data")
+        if data.dtype != np.uint8:
+            raise IntegrityError("artefact-torn", f"the column {name} holds no bytes", where=str(self.folder))
+        return Strings(self.array(f"{name}.offsets"), data)
 
-    def json(self, name: str) -> Any:
-        """Read a file of plain values."""
-        if name not in self.manifest.files:
-            raise IntegrityError("artefact-torn", f"the file {name} is missing", where=str(self.folder))
-        return json.loads((self.folder / name).read_bytes())
+    def json(self, name: str) -> dict[str, Any]:
+        """Read an object of plain values."""
+        try:
+            value = json.loads(_read_small(self.folder / name) if name in self.manifest.files else b"")
+        except (OSError, ValueError, RecursionError) as e:
+            raise IntegrityError("artefact-torn", f"{name} cannot be read", where=str(self.folder)) from e
+        if not isinstance(value, dict):
+            raise IntegrityError("artefact-torn", f"{name} is not an object", where=str(self.folder))
+        return value
 
 
 def check_artefact(dest: Path) -> list[str]:
     """Hash every file again and return what is wrong; an empty list when nothing is."""
+    while True:
+        version, problems = _current_version(dest), _found_wrong(dest)
+        if not problems or _current_version(dest) == version:  # else a writer replaced it meanwhile
+            return problems
+
+
+def _found_wrong(dest: Path) -> list[str]:
     try:
-        folder, manifest = _read_current(dest)
+        folder, manifest = _while_current(dest, lambda folder: (folder, _read_manifest(folder)))
     except OnymError as e:
         return [e.what]
     return _problems_of_sizes(folder, manifest) or _problems_of_files(folder, manifest)
 
 
-def _read_current(dest: Path) -> tuple[Path, Manifest]:
-    """Read the pointer and the manifest, once more if a writer pruned that version in between."""
-    for last in (False, True):
+def _while_current(dest: Path, act: Callable[[Path], T]) -> T:
+    """Do something with the current version; do it again if it failed because writers replaced that version meanwhile."""
+    while True:
         version = _current_version(dest)
         if not version:
             what = "no artefact here" if dest.is_dir() else "no such folder"
             raise IntegrityError("artefact-missing", what, where=str(dest), fix="build it, for instance with onym kb build")
-        folder = dest / version
         try:
-            with (folder / "manifest.json").open("rb") as file:
-                data = file.read(DEFAULT_LIMITS.manifest_bytes)
-        except OSError as e:
-            if last:
-                raise IntegrityError("artefact-torn", "the current version has no manifest", where=str(dest)) from e
-            continue
-        manifest = Manifest.from_bytes(data, where=str(dest))
-        if manifest.digest()[:16] != version:
-            raise IntegrityError("artefact-torn", "the manifest was changed", where=str(dest), fix="build it again")
-        return folder, manifest
-    raise AssertionError  # pragma: no cover
+            return act(dest / version)
+        except IntegrityError:
+            if _current_version(dest) == version:
+                raise
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a version, which is named by the manifest's digest."""
+    where = str(folder.parent)
+    try:
+        data = _read_small(folder / "manifest.json")
+    except OSError as e:
+        raise IntegrityError("artefact-torn", "the current version has no manifest", where=where, fix="build it again") from e
+    if hashlib.sha256(data).hexdigest()[:16] != folder.name:
+        raise IntegrityError("artefact-torn", "the manifest was changed", where=where, fix="build it again")
+    return Manifest.from_bytes(data, where=where)
+
+
+def _read_small(path: Path) -> bytes:
+    with open_regular(path) as file:
+        return file.read(DEFAULT_LIMITS.manifest_bytes)
 
 
 def _current_version(dest: Path) -> str:
     try:
-        with (dest / "CURRENT").open("rb") as file:
+        with open_regular(dest / "CURRENT") as file:
             version = file.read(64).decode("ascii", "replace").strip()
     except OSError:
         return ""
     return version if _VERSION.match(version) else ""
 
 
+def _problems(folder: Path, manifest: Manifest) -> list[str]:
+    try:
+        same = _read_small(folder / "manifest.json") == manifest.to_bytes()
+    except OSError:
+        same = False
+    if not same:
+        return ["the manifest was changed"]
+    return _problems_of_sizes(folder, manifest) or _problems_of_files(folder, manifest)
+
+
 def _problems_of_sizes(folder: Path, manifest: Manifest) -> list[str]:
-    found = {path.name: path.lstat() for path in folder.iterdir() if not path.is_symlink()}
-    expected = {name: entry.bytes for name, entry in manifest.files.items()}
-    problems = [f"{name} is missing" for name in expected if name not in found]
-    problems += [
-        f"{name} has the wrong size" for name, size in expected.items() if name in found and found[name].st_size != size
+    try:
+        found = {path.name: path.lstat() for path in folder.iterdir()}
+    except OSError:
+        return ["the current version is not there"]
+    regular = {name: status.st_size for name, status in found.items() if stat.S_ISREG(status.st_mode)}
+    problems = [f"{name} is missing" for name in manifest.files if name not in regular]
+    return problems + [
+        f"{name} has the wrong size" for name, entry in manifest.files.items() if regular.get(name, entry.bytes) != entry.bytes
     ]
-    return problems
 
 
 def _problems_of_files(folder: Path, manifest: Manifest) -> list[str]:
     def problem(name: str) -> str | None:
         try:
-            with (folder / name).open("rb") as file:
+            with open_regular(folder / name) as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == manifest.files[name].sha256
         except OSError:
             return f"{name} cannot be read"

@@ -19,17 +19,21 @@ class Limits:
 
     unpacked_bytes: int = 64 * GB
     ratio: int = 100  # unpacked to packed bytes; real ontologies reach 49
-    ratio_grace_bytes: int = 10 * MIB  # the ratio counts only beyond this much output
+    ratio_grace_bytes: int = 4 * MIB  # the ratio counts only beyond this much output
     archive_members: int = 10_000
     line_bytes: int = 1 * MIB
-    block_bytes: int = 8 * MIB
-    xml_depth: int = 64
-    xml_token_chars: int = 1 * MIB
-    xml_record_bytes: int = 8 * MIB  # raw bytes of one record
+    row_bytes: int = 256 * KIB  # of a table; Arrow reads 32 times as much ahead
+    block_bytes: int = 1 * MIB  # of lines worked on at once, and of one record of OBO and MeSH's ASCII form
+    xml_depth: int = 64  # below a record
+    xml_token_bytes: int = 1 * MIB  # one text, or one tag with its attributes
+    xml_record_bytes: int = 8 * MIB
+    xml_record_marks: int = 200_000  # tags and attributes; some 250 bytes of memory each
     xml_prolog_bytes: int = 64 * KIB
     json_depth: int = 64
+    json_token_bytes: int = 1 * MIB  # one text or number
     json_item_bytes: int = 8 * MIB
-    manifest_bytes: int = 16 * MIB
+    json_item_values: int = 100_000  # some 250 bytes of memory each
+    manifest_bytes: int = 2 * MIB
 
 
 DEFAULT_LIMITS = Limits()

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from onym.errors import IntegrityError
 
 _DIGEST = r"^[0-9a-f]{64}$"
+_MOST_LISTS = 50_000
 
 
 class _Strict(BaseModel):
@@ -58,6 +59,8 @@ class Manifest(_Strict):
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Manifest:
         """Read a manifest, refusing anything that is not exactly one."""
+        if data.count(b"{") + data.count(b"[") > _MOST_LISTS:  # each costs a parser hundreds of bytes
+            raise IntegrityError("artefact-torn", "the manifest is too large", where=where, fix="build it again")
         try:
             manifest = cls.model_validate_json(data)
         except ValidationError as e:

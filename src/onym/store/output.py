@@ -1,11 +1,12 @@
-"""Writing one file for a person: complete under its name, or not there at all, and never over another by accident."""
+"""Writing a file or a folder for a person: complete under its name, or not there at all, and never over another by accident."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +17,8 @@ from onym.errors import ConfigError
 def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
     """Write to a hidden file beside `path`; it takes that name when the block ends without an error.
 
+    Where it cannot be written, for want of space or of a right, that is a `ConfigError`.
+
     >>> import pathlib, tempfile
     >>> target = pathlib.Path(tempfile.mkdtemp()) / "out.txt"
     >>> with whole_file(target) as file:
@@ -25,23 +28,111 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
     """
     if path.exists() and not force:
         raise ConfigError("output-exists", "the file exists", where=str(path), fix="name another, or add --force")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(0o666 & ~_umask())
+            Path(name).replace(path)
+            sync_folder(path.parent)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+class Folder:
+    """A folder being written: its files are new ones, synced when they are closed."""
+
+    def __init__(self, stage: Path) -> None:
+        self._stage = stage
+
+    @contextmanager
+    def file(self, name: str = "") -> Iterator[BinaryIO]:
+        """Open a new file of that name."""
+        if not name or name in (".", "..") or Path(name).name != name or "\x00" in name or "\\" in name:
+            raise ConfigError("output-failed", f"{name!r} is no name for a file")
+        if (self._stage / name).exists():
+            raise ConfigError("output-exists", f"two files would be named {name!r}", fix="give the documents ids of their own")
+        with (self._stage / name).open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-        sync_folder(path.parent)
+
+
+@contextmanager
+def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
+    """Write to a hidden folder beside `path`; it takes that name when the block ends without an error.
+
+    With `force` it takes the place of a folder that holds nothing but files of the same kinds.
+
+    >>> import pathlib, tempfile
+    >>> target = pathlib.Path(tempfile.mkdtemp()) / "out"
+    >>> with whole_folder(target) as folder, folder.file("a.txt") as file:
+    ...     _ = file.write(b"whole")
+    >>> [(path.name, path.read_bytes()) for path in target.iterdir()]
+    [('a.txt', b'whole')]
+    """
+    if not force and path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise ConfigError("output-exists", "the folder exists", where=str(path), fix="name another, or add --force")
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            yield Folder(stage)
+            stage.chmod(0o777 & ~_umask())
+            sync_folder(stage)
+            if path.exists():
+                _require_alike(path, stage)
+                _exchange(path, stage)
+            else:
+                stage.rename(path)
+            sync_folder(path.parent)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def _require_alike(old: Path, new: Path) -> None:
+    """Refuse to replace a folder that holds what its successor could not: a mistaken name must not cost a person's files."""
+    kinds = {path.suffix for path in new.iterdir()}
+    is_alike = old.is_dir() and all(path.is_file() and path.suffix in kinds for path in old.iterdir())
+    if not is_alike:
+        what = "the folder holds other things than what would take its place"
+        raise ConfigError("output-exists", what, where=str(old), fix="name another folder")
+
+
+def _exchange(path: Path, stage: Path) -> None:
+    """Put the stage in the place of `path`; the former folder is back if that fails."""
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
+    path.replace(old / "was")
+    try:
+        stage.rename(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):
+            (old / "was").rename(path)
         raise
+    finally:
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Tell what the system refuses as an error of ours."""
+    try:
+        yield
+    except OSError as e:
+        what = f"cannot be written: {e.strerror or e}"
+        raise ConfigError("output-failed", what, where=str(path), fix="free space, or name another folder") from e
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the folder's entries survive a power cut."""
+    """Make the folder's entries survive a power cut; a system without folders to open does so by itself."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

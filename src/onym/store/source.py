@@ -13,14 +13,25 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO, TypeVar
+from typing import BinaryIO, Self, TypeVar, cast
 
-from onym.errors import InputError, LimitError
-from onym.store.limits import DEFAULT_LIMITS, Limits
+from onym.errors import InputError, LimitError, OnymError
+from onym.store.limits import DEFAULT_LIMITS, KIB, MIB, Limits
+from onym.store.regular import open_regular
 from onym.store.stream import InputStream
 
 T = TypeVar("T")
+_ZIP_DIRECTORY = 8 * MIB
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others unpack without a bound
+_TAR_HEADER = 64 * KIB  # of a long name or of extended attributes, which tarfile reads whole
+_TAR_EXTENDED = (
+    tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,
+)  # fmt: skip
+_SKIP = 256 * KIB
+_TINY = 1 * KIB
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,7 @@ class InputFile:
     size: int
     limits: Limits = field(default=DEFAULT_LIMITS, repr=False)
     _read_digests: list[str] = field(default_factory=list, repr=False, compare=False)
+    _tiny: list[bytes] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def from_bytes(cls, name: str, data: bytes, limits: Limits = DEFAULT_LIMITS) -> InputFile:
@@ -48,11 +60,11 @@ class InputFile:
         """Make a file of a path, refusing anything that is not a regular file."""
         try:
             status = path.stat()
-        except OSError as e:
+        except (OSError, ValueError) as e:
             raise InputError("input-missing", "no such file", where=str(path), fix="check the path") from e
         if not stat.S_ISREG(status.st_mode):
             raise InputError("input-missing", "not a regular file", where=str(path), fix="name a file or a folder")
-        return cls(name or path.name, lambda: path.open("rb"), status.st_size, limits)
+        return cls(name or path.name, lambda: open_regular(path), status.st_size, limits)
 
     @contextmanager
     def open(self) -> Iterator[InputStream]:
@@ -69,6 +81,16 @@ class InputFile:
                 self._read_digests.append(stream.digest())
             stream.close()
 
+    def head(self, size: int) -> bytes:
+        """Return the first `size` bytes, unpacked. Those of a tiny file are kept: in an archive of many, opening costs most."""
+        if not self._tiny:
+            with self.open() as stream:
+                data = stream.read(size)
+            if len(data) < min(size, _TINY):
+                self._tiny.append(data)
+            return data
+        return self._tiny[0][:size]
+
     @property
     def was_read(self) -> bool:
         """True once the file has been read to its end."""
@@ -81,11 +103,10 @@ class InputFile:
                 return stream.digest()
         return self._read_digests[0]
 
-    @property
+    @cached_property
     def stem(self) -> str:
         """The file's base name without `.gz` or `.zst`, in lower case."""
-        base = PurePosixPath(self.name).name.lower()
-        return base.removesuffix(".gz").removesuffix(".zst")
+        return self.name.rpartition("/")[2].lower().removesuffix(".gz").removesuffix(".zst")
 
 
 @dataclass(frozen=True)
@@ -116,7 +137,7 @@ class Source:
         if head.startswith(b"PK\x03\x04") or zipfile.is_zipfile(path):
             return cls.of_files(path.name, list(_zip_files(path, limits)))
         if head[257:262] == b"ustar":
-            return cls.of_files(path.name, list(_tar_files(file, limits)))
+            return cls(path.name, tuple(_tar_files(file, limits)))
         return cls(path.name, (file,))
 
     def matching(self, pattern: str) -> list[InputFile]:
@@ -136,47 +157,82 @@ class Source:
 
 
 def _folder_files(folder: Path, limits: Limits) -> Iterator[InputFile]:
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    paths = list(islice((path for path in folder.rglob("*") if path.is_file()), limits.archive_members + 1))
     _require_few(len(paths), folder.name, limits)
-    for path in paths:
+    for path in sorted(paths):
         yield InputFile.from_path(path, name=path.relative_to(folder).as_posix(), limits=limits)
 
 
 def _zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = [info for info in archive.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, UnicodeDecodeError) as e:
+        archive = _Zip(_ZipFile(open_regular(path), path.name, limits))
+    except OnymError:
+        raise
+    except Exception as e:  # zipfile leaks struct, Unicode and overflow errors of damaged directories
         raise InputError("archive-corrupt", "not a whole zip archive", where=path.name, fix="fetch it again") from e
+    members = [info for info in archive.infolist() if not info.is_dir()]
     _require_few(len(members), path.name, limits)
-    _require_apart(members, path)
+    _require_apart(members, archive.start_dir, path)
     for info in members:
-        _require_safe_member(info.filename, path.name)
+        where = f"{path.name}: {info.filename}"
+        _require_safe_member(info.orig_filename, path.name)
         if stat.S_ISLNK(info.external_attr >> 16):
-            raise InputError("archive-path", "the archive holds a link", where=f"{path.name}: {info.filename}")
+            raise InputError("archive-path", "the archive holds a link", where=where)
         if info.flag_bits & 1:
             raise InputError("archive-corrupt", "the archive is encrypted", where=path.name, fix="decrypt it first")
-        yield InputFile(info.filename, _zip_opener(path, info, limits), info.file_size, limits)
+        if info.compress_type not in _ZIP_METHODS:
+            raise InputError("archive-corrupt", "a member is not packed by deflate", where=where, fix="pack it so")
+        yield InputFile(info.filename, _zip_opener(archive, info, where, limits), info.file_size, limits)
 
 
-def _zip_opener(path: Path, info: zipfile.ZipInfo, limits: Limits) -> Callable[[], BinaryIO]:
-    def opener() -> BinaryIO:
-        return _ZipMember(path, info, limits)  # type: ignore[return-value]
+def _zip_opener(archive: _Zip, info: zipfile.ZipInfo, where: str, limits: Limits) -> Callable[[], BinaryIO]:
+    return lambda: cast("BinaryIO", _ZipMember(archive, info, where, limits))
 
-    return opener
+
+class _ZipFile(io.BufferedReader):
+    """The file of a zip archive. Its directory, which zipfile reads whole, is bounded in bytes and in entries."""
+
+    def __init__(self, raw: BinaryIO, name: str, limits: Limits) -> None:
+        super().__init__(cast("io.RawIOBase", raw), 64 * KIB)
+        self._name, self._limits = name, limits
+        self._is_directory_read = False
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self._is_directory_read:
+            return super().read(size)
+        data = super().read(_ZIP_DIRECTORY + 1 if size is None or size < 0 else min(size, _ZIP_DIRECTORY + 1))
+        if len(data) > _ZIP_DIRECTORY or data.count(b"PK\x01\x02") > self._limits.archive_members:
+            raise _too_many(self._name, self._limits)
+        return data
+
+    def directory_read(self) -> None:
+        self._is_directory_read = True
+
+
+class _Zip(zipfile.ZipFile):
+    """An archive that stays open as long as one of its members may be read."""
+
+    def __init__(self, file: _ZipFile) -> None:
+        self._file = file
+        super().__init__(file)
+        file.directory_read()
+
+    def close(self) -> None:
+        super().close()
+        self._file.close()
 
 
 class _ZipMember(io.RawIOBase):
     """One member as a stream, its damage told as ours and its growth counted against its packed size."""
 
-    def __init__(self, path: Path, info: zipfile.ZipInfo, limits: Limits) -> None:
+    def __init__(self, archive: _Zip, info: zipfile.ZipInfo, where: str, limits: Limits) -> None:
         super().__init__()
-        self._where = f"{path.name}: {info.filename}"
+        self._where = where
         self._packed = max(1, info.compress_size)
         self._limits = limits
         self._count = 0
-        self._archive = zipfile.ZipFile(path)
-        self._member = self._guard(lambda: self._archive.open(info))
+        self._member = self._guard(lambda: archive.open(info))
+        self._archive = archive  # not closed while a member is read
 
     def read(self, size: int | None = -1) -> bytes:
         data = self._guard(lambda: self._member.read(-1 if size is None else size))
@@ -187,7 +243,7 @@ class _ZipMember(io.RawIOBase):
         return data
 
     def close(self) -> None:
-        self._archive.close()
+        self._member.close()
         super().close()
 
     def _guard(self, act: Callable[[], T]) -> T:
@@ -198,68 +254,134 @@ class _ZipMember(io.RawIOBase):
 
 
 def _tar_files(file: InputFile, limits: Limits) -> Iterator[InputFile]:
-    count = 0
-    with _opened_tar(file) as archive:
+    """Yield the members in their order in the archive, so that one pass serves whoever reads them one after the other."""
+    count, passes = 0, _TarPasses(file)
+    with file.open() as stream:
+        archive = _tar_guard(lambda: tarfile.open(fileobj=stream, mode="r|", tarinfo=_TarInfo), file)  # noqa: SIM115
         while (member := _tar_guard(archive.next, file)) is not None:
             count += 1
             _require_few(count, file.name, limits)
+            archive.members.clear()  # type: ignore[attr-defined]  # it would keep them all
             if member.isdir():
                 continue
             _require_safe_member(member.name, file.name)
-            if not member.isreg():
-                what = "the archive holds a link or a device"
+            if not member.isreg() or member.issparse():
+                what = "the archive holds a link, a device or a sparse file"
                 raise InputError("archive-path", what, where=f"{file.name}: {member.name}")
-            yield InputFile(member.name, _tar_opener(file, member.name), member.size, limits)
+            if member.size < 0:
+                raise InputError("archive-corrupt", "not a whole tar archive", where=file.name, fix="fetch it again")
+            yield InputFile(member.name, _tar_opener(passes, member), member.size, limits)
+        while stream.read(_SKIP):  # to the end, where a packed file has its sum
+            pass
 
 
-def _tar_opener(file: InputFile, name: str) -> Callable[[], BinaryIO]:
-    def opener() -> BinaryIO:
-        context = _opened_tar(file)
-        archive = context.__enter__()
-        while (member := _tar_guard(archive.next, file)) is not None:
-            if member.name == name:
-                return _TarMember(context, archive.extractfile(member))  # type: ignore[return-value]
-        raise InputError("archive-corrupt", "the archive changed while it was read", where=file.name)
+def _tar_opener(passes: _TarPasses, member: tarfile.TarInfo) -> Callable[[], BinaryIO]:
+    offset, size = member.offset_data, member.size
+    return lambda: cast("BinaryIO", _TarMember(passes, offset, size))
 
-    return opener
+
+class _TarInfo(tarfile.TarInfo):
+    """A header.
+
+    A damaged or a missing one is refused, where tarfile would take it for the end of the archive; so is one that
+    announces a longer header than any genuine one, before that is read.
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        try:
+            info = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as e:
+            if len(buf) == tarfile.BLOCKSIZE and not any(buf):
+                raise  # the end
+            raise tarfile.ReadError("a damaged header") from e
+        if info.type in _TAR_EXTENDED and not 0 <= info.size <= _TAR_HEADER:
+            raise tarfile.ReadError("a header too long")
+        return info
+
+
+class _TarPasses:
+    """The unpacked bytes of a tar archive, read forwards; a pass is handed on to the next member that lies ahead."""
+
+    def __init__(self, file: InputFile) -> None:
+        self._file = file
+        self._idle: _TarPass | None = None
+
+    def at(self, offset: int) -> _TarPass:
+        found, self._idle = self._idle, None
+        if found is not None and found.place > offset:
+            found.close()
+            found = None
+        found = found or _TarPass(self._file)
+        found.skip_to(offset)
+        return found
+
+    def give_back(self, used: _TarPass) -> None:
+        if self._idle is not None:
+            self._idle.close()
+        self._idle = used
+
+    def __del__(self) -> None:
+        if self._idle is not None:
+            self._idle.close()
+
+
+class _TarPass:
+    def __init__(self, file: InputFile) -> None:
+        self._file, self._opened = file, file.open()
+        self._stream = self._opened.__enter__()
+        self.place = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self.place += len(data)
+        if size and not data:
+            raise InputError("archive-corrupt", "the archive is cut short", where=self._file.name, fix="fetch it again")
+        return data
+
+    def skip_to(self, offset: int) -> None:
+        while self.place < offset:
+            self.read(min(_SKIP, offset - self.place))
+
+    def close(self) -> None:
+        self._opened.__exit__(None, None, None)
 
 
 class _TarMember(io.RawIOBase):
-    """One member as a stream that closes its archive with it."""
+    """One member as a stream."""
 
-    def __init__(self, context: object, member: IO[bytes] | None) -> None:
+    def __init__(self, passes: _TarPasses, offset: int, size: int) -> None:
         super().__init__()
-        self._context = context
-        self._member = member or io.BytesIO()
+        self._passes, self._left = passes, size
+        self._pass = passes.at(offset)
 
     def read(self, size: int | None = -1) -> bytes:
-        try:
-            return self._member.read(-1 if size is None else size)
-        except tarfile.TarError as e:
-            raise InputError("archive-corrupt", "a member of the archive is damaged") from e
+        data = self._pass.read(self._left if size is None or size < 0 else min(size, self._left))
+        self._left -= len(data)
+        return data
 
     def close(self) -> None:
-        self._context.__exit__(None, None, None)  # type: ignore[attr-defined]
+        if not self.closed:
+            self._passes.give_back(self._pass)
         super().close()
-
-
-@contextmanager
-def _opened_tar(file: InputFile) -> Iterator[tarfile.TarFile]:
-    with file.open() as stream:
-        archive = _tar_guard(lambda: tarfile.open(fileobj=stream, mode="r|"), file)  # noqa: SIM115
-        yield archive
 
 
 def _tar_guard(act: Callable[[], T], file: InputFile) -> T:
     try:
         return act()
-    except (tarfile.TarError, ValueError, OverflowError, UnicodeError) as e:
+    except OnymError:
+        raise
+    except Exception as e:  # tarfile leaks value, overflow, Unicode and recursion errors of damaged headers
         raise InputError("archive-corrupt", "not a whole tar archive", where=file.name, fix="fetch it again") from e
 
 
 def _require_few(count: int, where: str, limits: Limits) -> None:
     if count > limits.archive_members:
-        raise LimitError("limit-members", f"more than {limits.archive_members:,} files", where=where)
+        raise _too_many(where, limits)
+
+
+def _too_many(where: str, limits: Limits) -> LimitError:
+    return LimitError("limit-members", f"more than {limits.archive_members:,} files", where=where)
 
 
 def _require_safe_member(name: str, where: str) -> None:
@@ -268,10 +390,12 @@ def _require_safe_member(name: str, where: str) -> None:
         raise InputError("archive-path", "a member's name leads out of the archive", where=f"{where}: {name}")
 
 
-def _require_apart(members: list[zipfile.ZipInfo], path: Path) -> None:
-    """Refuse members that share bytes: the trick of bombs that keep each ratio low."""
-    ends = 0
+def _require_apart(members: list[zipfile.ZipInfo], end: int, path: Path) -> None:
+    """Refuse members that share bytes or reach into the directory: the tricks of bombs that keep each ratio low."""
+    place = 0
     for info in sorted(members, key=lambda m: m.header_offset):
-        if info.header_offset < ends:
+        if info.header_offset < place:
             raise InputError("archive-corrupt", "members of the archive overlap", where=path.name)
-        ends = info.header_offset + 30 + info.compress_size
+        place = info.header_offset + 30 + info.compress_size
+    if place > end:
+        raise InputError("archive-corrupt", "a member reaches beyond the archive", where=path.name)

@@ -30,7 +30,7 @@ class InputStream(io.RawIOBase):
         self._raw = _HashedFile(raw, name)
         self._codec = _codec_of(self._raw.peek(4))
         self._unpacked = 0
-        self._file = _decompressed(self._raw, self._codec) if self._codec else self._raw
+        self._file = _decompressed(self._raw, self._codec) if self._codec else None
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -69,7 +69,8 @@ class InputStream(io.RawIOBase):
 
     def _read_some(self, size: int) -> bytes:
         try:
-            return bytes(self._file.read(size))
+            # A read of Arrow that fails loses the bytes it made room for; read_buffer does not.
+            return self._raw.read(size) if self._file is None else bytes(self._file.read_buffer(size).to_pybytes())
         except InputError:
             raise
         except OSError as e:

@@ -38,5 +38,5 @@ def _note(folder: Path) -> Path:
 
 
 def _state(folder: Path, manifest: Manifest) -> list[object]:
-    times = [[name, (status := (folder / name).stat()).st_size, status.st_mtime_ns] for name in sorted(manifest.files)]
-    return [manifest.digest(), times]
+    names = ("manifest.json", *sorted(manifest.files))
+    return [folder.name, [[name, (status := (folder / name).stat()).st_size, status.st_mtime_ns] for name in names]]

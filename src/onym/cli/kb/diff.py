@@ -28,5 +28,7 @@ def command(
     if json:
         write_json({"counts": difference.counts(), **{name: getattr(difference, name).to_dicts() for name in _CHANGES}})
         return
-    stderr().print(", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in difference.counts().items()))
+    stderr().print(
+        ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in difference.counts().items()), soft_wrap=True
+    )
     write_lines([(name, *(str(cell) for cell in row)) for name in _CHANGES for row in getattr(difference, name).iter_rows()])

@@ -30,7 +30,7 @@ def command(
     release = RELEASES[name]
     if not release.urls:
         raise ConfigError("release-licensed", f"{release.title} needs a licence of your own", fix=release.how)
-    stderr().print(f"{release.title}. Licence: {release.licence}")
+    stderr().print(f"{release.title}. Licence: {release.licence}", soft_wrap=True)
     records = []
     for url in release.urls:
         file = url.rpartition("/")[2]

@@ -11,8 +11,7 @@ _HEAD = 64 * 1024
 
 def head(file: InputFile) -> bytes:
     """Return the first bytes of a file, without a byte order mark and leading white space."""
-    with file.open() as stream:
-        return stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return file.head(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def chosen(files: list[InputFile], looks_right: Callable[[InputFile], bool]) -> list[InputFile]:

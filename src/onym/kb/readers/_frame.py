@@ -10,17 +10,7 @@ import pyarrow as pa
 from onym.kb.schema import SCHEMA
 from onym.types import NameKind
 
-_DTYPES: dict[str, pl.DataType] = {
-    "concept_id": pl.String(),
-    "name": pl.String(),
-    "kind": pl.UInt8(),
-    "language": pl.String(),
-    "source": pl.String(),
-    "semantic_types": pl.List(pl.String()),
-    "definition": pl.String(),
-    "xrefs": pl.List(pl.String()),
-    "replaced_by": pl.String(),
-}
+_COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, as the schema has them
 
 
 def batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
@@ -30,11 +20,12 @@ def batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
     [True]
     """
     if frame.height:
+        given = frame.select(name for name in SCHEMA.names if name in frame.columns).to_arrow(compat_level=_COMPACT)
         columns = [
-            pl.col(name).cast(dtype) if name in frame.columns else pl.lit(None, dtype=dtype).alias(name)
-            for name, dtype in _DTYPES.items()
+            given[field.name].cast(field.type) if field.name in given.column_names else pa.nulls(frame.height, field.type)
+            for field in SCHEMA
         ]
-        yield from frame.select(columns).to_arrow().cast(SCHEMA).to_batches()
+        yield from pa.table(columns, schema=SCHEMA).to_batches()
 
 
 def kind(value: NameKind) -> pl.Expr:
@@ -43,10 +34,11 @@ def kind(value: NameKind) -> pl.Expr:
 
 
 def bar_list(column: str, separator: str = "|") -> pl.Expr:
-    """Return a column of `a|b|c` as lists without empty members."""
-    return pl.col(column).str.split(separator).list.eval(pl.element().filter(pl.element() != ""))
+    """Return a column of `a| b|c` as lists, members without space around them and without empty ones."""
+    member = pl.element().str.strip_chars()
+    return pl.col(column).str.split(separator).list.eval(member.filter(member != ""))
 
 
 def omim_numbers() -> pl.Expr:
     """Return the members of a list, for `list.eval`, with OMIM's prefix before bare numbers: MEDIC writes them so."""
-    return pl.element().str.strip_chars().str.replace(r"^([0-9]+)$", "omim:${1}")
+    return pl.element().str.replace(r"^([0-9]+)$", "omim:${1}")

@@ -39,21 +39,24 @@ def _is_dictionary(file: InputFile) -> bool:
 def _read_block(block: Block) -> Iterator[pa.RecordBatch]:
     lines = pl.DataFrame({"line": block.data.decode().split("\n")}).filter(pl.col("line").str.strip_chars() != "")
     parts = pl.col("line").str.splitn("||", 2)
-    rows = lines.select(ids=parts.struct[0], name=parts.struct[1].str.strip_chars())
-    together = pl.element().str.contains("+", literal=True)
-    named = bar_list("ids").list.eval(pl.element().filter((pl.int_range(pl.len()) == 0) | together))
-    members = named.list.join("+").str.split("+").list.eval(omim_numbers()).list.eval(pl.element().filter(pl.element() != ""))
-    alone = ~pl.col("ids").str.split("|").list.first().str.contains("+", literal=True)
-    others = bar_list("ids").list.eval(omim_numbers()).list.slice(1).list.eval(pl.element().filter(~together))
-    rows = rows.with_columns(members=members.list.unique(maintain_order=True), other=pl.when(alone).then(others))
-    if rows["name"].null_count() or rows.filter(pl.col("members").list.len() == 0).height:
+    rows = lines.select(
+        together=parts.struct[0].str.contains("+", literal=True),
+        ids=parts.struct[0].str.replace_all("+", "|", literal=True),
+        name=parts.struct[1].str.strip_chars(),
+    ).with_columns(ids=bar_list("ids").list.eval(omim_numbers()))
+    if rows["name"].null_count() or (rows["ids"].list.len() == 0).any():
         raise InputError("table-fields", "a line is not of the form id||name", where=block.where)
-    names = rows.explode("members")
-    yield from batches(names.select(_curie("members"), "name", kind(NameKind.EXACT)))
-    linked = rows.select(_curie(pl.col("members").list.first()), "other").explode("other")
-    linked = linked.filter(pl.col("other").is_not_null()).unique(maintain_order=True)
-    yield from batches(linked.select("concept_id", xrefs=pl.concat_list(curies(pl.col("other"), "mesh"))))
+    several = rows.filter("together").with_columns(id=pl.col("ids").list.unique(maintain_order=True)).explode("id")
+    yield from _names(several)
+    alone = rows.filter(~pl.col("together")).with_columns(id=pl.col("ids").list.first(), other=pl.col("ids").list.slice(1))
+    yield from _names(alone)
+    linked = alone.select("id", "other").explode("other").filter(pl.col("other").is_not_null()).unique(maintain_order=True)
+    yield from batches(linked.select(concept_id=_curies("id"), xrefs=pl.concat_list(_curies("other"))))
 
 
-def _curie(column: pl.Expr | str) -> pl.Expr:
-    return curies(pl.col(column) if isinstance(column, str) else column, "mesh").alias("concept_id")
+def _names(rows: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    yield from batches(rows.select("name", kind(NameKind.EXACT), concept_id=_curies("id")))
+
+
+def _curies(column: str) -> pl.Expr:
+    return curies(pl.col(column), "mesh")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from onym.kb.curie import to_curie
 from onym.kb.readers._files import chosen, head
 from onym.kb.readers._json import require_object, string, strings
 from onym.kb.schema import Rows
-from onym.store.json import first_byte, iter_items
+from onym.store.json import first_byte, iter_items, parsed_line
 from onym.store.lines import iter_blocks
 from onym.store.source import InputFile, Source
 from onym.types import NameKind
@@ -49,14 +48,7 @@ def _entities(file: InputFile) -> Iterator[Any]:
     for block in iter_blocks(file):
         for number, line in enumerate(block.data.splitlines(), block.first_line):
             if line.strip():
-                yield _parsed(line, f"{file.name}:{number}")
-
-
-def _parsed(line: bytes, where: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as e:
-        raise InputError("json-malformed", "not valid JSON", where=where, fix="check the file") from e
+                yield parsed_line(line, f"{file.name}:{number}", file.limits)
 
 
 def _add(rows: Rows, entity: dict[str, Any], file: InputFile) -> None:

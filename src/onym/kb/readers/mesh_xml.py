@@ -1,4 +1,4 @@
-"""MeSH as NLM publishes it in XML: descriptors (desc20xx.xml) and supplementary records (supp20xx.xml)."""
+"""MeSH as NLM publishes it in XML: descriptors (desc20xx.xml, .gz) and supplementary records (supp20xx.xml, .gz)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,28 @@ from onym.types import NameKind
 if TYPE_CHECKING:
     from onym.store.xml import Element
 
+_YEAR = "[0-9]" * 4
 RECORDS = {"DescriptorRecord": "Descriptor", "SupplementalRecord": "SupplementalRecord"}
 
 
 def matches(source: Source) -> bool:
     """Tell whether a file begins as a MeSH record set does."""
-    return any(_is_mesh(file) for file in source.matching("*.xml"))
+    return any(_is_mesh(file) for file in _files(source))
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield every term of every concept of each record, scope notes and tree branches."""
     rows = Rows(source.name)
-    for file in chosen(source.matching("*.xml"), _is_mesh):
+    for file in chosen(_files(source), _is_mesh):
         for record in iter_records(file, frozenset(RECORDS)):
             _add(rows, record)
             yield from rows.full()
     yield from rows.rest()
+
+
+def _files(source: Source) -> list[InputFile]:
+    """Return the XML files; NLM's packed ones are called desc2026.gz, without `.xml`."""
+    return [file for pattern in ("*.xml", f"desc{_YEAR}", f"supp{_YEAR}") for file in source.matching(pattern)]
 
 
 def _is_mesh(file: InputFile) -> bool:
@@ -41,10 +47,10 @@ def _is_mesh(file: InputFile) -> bool:
 
 
 def _add(rows: Rows, record: Element) -> None:
-    ui = record.findtext(f"{RECORDS[record.tag]}UI")
-    if not ui:
+    ui = _text(record, f"{RECORDS[record.tag]}UI")
+    if ui is None:
         return
-    concept_id = f"mesh:{ui.strip()}"
+    concept_id = f"mesh:{ui}"
     for concept in record.iterfind("ConceptList/Concept"):
         for term in concept.iterfind("TermList/Term"):
             if name := _text(term, "String"):

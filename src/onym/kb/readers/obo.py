@@ -23,7 +23,7 @@ _SCOPES = {"EXACT": NameKind.EXACT, "NARROW": NameKind.NARROW, "BROAD": NameKind
 _SYNONYMS = {f"{scope.lower()}_synonym": kind for scope, kind in _SCOPES.items()} | {"synonym": NameKind.RELATED}
 _USED = frozenset({"id", "name", "def", "xref", "alt_id", "is_obsolete", "replaced_by", *_SYNONYMS})
 _QUOTED = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"([^\["{!]*+)(?=$|[\[{!])')
-_AFTER_ID = re.compile(r'\s["{!]')
+_AFTER_ID = re.compile(r'(?:^|\s)["{!]')
 _QUALIFIERS = re.compile(r'(?<=\s)\{[^\s{}"=]+="[^{}]*\}\s*(?:!.*)?$')
 _COMMENT = re.compile(r"(?:^|\s)!.*$")
 _ESCAPE = re.compile(r"\\(.)")
@@ -66,6 +66,8 @@ class _Term:
         if not concept_id:
             raise self._malformed("a term has no id", self._line)
         name = next((name for name in names if name), None)
+        for other in self._ids("alt_id"):
+            rows.add(other, kind=NameKind.RETIRED, replaced_by=concept_id)
         if any(value.lower().split()[:1] == ["true"] for value, _ in self._of("is_obsolete")):
             rows.add(concept_id, name=name, kind=NameKind.RETIRED, replaced_by=next(iter(self._ids("replaced_by")), None))
             return
@@ -78,8 +80,6 @@ class _Term:
             rows.add(concept_id, definition=definition or None)
         if xrefs := self._ids("xref"):
             rows.add(concept_id, xrefs=xrefs)
-        for other in self._ids("alt_id"):
-            rows.add(other, kind=NameKind.RETIRED, replaced_by=concept_id)
 
     def _add_synonyms(self, rows: Rows, concept_id: str) -> None:
         for tag, scope in _SYNONYMS.items():

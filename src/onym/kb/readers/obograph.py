@@ -55,6 +55,8 @@ def _add(rows: Rows, node: dict[str, Any], file: InputFile) -> None:
     properties = [
         (string(p, "pred", file) or "", string(p, "val", file) or "") for p in objects(meta, "basicPropertyValues", file)
     ]
+    for other in [value for pred, value in properties if pred.endswith(_ALTERNATIVE) and value]:
+        rows.add(to_curie(other), kind=NameKind.RETIRED, replaced_by=concept_id)
     if meta.get("deprecated") is True:
         successor = next((to_curie(value) for pred, value in properties if pred.endswith(_REPLACED_BY) and value), None)
         rows.add(concept_id, name=label, kind=NameKind.RETIRED, replaced_by=successor)
@@ -70,6 +72,3 @@ def _add(rows: Rows, node: dict[str, Any], file: InputFile) -> None:
         rows.add(concept_id, definition=text)
     if xrefs := [to_curie(value) for x in objects(meta, "xrefs", file) if (value := string(x, "val", file))]:
         rows.add(concept_id, xrefs=xrefs)
-    for pred, value in properties:
-        if pred.endswith(_ALTERNATIVE) and value:
-            rows.add(to_curie(value), kind=NameKind.RETIRED, replaced_by=concept_id)

@@ -63,7 +63,7 @@ def _curie(column: str) -> pl.Expr:
 def _preferred(source: Source) -> pl.DataFrame:
     """Return the descriptions that some language reference set prefers."""
     members = _frame(
-        source.matching("der2_crefset_language*snapshot*.txt"), ["active", "referencedComponentId", "acceptabilityId"]
+        source.matching("der2_crefset_*language*snapshot*.txt"), ["active", "referencedComponentId", "acceptabilityId"]
     )
     chosen = members.filter((pl.col("active") == "1") & (pl.col("acceptabilityId") == PREFERRED))
     return chosen.select(id="referencedComponentId", is_preferred=pl.lit(value=True)).unique()
@@ -89,7 +89,7 @@ def _names(frame: pl.DataFrame, preferred: pl.DataFrame) -> Iterator[pa.RecordBa
 def _retired(source: Source, concepts: pl.DataFrame) -> pl.DataFrame:
     """Return the inactive concepts, each with the one target of its surest association; several targets are none."""
     inactive = concepts.filter(pl.col("active") != "1").select("id")
-    files = source.matching("der2_crefset_association*snapshot*.txt")
+    files = source.matching("der2_crefset_*association*snapshot*.txt")
     links = _frame(files, ["active", "refsetId", "referencedComponentId", "targetComponentId"])
     rank = pl.col("refsetId").replace_strict(SUCCESSORS, list(range(len(SUCCESSORS))), default=None, return_dtype=pl.Int8)
     best = (

@@ -1,0 +1,119 @@
+"""How a text is laid out: its words, its sentences and its brackets, found once for all candidates."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+from onym.text.abbreviations._words import Word, words_of
+
+_OPENING, _CLOSING = "([{", ")]}"
+_BRACKET = re.compile(r"[()\[\]{}]")
+_TOKEN = re.compile(r"\S+")
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+# A full stop after one letter alone does not end a sentence: `S. aureus protein A (spa)`.
+_SENTENCE_END = re.compile(r"(?:[^\W_]{2}|[\])\"'%])[.!?][\])\"']?\s++(?=[^a-z(\[])|[;:]\s|\n[ \t\r]*+\n")
+# No long form has more between two of its words, or more asides. The bounds keep the time linear.
+_WIDEST_GAP = 40
+_MOST_ASIDES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """A pair of brackets, from the opening to the closing one. `inside_of` is where the text around it begins."""
+
+    start: int
+    end: int
+    inside_of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Words among which a long form may be; `near` of them, from the end, stand after the last comma and the last aside."""
+
+    words: list[Word]
+    near: int
+
+
+class Layout:
+    """A text with its words, sentences and brackets."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = words_of(text)
+        self.brackets = _brackets(text)
+        self._word_starts = [word.start for word in self.words]
+        self._sentence_starts = [0, *(found.end() for found in _SENTENCE_END.finditer(text))]
+        self._token_starts = [found.start() for found in _TOKEN.finditer(text)]
+        self._opening_of = {bracket.end: bracket.start for bracket in self.brackets}
+
+    def sentence_start(self, place: int) -> int:
+        """Return where the sentence begins that holds a place."""
+        return self._sentence_starts[bisect_right(self._sentence_starts, place) - 1]
+
+    def token_start(self, place: int) -> int:
+        """Return where the run without white space begins that holds a place."""
+        return self._token_starts[bisect_right(self._token_starts, place) - 1]
+
+    def word_before(self, place: int) -> int:
+        """Return the number of the last word that begins before a place; -1 if there is none."""
+        return bisect_left(self._word_starts, place) - 1
+
+    def is_attached(self, place: int) -> bool:
+        """Tell whether what begins at a place follows without a space, as the bracket of `E(2)`."""
+        return place > 0 and not self.text[place - 1].isspace()
+
+    def trimmed(self, start: int, end: int) -> tuple[int, int]:
+        """Return a span without white space and quotation marks at its ends."""
+        while start < end and (self.text[start].isspace() or self.text[start] in _QUOTES):
+            start += 1
+        while start < end and (self.text[end - 1].isspace() or self.text[end - 1] in _QUOTES):
+            end -= 1
+        return start, end
+
+    def region(self, start: int, end: int, most: int) -> Region:
+        """Return at most `most` words between two places, the last ones, without asides in brackets of their own."""
+        words: list[Word] = []
+        near: int | None = None
+        asides = 0
+        number, right = self.word_before(end), end
+        while number >= 0 and len(words) < most and self.words[number].start >= start:
+            word = self.words[number]
+            if right - word.end > _WIDEST_GAP:
+                break
+            aside = self._aside(word.end, right)
+            if near is None and words and (aside is not None or ", " in self.text[word.end : right]):
+                near = len(words)
+            if aside is None:
+                words.append(word)
+                number, right = number - 1, word.start
+            elif aside >= start and asides < _MOST_ASIDES:
+                asides += 1
+                number, right = self.word_before(aside), aside
+            else:
+                break
+        words.reverse()
+        return Region(words, len(words) if near is None else near)
+
+    def _aside(self, start: int, end: int) -> int | None:
+        """Return where an aside begins that closes between two places."""
+        for place in range(start, end):
+            if self.text[place] in _CLOSING:
+                opening = self._opening_of.get(place)
+                if opening is not None and not self.is_attached(opening):
+                    return opening
+        return None
+
+
+def _brackets(text: str) -> list[Bracket]:
+    """Return the pairs of brackets in the order of their beginnings; brackets without a partner are left out."""
+    pending: list[int] = []
+    pairs: list[Bracket] = []
+    for found in _BRACKET.finditer(text):
+        if found[0] in _OPENING:
+            pending.append(found.start())
+        elif pending:
+            start = pending.pop()
+            pairs.append(Bracket(start, found.start(), pending[-1] + 1 if pending else 0))
+    return sorted(pairs, key=lambda pair: pair.start)

@@ -1,0 +1,18 @@
+"""Which files of a release a reader takes."""
+
+from __future__ import annotations
+
+from onym.kb.readers._files import chosen, head
+from onym.store.source import InputFile
+
+
+def test_the_head_begins_with_what_is_written() -> None:
+    assert head(InputFile.from_bytes("a", b"\xef\xbb\xbf \n {}")) == b"{}"
+    assert len(head(InputFile.from_bytes("a", b"x" * 200_000))) == 65_536
+
+
+def test_files_that_look_right_or_all() -> None:
+    files = [InputFile.from_bytes(name, b"") for name in ("a", "b", "c")]
+    assert [file.name for file in chosen(files, lambda file: file.name != "b")] == ["a", "c"]
+    assert chosen(files, lambda _: False) == files
+    assert chosen([], lambda _: True) == []

@@ -1,0 +1,73 @@
+"""MeSH as tables without a header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from benchmarks.samples import SAMPLES
+
+from onym.errors import InputError
+from onym.kb import readers
+from onym.kb.readers import mesh_table
+from onym.store.source import Source
+from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
+
+DESCRIPTORS, SUPPLEMENTS = SAMPLES["mesh_table"]
+
+
+def test_descriptors() -> None:
+    rows = rows_of(DESCRIPTORS, "mesh_table")
+    assert names_of(rows) == [
+        ("mesh:D900001", "Made-up Fever", "preferred"),
+        ("mesh:D900002", "Other", "preferred"),
+        ("mesh:D900001", 'Doubtful "old" Fever', "exact"),
+        ("mesh:D900001", "Fever, Made-up", "exact"),
+    ]
+    assert facts_of(rows, "semantic_types") == [("mesh:D900001", ["C01", "C23"]), ("mesh:D900002", ["C01"])]
+
+
+def test_what_a_supplement_is_mapped_to_is_no_branch() -> None:
+    rows = rows_of(SUPPLEMENTS, "mesh_table")
+    assert [name for _, name, _ in names_of(rows)] == ["glucoquine", "other", "Brandoquin", "GQ"]
+    assert facts_of(rows, "semantic_types") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "id\tname\tsynonyms\n",
+        "MESH:D000001\ta\tb\n",
+        "D000001\ta\n",
+        "D000001\tCHEBI:1\tb\tc\n",
+        "D1\ta\tb\n",
+        "D000001\ta\tb\tc\td\te\n",
+    ],
+)
+def test_other_tables_are_not_taken(line: str) -> None:
+    assert not mesh_table.matches(source_of({"a.tsv": line}))
+
+
+def test_a_row_with_another_number_of_fields_is_refused() -> None:
+    with pytest.raises(InputError) as e:
+        rows_of({"a.tsv": "D000001\ta\tb\tC01\nD000002\ta\tb\n"}, "mesh_table")
+    assert e.value.code == "table-fields"
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "ids", "names"),
+    [
+        ("mesh_id_label_mappings", 30_764, 168_170),
+        ("mesh_supp_id_label_mappings", 323_304, 615_807),
+        ("indra1.18_mesh_id_label_mappings", 29_640, None),
+        ("indra1.18_mesh_supp_id_label_mappings", 269_481, None),
+    ],
+)
+def test_whole_tables(real_data: Path, name: str, ids: int, names: int | None) -> None:
+    source = Source.open(real_data / "mesh" / f"{name}.tsv.gz")
+    assert readers.detect(source) == "mesh_table"
+    rows = pl.concat([pl.DataFrame(batch).select("concept_id", "name") for batch in readers.read(source, "mesh_table")])
+    assert rows["concept_id"].n_unique() == ids
+    assert names is None or rows["name"].drop_nulls().n_unique() == names

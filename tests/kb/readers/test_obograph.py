@@ -1,0 +1,90 @@
+"""OBO Graphs JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from benchmarks.samples import SAMPLES
+
+from onym.errors import InputError
+from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of
+
+OBO = "http://purl.obolibrary.org/obo/"
+
+
+def nodes(*members: Any) -> list[Row]:
+    return rows_of({"a.json": json.dumps({"graphs": [{"id": "g", "nodes": list(members)}]})}, "obograph")
+
+
+def node(meta: Any, **values: Any) -> list[Row]:
+    return nodes({"id": f"{OBO}X_1", "lbl": "a", "type": "CLASS", "meta": meta, **values})
+
+
+def test_a_graph() -> None:
+    rows = rows_of(SAMPLES["obograph"][0], "obograph")
+    assert names_of(rows) == [
+        ("made:0000001", "Made-up fever", "preferred"),
+        ("made:0000001", "Doubtful fever", "exact"),
+        ("made:0000001", "MUF", "abbreviation"),
+        ("made:0000003", "obsolete Old fever", "retired"),
+    ]
+    assert facts_of(rows, "definition") == [("made:0000001", "A rise of doubt.")]
+    assert facts_of(rows, "xrefs") == [("made:0000001", ["umls:C9000001"])]
+    assert facts_of(rows, "replaced_by") == [("made:0000009", "made:0000001"), ("made:0000003", "made:0000001")]
+
+
+@pytest.mark.parametrize(
+    ("pred", "kind"),
+    [
+        ("hasExactSynonym", "exact"),
+        ("hasNarrowSynonym", "narrow"),
+        ("hasBroadSynonym", "broad"),
+        ("hasRelatedSynonym", "related"),
+        ("http://www.geneontology.org/formats/oboInOwl#hasExactSynonym", "exact"),
+        ("other", "related"),
+    ],
+)
+def test_scopes(pred: str, kind: str) -> None:
+    assert names_of(node({"synonyms": [{"pred": pred, "val": "b"}]}))[1:] == [("x:1", "b", kind)]
+
+
+def test_nodes_without_more() -> None:
+    assert nodes({"id": f"{OBO}X_1"}) == [{"concept_id": "x:1", "kind": "preferred"}]
+    assert nodes({"id": f"{OBO}X_1", "lbl": "a", "meta": None}) == [{"concept_id": "x:1", "name": "a", "kind": "preferred"}]
+
+
+@pytest.mark.parametrize("other", [{"type": "PROPERTY"}, {"type": "INDIVIDUAL"}, {"id": ""}, {"id": None}])
+def test_what_is_no_class_is_passed_over(other: dict[str, Any]) -> None:
+    assert node({}, **other) == []
+
+
+def test_all_graphs_are_read() -> None:
+    graph = {"nodes": [{"id": "X:1", "lbl": "a"}]}
+    assert len(rows_of({"a.json": json.dumps({"@context": {}, "graphs": [graph, graph]})}, "obograph")) == 2
+
+
+def test_a_graph_of_another_shape_says_nothing() -> None:
+    assert rows_of({"a.json": '{"graphs": {"nodes": [{"id": "X:1"}]}}'}, "obograph") == []
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        "text", {"synonyms": {}}, {"synonyms": ["text"]}, {"synonyms": [{"pred": 1, "val": "b"}]},
+        {"synonyms": [{"val": 5}]},
+        {"xrefs": ["UMLS:C1"]}, {"definition": "text"}, {"definition": {"val": ["text"]}},
+        {"basicPropertyValues": [{"val": 1}]},
+    ],
+)  # fmt: skip
+def test_values_of_another_type_are_refused(meta: Any) -> None:
+    with pytest.raises(InputError) as e:
+        node(meta)
+    assert e.value.code == "json-shape"
+
+
+def test_a_node_that_is_no_object_is_refused() -> None:
+    with pytest.raises(InputError) as e:
+        nodes("text")
+    assert e.value.code == "json-shape"

@@ -1,0 +1,22 @@
+"""Limits hold where a file asks for more."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from onym.errors import LimitError
+from onym.store.limits import DEFAULT_LIMITS, Limits
+from onym.store.source import InputFile
+
+
+def test_limits_are_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        DEFAULT_LIMITS.ratio = 10**9  # type: ignore[misc]
+
+
+def test_a_lower_limit_holds() -> None:
+    file = InputFile.from_bytes("a.txt", b"x" * 1000, Limits(unpacked_bytes=999))
+    with file.open() as stream, pytest.raises(LimitError, match="limit-unpacked"):
+        stream.read()

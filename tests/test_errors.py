@@ -1,0 +1,63 @@
+"""Errors say what, where and how to mend it, and nothing of the text."""
+
+from __future__ import annotations
+
+import pytest
+
+from onym.errors import (
+    ConfigError,
+    DownloadError,
+    InputError,
+    IntegrityError,
+    LimitError,
+    OnymError,
+    UnknownConceptError,
+    printable,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (OnymError, 1),
+        (ConfigError, 2),
+        (InputError, 3),
+        (UnknownConceptError, 3),
+        (DownloadError, 3),
+        (IntegrityError, 4),
+        (LimitError, 6),
+    ],
+)
+def test_exit_statuses(kind: type[OnymError], status: int) -> None:
+    assert kind("a-code", "what").exit_status == status
+
+
+def test_a_message_has_three_lines() -> None:
+    error = InputError("input-format", "17 fields, expected 18", where="MRCONSO.RRF:12", fix="fetch it again")
+    assert str(error).splitlines() == [
+        "[input-format] 17 fields, expected 18",
+        "  at   MRCONSO.RRF:12",
+        "  try  fetch it again",
+    ]
+    assert error.as_dict() == {
+        "code": "input-format",
+        "what": "17 fields, expected 18",
+        "where": "MRCONSO.RRF:12",
+        "fix": "fetch it again",
+    }
+    assert str(OnymError("code", "what")) == "[code] what"
+
+
+def test_an_unknown_concept_is_a_key_error_that_reads_well() -> None:
+    assert str(UnknownConceptError("concept-unknown", "no such id")) == "[concept-unknown] no such id"
+    assert issubclass(UnknownConceptError, KeyError)
+
+
+def test_control_characters_are_escaped() -> None:
+    assert "\x1b" not in str(InputError("a-code", "name \x1b[2J", where="a\nb"))
+    assert printable("caf\u00e9 \u202e\t") == "caf\u00e9 \\u202e\\t"
+
+
+def test_an_error_can_cross_processes() -> None:
+    rebuild, arguments = InputError("a-code", "what", where="there", fix="so").__reduce__()
+    assert rebuild(*arguments).as_dict() == {"code": "a-code", "what": "what", "where": "there", "fix": "so"}

@@ -1,0 +1,53 @@
+"""The values that flow through Onym validate themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from onym.errors import InputError
+from onym.types import Candidate, Concept, Document, Link, Mention, Name, NameKind, Passage
+
+
+def test_a_concept_has_a_curie() -> None:
+    with pytest.raises(InputError, match="type-concept-id"):
+        Concept("D003924", ())
+
+
+def test_a_concept_shows_its_first_name() -> None:
+    names = (Name("mi", "MI", NameKind.ABBREVIATION, "en", ()), Name("heart attack", "Heart attack", NameKind.EXACT, "en", ()))
+    assert Concept("a:1", names).preferred_name == "MI"
+    assert Concept("a:1", names).names == ("mi", "heart attack")
+    assert Concept("a:1", ()).preferred_name == "a:1"
+
+
+@pytest.mark.parametrize(("start", "end", "surface"), [(5, 5, ""), (5, 3, "xx"), (-1, 2, "xxx"), (0, 3, "fever")])
+def test_a_mention_has_a_span_as_long_as_its_surface(start: int, end: int, surface: str) -> None:
+    with pytest.raises(InputError, match="type-offsets"):
+        Mention(start, end, surface)
+
+
+def test_fragments_lie_inside_their_mention() -> None:
+    Mention(0, 9, "breast ca", parts=((0, 6), (7, 9)))
+    with pytest.raises(InputError, match="type-offsets"):
+        Mention(0, 9, "breast ca", parts=((0, 6), (7, 12)))
+
+
+def test_a_document_verifies_its_mentions_and_passages() -> None:
+    with pytest.raises(InputError, match="type-offsets"):
+        Document("1", "fever and cough", (Mention(0, 5, "cough"),))
+    with pytest.raises(InputError, match="type-offsets"):
+        Document("1", "fever", passages=(Passage(0, 9),))
+
+
+def test_no_text_shows_in_a_repr() -> None:
+    doc = Document("1", "secret fever", (Mention(7, 12, "fever"),))
+    assert "fever" not in repr(doc)
+    assert "fever" not in repr(doc.mentions)
+
+
+def test_a_link_leads_to_its_best_candidate() -> None:
+    mention = Mention(0, 5, "fever")
+    assert Link(mention, (Candidate("a:1", "fever", 1.0),), confidence=0.5).concept_id == "a:1"
+    assert Link(mention, ()).concept_id is None
+    with pytest.raises(InputError, match="type-confidence"):
+        Link(mention, (), confidence=1.5)

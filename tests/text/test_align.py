@@ -1,0 +1,75 @@
+"""Normalised text always leads back to the raw code points it stands for."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.text.align import Aligned, align, collapse, lower, nfkc, punctuation
+
+# Characters that grow, shrink, combine or reorder, among plain ones.
+TRICKY = st.text(
+    st.one_of(
+        st.sampled_from(
+            "aZ \t\n\u0130\u03a3\ufb01\ufdfa\u0301\u0323\u00e9\u1100\u1161\u11a8\uac00\u0915\u093c\u09c7\u09be\u2126\u00bd-,("
+        ),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=20,
+)
+STEPS = (nfkc, lower, punctuation, collapse)
+
+
+def require_sound(aligned: Aligned) -> None:
+    """The map is total, monotone, and covers what it says."""
+    assert len(aligned.starts) == len(aligned.ends) == len(aligned.text)
+    assert all(0 <= start < end <= len(aligned.raw) for start, end in zip(aligned.starts, aligned.ends, strict=True))
+    assert list(aligned.starts) == sorted(aligned.starts)
+    assert list(aligned.ends) == sorted(aligned.ends)
+
+
+@given(TRICKY)
+def test_each_step_is_that_of_the_standard_library(raw: str) -> None:
+    assert align(raw, nfkc).text == unicodedata.normalize("NFKC", raw)
+    assert align(raw, lower).text == raw.lower()
+    assert align(raw, collapse).text == " ".join(raw.split())
+
+
+@given(TRICKY)
+def test_the_map_is_sound_after_all_steps(raw: str) -> None:
+    for count in range(len(STEPS) + 1):
+        require_sound(align(raw, *STEPS[:count]))
+
+
+@given(TRICKY, st.data())
+def test_a_raw_span_is_found_again(raw: str, data: st.DataObject) -> None:
+    aligned = align(raw, *STEPS)
+    if not raw:
+        return
+    start = data.draw(st.integers(0, len(raw) - 1))
+    end = data.draw(st.integers(start + 1, len(raw)))
+    first, last = aligned.norm_span(start, end)
+    if first < last:
+        back_start, back_end = aligned.raw_span(first, last)
+        inside = align(raw[back_start:back_end], nfkc, lower, punctuation).text.split()
+        assert "".join(inside) == "".join(aligned.text[first:last].split())
+
+
+def test_a_surface_comes_back_whole() -> None:
+    raw = "The \ufb01rst TNF-\u03b1  (0.5\u00bd)"
+    aligned = align(raw, *STEPS)
+    assert aligned.text == "the first tnf \u03b1 0 51\u20442"
+    start, end = aligned.raw_span(*aligned.norm_span(4, 8))
+    assert raw[start:end] == "\ufb01rst"
+
+
+@pytest.mark.parametrize("span", [(-1, 2), (2, 2), (0, 99)])
+def test_a_span_outside_is_an_error(span: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="no span"):
+        align("fever", lower).raw_span(*span)
+    if span[0] != span[1]:
+        with pytest.raises(ValueError, match="no span"):
+            align("fever", lower).norm_span(*span)

@@ -1,0 +1,45 @@
+"""The one normal form, for a string and for a column."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.text.normal import PUNCTUATION, normal_name, normal_names
+
+
+def column(texts: list[str]) -> list[str]:
+    return pl.DataFrame({"t": pl.Series(texts, dtype=pl.String)}).select(normal_names(pl.col("t")))["t"].to_list()
+
+
+def test_every_code_point_is_the_same_in_a_column() -> None:
+    # Letters that are newer than this Python know no lower case here; polars follows a newer Unicode.
+    scalars = [chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) not in ("Cs", "Cn")]
+    texts = [f"A{char}b" for char in scalars]
+    different = [
+        hex(ord(char)) for char, one, other in zip(scalars, map(normal_name, texts), column(texts), strict=True) if one != other
+    ]
+    assert different == []
+
+
+@given(st.lists(st.text()))
+def test_a_column_is_normalised_as_strings_are(texts: list[str]) -> None:
+    assert column(texts) == [normal_name(text) for text in texts]
+
+
+@given(st.text())
+def test_the_normal_form_is_normal(text: str) -> None:
+    once = normal_name(text)
+    assert normal_name(once) == once
+    assert not set(once) & set(PUNCTUATION)
+    assert "  " not in once
+    assert once == once.strip(" ")
+
+
+def test_the_published_rule() -> None:
+    assert normal_name("Beta-Blocker (Type I), e.g. [X]*") == "beta blocker type i e g x"
+    assert normal_name("a:b & c#d^e~f|g") == "a:b & c#d^e~f|g"
