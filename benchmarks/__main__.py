@@ -13,7 +13,18 @@ from importlib import import_module
 
 from benchmarks.report import machine, versions
 
-NAMES = ("import", "kb-open", "kb-hpo", "kb-umls", "kb-kill", "kb-hostile", "kb-fuzz", "abbreviations")
+NAMES = (
+    "import",
+    "kb-open",
+    "kb-hpo",
+    "kb-umls",
+    "kb-kill",
+    "kb-hostile",
+    "kb-fuzz",
+    "abbreviations",
+    "round-trips",
+    "pubmed-read",
+)
 _MODULES = {"import": "import_time"}
 
 

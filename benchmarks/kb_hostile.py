@@ -55,17 +55,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     """Open every file; `--quick` changes nothing, since all of them take seconds."""
     cases = [case for case in CASES if getattr(options, "only", "") in case.name]
-    outcomes = list(outcomes(cases, verbose=getattr(options, "verbose", False)))
+    found = outcomes(cases, verbose=getattr(options, "verbose", False))
     return {
-        "files": len(outcomes),
-        "refused": sum(outcome.refused for outcome in outcomes),
-        "worst_s": round(max(outcome.seconds for outcome in outcomes), 2),
-        "worst_mb": round(max(outcome.mb for outcome in outcomes), 1),
+        "files": len(found),
+        "refused": sum(outcome.refused for outcome in found),
+        "worst_s": round(max(outcome.seconds for outcome in found), 2),
+        "worst_mb": round(max(outcome.mb for outcome in found), 1),
     }
 
 
-def outcomes(cases: list[Case], *, verbose: bool) -> list[Outcome]:
-    outcomes, workers = [], _Workers()
+def outcomes(cases: list[Case], *, verbose: bool = False) -> list[Outcome]:
+    """Have every file opened by an idle process."""
+    found, workers = [], _Workers()
     try:
         for case in cases:
             with tempfile.TemporaryDirectory() as folder:
@@ -73,13 +74,13 @@ def outcomes(cases: list[Case], *, verbose: bool) -> list[Outcome]:
                 outcome = workers.outcome(case, path)
                 for _ in range(2 if outcome.seconds > _SOON_S else 0):
                     outcome = outcome.merged(workers.outcome(case, path))
-            outcomes.append(outcome)
+            found.append(outcome)
             if verbose:
                 mark = "" if outcome.code == case.code else f"   (expected {case.code})"
                 print(f"{outcome.seconds:7.3f} s {outcome.mb:7.1f} MB  {case.name}: {outcome.code}{mark}", file=sys.stderr)
     finally:
         workers.close()
-    return outcomes
+    return found
 
 
 class _Workers:

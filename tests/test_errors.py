@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onym.errors import (
     ConfigError,
@@ -61,3 +63,11 @@ def test_control_characters_are_escaped() -> None:
 def test_an_error_can_cross_processes() -> None:
     rebuild, arguments = InputError("a-code", "what", where="there", fix="so").__reduce__()
     assert rebuild(*arguments).as_dict() == {"code": "a-code", "what": "what", "where": "there", "fix": "so"}
+
+
+@given(st.text(st.characters()))
+def test_what_is_printed_drives_no_terminal(text: str) -> None:
+    shown = printable(text)
+    assert shown.isprintable()
+    assert printable(shown) == shown
+    shown.encode()  # half of a surrogate pair is escaped too

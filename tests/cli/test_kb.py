@@ -113,7 +113,9 @@ def test_export_does_not_overwrite(folder: Path) -> None:
 
 
 def test_download_of_a_licensed_release_explains(folder: Path) -> None:
-    assert "Apply for a licence" in " ".join(onym("kb", "download", "umls", cwd=folder, status=2).stderr.split())
+    told = json.loads(onym("kb", "download", "umls", "--json", cwd=folder, status=2).stderr)["error"]
+    assert told["code"] == "release-licensed"
+    assert "Apply for a licence" in told["fix"]
     assert "release-unknown" in onym("kb", "download", "icd", cwd=folder, status=2).stderr
 
 

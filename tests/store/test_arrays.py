@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -110,3 +112,34 @@ def test_ragged_values_stay_within_their_table() -> None:
     lists.require_sound("lists", 5)
     with pytest.raises(IntegrityError, match="points beyond"):
         lists.require_sound("lists", 4)
+
+
+def test_half_of_a_surrogate_pair_is_not_found() -> None:
+    assert Strings.of(["?", "a"]).find("\ud800") == -1
+
+
+def test_a_column_may_be_longer_than_what_is_decoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.store.arrays._SLICE", 7)
+    good = Strings.of(["\u03b2-blocker", "", "x" * 50, "\U0001f600"] * 5)
+    good.require_sound("column")
+    data = good.data.copy()
+    data[-1] = 0xFF
+    with pytest.raises(IntegrityError, match="not UTF-8"):
+        Strings(good.offsets, data).require_sound("column")
+
+
+@given(st.binary(max_size=160), st.integers(0, 127))
+def test_a_header_of_any_bytes_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, noise: bytes, place: int) -> None:
+    path = tmp_path_factory.mktemp("header") / "a.npy"
+    np.save(path, np.arange(5, dtype="<u4"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:place] + noise + whole[place + len(noise) :])
+    with suppress(IntegrityError):
+        assert len(open_array(path, "<u4", 5)) == 5
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npy")
+    for name in ("pipe.npy", "nothing.npy"):
+        with pytest.raises(IntegrityError, match="artefact-torn"):
+            open_array(tmp_path / name, "<u4", 0)

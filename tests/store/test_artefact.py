@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.errors import ConfigError, IntegrityError, OnymError
+from onym.errors import ConfigError, IntegrityError, LimitError, OnymError
 from onym.store.arrays import Strings
-from onym.store.artefact import Artefact, Record, check_artefact, staging
+from onym.store.artefact import Artefact, Record, _HashedWriter, check_artefact, staging
 from onym.store.manifest import InputEntry, Manifest
 
 
@@ -126,6 +126,14 @@ def test_a_changed_file_of_the_same_size_is_found_though_remembered(tmp_path: Pa
     assert check_artefact(tmp_path / "a") == []
 
 
+def test_a_manifest_too_large_to_be_read_is_not_written(tmp_path: Path) -> None:
+    publish(tmp_path / "a", 1)
+    with staging(tmp_path / "a") as stage, pytest.raises(LimitError) as caught:
+        stage.publish(tmp_path / "a", "test", 1, Record({"long": "x" * 3_000_000}, [], {}))
+    assert caught.value.code == "limit-manifest"
+    assert value_of(tmp_path / "a") == 1
+
+
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     with staging(tmp_path / "a"), pytest.raises(IntegrityError, match="artefact-locked"), staging(tmp_path / "a"):
         pass
@@ -148,7 +156,7 @@ def test_a_file_or_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
             publish(tmp_path / name)
 
 
-CALLS = ["fsync", "rename", "mkdtemp", "replace"]
+CALLS = ["write", "fsync", "rename", "mkdtemp", "replace", "chmod"]
 
 
 def failing(at: int, call: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -164,8 +172,10 @@ def failing(at: int, call: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
         return act
 
-    targets = {
+    targets: dict[str, tuple[object, str]] = {
+        "write": (_HashedWriter, "write"),
         "fsync": (os, "fsync"),
+        "chmod": (Path, "chmod"),
         "rename": (Path, "rename"),
         "replace": (Path, "replace"),
         "mkdtemp": (tempfile, "mkdtemp"),
@@ -189,7 +199,8 @@ def test_a_full_disk_at_any_moment_leaves_the_artefact_before(tmp_path: Path, ca
         assert codes in ([], ["output-failed"])
         assert check_artefact(tmp_path / "a") == []
         assert value_of(tmp_path / "a") in (1, 1 + at)
-        assert not list((tmp_path / "a").glob(".stage-*"))
+        left = {path.name for path in (tmp_path / "a").iterdir() if path.name.startswith(".")}
+        assert left == {".lock"}
         if made[0] < at:
             break
         publish(tmp_path / "a", 1)
@@ -212,4 +223,93 @@ def test_readers_see_one_version_or_the_other(tmp_path: Path) -> None:
         publish(tmp_path / "a", value % 3)
     stop.set()
     reader.join()
+    assert wrong == []
+
+
+@pytest.mark.parametrize("value", [None, 1])
+def test_a_build_that_fails_at_the_last_step_leaves_no_version(tmp_path: Path, value: int | None) -> None:
+    before = [publish(tmp_path / "a", value).digest()[:16]] if value else []
+    with pytest.MonkeyPatch.context() as patch:
+        failing(2, "replace", patch)  # the first is that of the note that this machine keeps
+        with pytest.raises(ConfigError, match="output-failed"):
+            publish(tmp_path / "a", 2)
+    assert versions(tmp_path / "a") == before
+    assert not list((tmp_path / "a").glob(".stage-*"))
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "numbers.npy", "report.json"])
+def test_building_again_mends_what_was_damaged(tmp_path: Path, name: str) -> None:
+    publish(tmp_path / "a")
+    path = next((tmp_path / "a").glob(f"*/{name}"))
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+    assert check_artefact(tmp_path / "a") != []
+    publish(tmp_path / "a")
+    assert check_artefact(tmp_path / "a") == []
+    assert value_of(tmp_path / "a") == 1
+
+
+def test_a_change_that_keeps_size_and_time_is_found_by_checking(tmp_path: Path) -> None:
+    publish(tmp_path / "a")
+    column = next((tmp_path / "a").glob("*/numbers.npy"))
+    status = column.stat()
+    column.write_bytes(column.read_bytes()[:-1] + b"\x07")
+    os.utime(column, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert check_artefact(tmp_path / "a") == ["numbers.npy was changed"]
+
+
+def test_what_is_open_stays_usable_whatever_is_published(tmp_path: Path) -> None:
+    publish(tmp_path / "a", 1)
+    opened = Artefact.open(tmp_path / "a", "test", 1)
+    for value in (2, 3, 4):
+        publish(tmp_path / "a", value)
+    assert opened.array("numbers").tolist() == [1, 1, 1]
+    assert opened.strings("names")[0] == "name 1"
+    assert opened.json("report.json") == {"value": 1}
+
+
+def test_columns_cannot_be_written(tmp_path: Path) -> None:
+    publish(tmp_path / "a")
+    with pytest.raises(ValueError, match="read-only"):
+        Artefact.open(tmp_path / "a", "test", 1).array("numbers")[0] = 9
+
+
+def test_a_column_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with staging(tmp_path / "a") as stage:
+        stage.write_array("scores", np.array([0.5], dtype="<f4"))
+        stage.write_strings("wide", Strings(np.array([0, 1], "<u4"), np.array([65], "<u2")))
+        stage.publish(tmp_path / "a", "test", 1, Record({}, [], {}))
+    opened = Artefact.open(tmp_path / "a", "test", 1)
+    assert opened.array("scores", "f").tolist() == [0.5]
+    for wrong in (lambda: opened.array("scores"), lambda: opened.strings("wide")):
+        with pytest.raises(IntegrityError, match="artefact-torn"):
+            wrong()
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_a_code(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ConfigError, match="output-failed"):
+        publish(tmp_path / "file" / "a")
+
+
+def test_a_manifest_that_could_not_be_read_back_is_not_published(tmp_path: Path) -> None:
+    publish(tmp_path / "a", 1)
+    with staging(tmp_path / "a") as stage, pytest.raises(LimitError, match="limit-manifest"):
+        stage.publish(tmp_path / "a", "test", 1, Record({"long": "x" * 3_000_000}, [], {}))
+    assert value_of(tmp_path / "a") == 1
+
+
+def test_checking_while_versions_change_finds_nothing_wrong(tmp_path: Path) -> None:
+    publish(tmp_path / "a", 0)
+    stop, wrong = threading.Event(), []
+
+    def check() -> None:
+        while not stop.is_set():
+            wrong.extend(check_artefact(tmp_path / "a"))
+
+    checker = threading.Thread(target=check)
+    checker.start()
+    for value in range(20):
+        publish(tmp_path / "a", value % 4)
+    stop.set()
+    checker.join()
     assert wrong == []

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from benchmarks import kb_hostile
 from benchmarks.hostile import CASES
 from benchmarks.hostile.case import Case, act
 from benchmarks.hostile.honest import honest
+
 from onym.errors import OnymError
 
 

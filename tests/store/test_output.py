@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -30,3 +32,27 @@ def test_a_file_is_overwritten_only_by_force(tmp_path: Path) -> None:
     with whole_file(tmp_path / "out.txt", force=True) as file:
         file.write(b"new")
     assert (tmp_path / "out.txt").read_text() == "new"
+
+
+def test_a_full_disk_is_told_with_a_code_and_leaves_the_file_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out.txt").write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ConfigError, match="output-failed") as caught, whole_file(tmp_path / "out.txt", force=True) as file:
+        file.write(b"new")
+    assert "no space left" in caught.value.what
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+    assert (tmp_path / "out.txt").read_text() == "old"
+
+
+def test_a_file_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        with whole_file(tmp_path / "out.txt"):
+            pass
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out.txt").stat().st_mode & 0o777 == 0o640

@@ -6,6 +6,7 @@ import csv
 import io
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,3 +139,14 @@ def test_whatever_it_is_the_answer_is_rows_or_a_code_without_its_text(data: byte
     for form, columns in ((PLAIN, ["a", "b"]), (QUOTED, ["id"])):
         said = answer(lambda form=form, columns=columns: rows(b"secret" + data, form, columns))  # type: ignore[misc]
         assert "secret" not in said
+
+
+def test_whatever_else_arrow_refuses_has_a_code_and_not_the_rows_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise pa.ArrowInvalid("something new about John Doe")
+
+    monkeypatch.setattr("onym.store.table._joined", refuse)
+    with pytest.raises(InputError) as caught:
+        list(iter_table(InputFile.from_bytes("a.tsv", b"id\tname\n1\tx\n"), TableFormat(), ["id"]))
+    assert caught.value.code == "table-malformed"
+    assert "John" not in str(caught.value)

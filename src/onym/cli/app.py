@@ -1,6 +1,6 @@
 """The `onym` command, and how every error becomes a message and an exit status.
 
-0 done · 1 a bug · 2 a wrong call · 3 bad input · 4 a damaged artefact · 6 a limit · 130 interrupted
+0 done · 1 a bug · 2 a wrong call · 3 bad input · 4 a damaged artefact · 5 something left out · 6 a limit · 130 interrupted
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import kb
+from onym.cli import corpus, kb
 from onym.cli.console import stderr
 from onym.errors import OnymError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(kb.app, name="kb")
+app.add_typer(corpus.app, name="corpus")
 
 
 def _show_version(wanted: bool) -> None:

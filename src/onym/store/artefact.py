@@ -175,7 +175,7 @@ def staging(dest: Path) -> Iterator[Stage]:
 class Artefact:
     """An artefact opened for reading: its manifest, and its columns by memory map.
 
-    All columns are mapped at once: what is mapped stays readable, whatever is published afterwards.
+    All columns are mapped and all other files are read at once: so they can be used whatever is published afterwards.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, *, is_new_here: bool) -> None:
@@ -187,6 +187,10 @@ class Artefact:
             for name, entry in manifest.files.items()
             if entry.dtype is not None and entry.length is not None
         }
+        try:
+            self._others = {name: _read_small(folder / name) for name, entry in manifest.files.items() if entry.dtype is None}
+        except OSError as e:
+            raise IntegrityError("artefact-torn", "a file cannot be read", where=str(folder), fix="build it again") from e
 
     @classmethod
     def open(cls, dest: Path, kind: str, version: int) -> Artefact:
@@ -235,10 +239,10 @@ class Artefact:
         return Strings(self.array(f"{name}.offsets"), data)
 
     def json(self, name: str) -> dict[str, Any]:
-        """Read an object of plain values."""
+        """Return an object of plain values."""
         try:
-            value = json.loads(_read_small(self.folder / name) if name in self.manifest.files else b"")
-        except (OSError, ValueError, RecursionError) as e:
+            value = json.loads(self._others.get(name, b""))
+        except (ValueError, RecursionError) as e:
             raise IntegrityError("artefact-torn", f"{name} cannot be read", where=str(self.folder)) from e
         if not isinstance(value, dict):
             raise IntegrityError("artefact-torn", f"{name} is not an object", where=str(self.folder))

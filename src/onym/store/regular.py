@@ -8,7 +8,14 @@ from io import FileIO
 from pathlib import Path
 
 
-def open_regular(path: Path) -> FileIO:
+class RegularFile(FileIO):
+    """A file that closes itself when nobody holds it: archives stay open as long as their members may be read."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def open_regular(path: Path) -> RegularFile:
     """Open a regular file for reading, unbuffered; anything else is an `OSError`.
 
     >>> open_regular(Path("/dev/null"))
@@ -20,4 +27,4 @@ def open_regular(path: Path) -> FileIO:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(22, "not a regular file")
-    return FileIO(descriptor)
+    return RegularFile(descriptor)

@@ -73,13 +73,14 @@ class InputFile:
             raw = self.opener()
         except OSError as e:
             raise InputError("input-unreadable", f"cannot be opened: {e.strerror or e}", where=self.name) from e
-        stream = InputStream(raw, self.name, self.limits)
-        try:
-            yield stream
-        finally:
-            if not self._read_digests and stream.packed_bytes == self.size:
-                self._read_digests.append(stream.digest())
-            stream.close()
+        with raw:
+            stream = InputStream(raw, self.name, self.limits)
+            try:
+                yield stream
+            finally:
+                if not self._read_digests and stream.packed_bytes == self.size:
+                    self._read_digests.append(stream.digest())
+                stream.close()
 
     def head(self, size: int) -> bytes:
         """Return the first `size` bytes, unpacked. Those of a tiny file are kept: in an archive of many, opening costs most."""
@@ -164,13 +165,8 @@ def _folder_files(folder: Path, limits: Limits) -> Iterator[InputFile]:
 
 
 def _zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
-    try:
-        archive = _Zip(_ZipFile(open_regular(path), path.name, limits))
-    except OnymError:
-        raise
-    except Exception as e:  # zipfile leaks struct, Unicode and overflow errors of damaged directories
-        raise InputError("archive-corrupt", "not a whole zip archive", where=path.name, fix="fetch it again") from e
-    members = [info for info in archive.infolist() if not info.is_dir()]
+    archive = _opened_zip(_ZipFile(open_regular(path), path.name, limits), path)
+    members = [info for info in archive.infolist() if not info.filename.endswith("/")]
     _require_few(len(members), path.name, limits)
     _require_apart(members, archive.start_dir, path)
     for info in members:
@@ -183,6 +179,16 @@ def _zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
         if info.compress_type not in _ZIP_METHODS:
             raise InputError("archive-corrupt", "a member is not packed by deflate", where=where, fix="pack it so")
         yield InputFile(info.filename, _zip_opener(archive, info, where, limits), info.file_size, limits)
+
+
+def _opened_zip(file: _ZipFile, path: Path) -> _Zip:
+    try:
+        return _Zip(file)
+    except BaseException as e:  # zipfile leaks struct, Unicode and overflow errors of damaged directories
+        file.close()
+        if isinstance(e, OnymError) or not isinstance(e, Exception):
+            raise
+        raise InputError("archive-corrupt", "not a whole zip archive", where=path.name, fix="fetch it again") from e
 
 
 def _zip_opener(archive: _Zip, info: zipfile.ZipInfo, where: str, limits: Limits) -> Callable[[], BinaryIO]:

@@ -35,7 +35,7 @@ _OUTSIDE = rb"""<!DOCTYPE\s(?:[^<>\[\]"'&%]|"[^"]*+"|'[^']*+')*+"""
 _DOCTYPE = _OUTSIDE + rb"(?:\[" + _ELEMENTS + rb"\]\s*+)?+>"
 _PROLOG = re.compile(rb"(?:" + _MISC + rb")*+(" + _DOCTYPE + rb")?+(?:" + _MISC + rb")*+(?=<[A-Za-z_:\x80-\xff])", re.DOTALL)
 _DECLARES = re.compile(rb"<!(?:ENTITY|ATTLIST|NOTATION)|" + _OUTSIDE + rb"\[")
-_KNOWN_ENTITIES = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;", b"&#")
+_OTHER_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)")  # one cut by a read counts as another
 
 
 def iter_records(file: InputFile, tags: frozenset[str]) -> Iterator[Element]:
@@ -94,8 +94,8 @@ class _Records:
         self._token = self._token + len(chunk) if last < 0 else len(chunk) - last
         if self._token > limits.xml_token_bytes + self._read:
             raise LimitError("limit-xml", f"a text or a tag longer than {limits.xml_token_bytes:,} bytes", where=name)
-        if not self._may_hold_entities and b"&" in chunk:
-            self._may_hold_entities = chunk.count(b"&") != sum(map(chunk.count, _KNOWN_ENTITIES))
+        if not self._may_hold_entities:
+            self._may_hold_entities = _OTHER_ENTITY.search(chunk) is not None
 
     def _finished(self) -> Iterator[Element]:
         for event, element in cast("Iterator[tuple[str, Element]]", self._parser.read_events()):

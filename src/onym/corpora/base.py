@@ -1,0 +1,79 @@
+"""What every format offers, and what reading may yield besides documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import BinaryIO, Literal, Protocol, get_args
+
+from onym.kb.curie import IdStyle
+from onym.store.source import Source
+from onym.types import Document
+
+Facet = Literal[
+    "document ids",
+    "text",
+    "passages",
+    "mentions",
+    "types",
+    "concept ids",
+    "composites",
+    "discontinuous",
+    "relations",
+    "mention ids",
+    "notes",
+]
+"""What a document may hold and a format may not."""
+ALL: frozenset[Facet] = frozenset(get_args(Facet))
+
+Style = IdStyle | Literal[""]
+"""How a writer shows concept ids; the empty one is as the source wrote them, or as the format usually does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong in a corpus. It names the document and the place, never the text."""
+
+    document_id: str
+    code: str
+    what: str
+    where: str = ""
+
+
+Item = Document | Problem
+
+
+class Output(Protocol):
+    """Where a writer puts its files: one file, or several beside each other."""
+
+    def file(self, name: str = "") -> AbstractContextManager[BinaryIO]:
+        """Open the file of that name for writing; the one file, where there is only one."""
+
+
+class Format(Protocol):
+    """A module of `corpora/formats` is one of these."""
+
+    HOLDS: frozenset[Facet]
+    IS_FOLDER: bool
+
+    def matches(self, source: Source) -> bool:
+        """Tell by names and first bytes whether a source is of this format."""
+
+    def read(self, source: Source) -> Iterator[Item]:
+        """Yield documents in order, and problems where they are found."""
+
+    def held(self, document: Document) -> frozenset[Facet]:
+        """Return the facets of this very document that reading gives back exactly as they are."""
+
+    def write(self, documents: Iterable[Document], output: Output, style: Style = "") -> None:
+        """Write documents; what the format does not hold is left out."""
+
+
+def documents_of(items: Iterable[Item]) -> Iterator[Document]:
+    """Yield the documents alone.
+
+    >>> list(documents_of([Problem("1", "corpus-offsets", "a surface is not at its offsets"), Document("2", "fever")]))
+    [<Document 2: 5 code points, 0 mentions>]
+    """
+    return (item for item in items if isinstance(item, Document))

@@ -1,0 +1,126 @@
+"""Reading a corpus of any format and writing it in any other, one document at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from onym.corpora.base import Facet, Format, Item, Output, Problem, Style
+from onym.corpora.facets import facets_of
+from onym.corpora.formats import READ_ONLY, detect, get
+from onym.errors import ConfigError
+from onym.store.output import whole_file, whole_folder
+from onym.store.source import Source
+from onym.types import Document
+
+LEFT_OUT = ("corpus-malformed", "corpus-offsets", "corpus-encoding")
+
+
+def read_corpus(path: Path | str, format: str = "") -> Iterator[Item]:  # noqa: A002 - what it is
+    """Yield the documents of a file, a folder or an archive, and what is wrong in it; the format is recognised if not named.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.pubtator"
+    >>> _ = path.write_text("1|t|High fever\\n1|a|\\n1\\t5\\t10\\tfever\\tDisease\\tD005334\\n")
+    >>> [doc.mentions[0].concept_ids for doc in read_corpus(path)]
+    [('mesh:D005334',)]
+    """
+    source = Source.open(path)
+    return get(format or detect(source)).read(source)
+
+
+@dataclass
+class Written:
+    """What became of a corpus: counts of what was written, the problems, and how many documents lost which facet."""
+
+    documents: int = 0
+    mentions: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    lost: Counter[Facet] = field(default_factory=Counter)
+
+    @property
+    def left_out(self) -> list[Problem]:
+        """The problems that cost a document or a mention."""
+        return [problem for problem in self.problems if problem.code in LEFT_OUT]
+
+
+def write_corpus(
+    items: Iterable[Item],
+    path: Path,
+    format: str,  # noqa: A002
+    *,
+    force: bool = False,
+    style: Style = "",
+) -> Written:
+    """Write documents; the file or folder appears when it is complete. Problems among the items are collected."""
+    form = require_writable(format)
+    written = Written()
+    with output_at(path, form, force=force) as output:
+        form.write(_taken(items, form, written), output, style)
+    return written
+
+
+def require_writable(format: str) -> Format:  # noqa: A002
+    """Return the format of that name, or refuse it if it can only be read."""
+    if format in READ_ONLY:
+        raise ConfigError("format-read-only", f"{format} can be read but not written", fix="name another format")
+    return get(format)
+
+
+@contextmanager
+def output_at(path: Path, form: Format, *, force: bool = False) -> Iterator[Output]:
+    """Open the place for a format's files: one file, or a folder."""
+    if form.IS_FOLDER:
+        with whole_folder(path, force=force) as folder:
+            yield folder
+    else:
+        with whole_file(path, force=force) as file:
+            yield _OneFile(file)
+
+
+class _OneFile:
+    """An output of one file, whatever it is called."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def file(self, name: str = "") -> AbstractContextManager[BinaryIO]:  # noqa: ARG002 - of the protocol
+        return nullcontext(self._file)
+
+
+def _taken(items: Iterable[Item], form: Format, written: Written) -> Iterator[Document]:
+    for item in items:
+        if isinstance(item, Problem):
+            written.problems.append(item)
+        elif problem := _unwritable(item):
+            written.problems.append(problem)
+        else:
+            written.documents += 1
+            written.mentions += len(item.mentions)
+            written.lost.update(sorted(facets_of(item) - form.held(item)))
+            yield item
+
+
+def _unwritable(document: Document) -> Problem | None:
+    """Return a problem if a text has half of a surrogate pair, which no file can hold."""
+    try:
+        repr_of = (document.id, document.text, *_strings(document))
+        for text in repr_of:
+            text.encode()
+    except UnicodeEncodeError:
+        return Problem(document.id.encode("ascii", "replace").decode(), "corpus-encoding", "half of a surrogate pair")
+    return None
+
+
+def _strings(document: Document) -> Iterator[str]:
+    for mention in document.mentions:
+        yield from (mention.type, mention.id, *mention.concept_ids, *sum(mention.notes, ()))
+    for passage in document.passages:
+        yield from (passage.kind, *sum(passage.notes, ()))
+    for relation in document.relations:
+        yield from (relation.type, relation.id, *sum(relation.arguments, ()), *sum(relation.notes, ()))
+    yield from sum(document.notes, ())

@@ -1,0 +1,115 @@
+"""A document being read: every mention is compared with the text before it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from onym.corpora.base import Item, Problem
+from onym.types import Document, Mention, Notes, Passage, Relation
+
+Span = tuple[int, int]
+RAW_ID = "id"
+"""The note that keeps the id which several documents of a corpus share."""
+
+
+class MalformedError(ValueError):
+    """A document cannot be read. It becomes a problem, and the next document is read."""
+
+    def __init__(self, what: str, where: str = "", document_id: str = "") -> None:
+        super().__init__(what)
+        self.what, self.where, self.document_id = what, where, document_id
+
+    def problem(self, document_id: str = "") -> Problem:
+        """Return what is told of the document."""
+        return Problem(self.document_id or document_id, "corpus-malformed", self.what, self.where)
+
+
+class Draft:
+    """A document's parts as they are found.
+
+    >>> draft = Draft("1", "high fever")
+    >>> draft.add(5, 10, "fever")
+    >>> draft.add(0, 5, "fever")
+    >>> [type(item).__name__ for item in draft.items()]
+    ['Problem', 'Document']
+    """
+
+    def __init__(self, document_id: str, text: str, notes: Notes = ()) -> None:
+        self.id, self.text, self.notes = document_id, text, notes
+        self.mentions: list[Mention] = []
+        self.passages: list[Passage] = []
+        self.relations: list[Relation] = []
+        self.problems: list[Problem] = []
+
+    def add(
+        self,
+        start: int,
+        end: int,
+        surface: str | None = None,
+        *,
+        concept_ids: tuple[str, ...] = (),
+        type: str = "",  # noqa: A002 - the field's own name
+        id: str = "",  # noqa: A002
+        parts: tuple[Span, ...] = (),
+        notes: Notes = (),
+        where: str = "",
+    ) -> None:
+        """Take a mention if it stands in the text; `surface` is what the file says that it is."""
+        found = self.text[start:end] if 0 <= start < end <= len(self.text) else ""
+        fits = all(start <= first < last <= end for first, last in parts)
+        if not found or not fits or not (surface is None or surface == found or self._is_joined(surface, parts)):
+            what = "a mention lies outside the text" if not found or not fits else "a surface is not the text at its offsets"
+            self.problems.append(Problem(self.id, "corpus-offsets", f"{what}, {start} to {end}", where))
+            return
+        self.mentions.append(Mention(start, end, found, concept_ids, type, id, parts, notes))
+
+    def _is_joined(self, surface: str, parts: tuple[Span, ...]) -> bool:
+        """Tell whether a surface is that of a discontinuous mention: its fragments, whatever stands between them."""
+        fragments = "".join(self.text[start:end] for start, end in parts)
+        return bool(parts) and "".join(surface.split()) == "".join(fragments.split())
+
+    def items(self) -> Iterator[Item]:
+        """Yield the problems, then the document."""
+        yield from self.problems
+        yield Document(self.id, self.text, tuple(self.mentions), tuple(self.passages), tuple(self.relations), self.notes)
+
+
+def distinct(items: Iterable[Item], *, runs: bool = False) -> Iterator[Item]:
+    """Give each document an id of its own: a repeated one becomes `ID#2`, and a note keeps the first form.
+
+    With `runs`, documents of one id that follow one another are passages of one article, and no problem.
+
+    >>> from onym.corpora.base import documents_of
+    >>> [doc.id for doc in documents_of(distinct([Document("1", "a"), Document("2", "b"), Document("1", "c")]))]
+    ['1', '2', '1#2']
+    """
+    counts: dict[str, int] = {}
+    last = ""
+    for item in items:
+        if isinstance(item, Problem):
+            yield item
+            continue
+        count = counts[item.id] = counts.get(item.id, 0) + 1
+        if count == 1:
+            yield item
+        else:
+            own = f"{item.id}#{count}"
+            if not (runs and item.id == last):
+                yield Problem(own, "corpus-duplicate", f"document {item.id} stands more than once")
+            notes = (*item.notes, (RAW_ID, item.id))
+            yield Document(own, item.text, item.mentions, item.passages, item.relations, notes)
+        last = item.id
+
+
+def raw_id(document: Document) -> str:
+    """Return the id that the corpus gave a document.
+
+    >>> raw_id(Document("1#2", "fever", notes=(("id", "1"),)))
+    '1'
+    """
+    noted = dict(document.notes).get(RAW_ID)
+    return noted if noted is not None and _is_numbered(document.id, noted) else document.id
+
+
+def _is_numbered(own: str, raw: str) -> bool:
+    return own.startswith(f"{raw}#") and own[len(raw) + 1 :].isdecimal()

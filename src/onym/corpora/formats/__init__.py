@@ -1,0 +1,38 @@
+"""The formats of corpora, one module each. A module is a `Format` of `corpora/base.py`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from onym.corpora.base import Format
+from onym.errors import ConfigError
+from onym.store.source import Source
+
+# In the order in which a corpus is tried: the most particular first.
+FORMATS = (
+    "parquet", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation", "jsonl",
+    "hpo_gsc", "cometa", "askapatient", "text",
+)  # fmt: skip
+READ_ONLY = ("pubmed",)
+
+
+def detect(source: Source) -> str:
+    """Return the format of a corpus.
+
+    >>> from onym.store.source import InputFile
+    >>> detect(Source.of_files("a", [InputFile.from_bytes("a.txt", b"1|t|Fever\\n1|a|\\n")]))
+    'pubtator'
+    """
+    for name in FORMATS:
+        if get(name).matches(source):
+            return name
+    fix = f"name the format; known are {', '.join(FORMATS)}"
+    raise ConfigError("format-unknown", "the format is not recognised", where=source.name, fix=fix)
+
+
+def get(name: str) -> Format:
+    """Return the format of that name."""
+    if name not in FORMATS:
+        raise ConfigError("format-unknown", f"no format named {name!r}", fix=f"known are {', '.join(FORMATS)}")
+    return cast("Format", import_module(f"onym.corpora.formats.{name}"))

@@ -1,0 +1,248 @@
+"""What BioC means, in XML and in JSON alike: passages with offsets, annotations with places, relations, infons.
+
+Offsets count from the document's beginning. The specification counts bytes and most files count code points: a document is
+read in the way in which more of its annotations are found, and a problem tells where that is bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from onym.corpora.base import ALL, Facet, Item, Problem, Style
+from onym.corpora.draft import Draft, MalformedError, Span
+from onym.corpora.ids import KEY, keeps_ids, noted_ids, parsed_ids, written_ids
+from onym.errors import InputError
+from onym.store.limits import DEFAULT_LIMITS
+from onym.text.units import Units
+from onym.types import Document, Mention, Notes, Passage, Relation
+
+_TYPE, _IDENTIFIER = "type", "identifier"
+# What corpora call the infon with the ids, and the prefix of those that are bare.
+_ID_KEYS = {"identifier": "", "MESH": "mesh", "OMIM": "omim", "NCBI GENE": "ncbigene", "NCBI Gene": "ncbigene"}
+_ID_KEYS |= {"NCBI Taxonomy": "ncbitaxon", "CUI": "umls", "UMLS": "umls", "HPO": "hp"}
+_RESERVED = frozenset({_TYPE, _IDENTIFIER})
+_LONGEST = DEFAULT_LIMITS.json_item_bytes
+
+
+@dataclass
+class BiocAnnotation:
+    """An annotation: its places are offset and length."""
+
+    id: str
+    infons: Notes
+    places: tuple[tuple[int, int], ...]
+    text: str | None
+
+
+@dataclass
+class BiocRelation:
+    """A relation: its nodes are role and reference."""
+
+    id: str
+    infons: Notes
+    nodes: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class BiocPassage:
+    """A passage, or a sentence of one."""
+
+    offset: int
+    infons: Notes
+    text: str
+
+
+@dataclass
+class BiocDocument:
+    """A document as a BioC file has it."""
+
+    id: str
+    infons: Notes = ()
+    passages: list[BiocPassage] = field(default_factory=list)
+    annotations: list[BiocAnnotation] = field(default_factory=list)
+    relations: list[BiocRelation] = field(default_factory=list)
+
+
+def items_of(bioc: BiocDocument, where: str) -> Iterator[Item]:
+    """Yield the document and what is wrong with it."""
+    draft = _draft(bioc, where, _code_points)
+    if draft.problems and not draft.text.isascii():
+        in_bytes = _draft(bioc, where, _bytes)
+        if len(in_bytes.problems) < len(draft.problems):
+            draft = in_bytes
+            draft.problems.insert(0, Problem(bioc.id, "corpus-bytes", "offsets count bytes, not code points", where))
+    yield from draft.items()
+
+
+def bioc_of(document: Document, style: Style = "") -> BiocDocument:
+    """Return a document as BioC has it; a text that its passages do not cover becomes one passage."""
+    bioc = BiocDocument(document.id, document.notes)
+    passages = document.passages if covers(document) else (Passage(0, len(document.text)),)
+    for passage in passages:
+        infons = ((_TYPE, passage.kind), *passage.notes) if passage.kind else passage.notes
+        bioc.passages.append(BiocPassage(passage.start, infons, document.text[passage.start : passage.end]))
+    bioc.annotations += [_annotation(mention, document.text, style) for mention in document.mentions]
+    for relation in document.relations:
+        infons = ((_TYPE, relation.type), *relation.notes) if relation.type else relation.notes
+        bioc.relations.append(BiocRelation(relation.id, infons, relation.arguments))
+    return bioc
+
+
+def by_passage(bioc: BiocDocument) -> list[list[BiocAnnotation]]:
+    """Return the annotations of each passage: the last one that begins before they do."""
+    found: list[list[BiocAnnotation]] = [[] for _ in bioc.passages]
+    for annotation in bioc.annotations:
+        start = min(offset for offset, _ in annotation.places)
+        place = max((n for n, passage in enumerate(bioc.passages) if passage.offset <= start), default=0)
+        found[place].append(annotation)
+    return found
+
+
+def held_by(document: Document, *, unique_keys: bool) -> frozenset[Facet]:
+    """Return what comes back of a document; with `unique_keys`, an infon's key can stand only once."""
+    lost: set[Facet] = set()
+    if document.passages and not covers(document):
+        lost.add("passages")
+    if any(not keeps_ids(mention) for mention in document.mentions):
+        lost |= {"concept ids", "composites"}
+    notes = [document.notes, *(mention.notes for mention in document.mentions)]
+    notes += [passage.notes for passage in document.passages]
+    notes += [relation.notes for relation in document.relations]
+    if any(_is_reserved(each) or (unique_keys and len(dict(each)) < len(each)) for each in notes) or (
+        "passages" in lost and any(passage.notes for passage in document.passages)
+    ):
+        lost.add("notes")
+    if any(not _keeps_notes(mention) for mention in document.mentions):
+        lost |= {"notes", "concept ids", "composites"}
+    return ALL - lost
+
+
+def _is_reserved(notes: Notes) -> bool:
+    return any(key in _RESERVED for key, _ in notes)
+
+
+def _keeps_notes(mention: Mention) -> bool:
+    """Tell whether the ids and notes of a mention are read again as they are; some keys say ids themselves."""
+    infons = _mention_infons(mention, "")
+    return _meaning(infons) == (mention.type, mention.concept_ids, mention.notes)
+
+
+def covers(document: Document) -> bool:
+    """Tell whether passages stand one after the other, with nothing but spaces left out between them.
+
+    One passage without a kind or notes says no more than none.
+    """
+    place = 0
+    for passage in document.passages:
+        if passage.start < place or document.text[place : passage.start].strip(" "):
+            return False
+        place = passage.end
+    is_said = document.passages[1:] or any(passage.kind or passage.notes for passage in document.passages)
+    return bool(is_said) and place == len(document.text)
+
+
+def _annotation(mention: Mention, text: str, style: Style) -> BiocAnnotation:
+    spans = mention.parts or ((mention.start, mention.end),)
+    places = tuple((start, end - start) for start, end in spans)
+    surface = " ".join(text[start:end] for start, end in spans)
+    return BiocAnnotation(mention.id, _mention_infons(mention, style), places, surface)
+
+
+def _mention_infons(mention: Mention, style: Style) -> Notes:
+    infons: Notes = ((_TYPE, mention.type),) if mention.type else ()
+    others = mention.notes
+    if not style and _ids_of(others, mention.type) == mention.concept_ids and KEY not in dict(others):
+        return (*infons, *others)
+    text = written_ids(mention, style)
+    if text == dict(others).get(KEY):
+        others = tuple(note for note in others if note[0] != KEY)
+    elif not mention.concept_ids and not _ids_of(others, mention.type):
+        return (*infons, *others)
+    return (*infons, (_IDENTIFIER, text or "-"), *others)
+
+
+def _meaning(infons: Notes) -> tuple[str, tuple[str, ...], Notes]:
+    """Return type, concept ids and notes of an annotation."""
+    first = dict(reversed(infons))
+    kind = first.get(_TYPE, "")
+    others = tuple(infon for infon in infons if infon[0] not in _RESERVED)
+    if _IDENTIFIER not in first:
+        return kind, _ids_of(others, kind), others
+    text = first[_IDENTIFIER]
+    concept_ids, notes = noted_ids(text, kind)
+    is_only_said = text == "-" and _ids_of(others, kind)
+    return kind, concept_ids, others if is_only_said else (*(notes or _none(text, concept_ids)), *others)
+
+
+def _none(text: str, concept_ids: tuple[str, ...]) -> Notes:
+    return () if concept_ids else ((KEY, text),)
+
+
+def _ids_of(notes: Notes, kind: str) -> tuple[str, ...]:
+    """Return the ids that other infons than `identifier` say."""
+    found = (parsed_ids(text, kind, _ID_KEYS[key]) for key, text in notes if key in _ID_KEYS)
+    return tuple(concept_id for ids in found for concept_id in ids)
+
+
+_Layout = Callable[[BiocDocument, str], tuple[str, list[int], Callable[[int], int]]]
+
+
+def _draft(bioc: BiocDocument, where: str, layout: _Layout) -> Draft:
+    text, starts, place_of = layout(bioc, where)
+    draft = Draft(bioc.id, text, bioc.infons)
+    for start, passage in zip(starts, bioc.passages, strict=True):
+        kind = dict(reversed(passage.infons)).get(_TYPE, "")
+        notes = tuple(infon for infon in passage.infons if infon[0] != _TYPE)
+        draft.passages.append(Passage(start, start + len(passage.text), kind, notes))
+    if len(draft.passages) == 1 and draft.passages[0] == Passage(0, len(text)):
+        draft.passages.clear()
+    for annotation in bioc.annotations:
+        _add(draft, annotation, place_of, where)
+    for relation in bioc.relations:
+        kind = dict(reversed(relation.infons)).get(_TYPE, "")
+        notes = tuple(infon for infon in relation.infons if infon[0] != _TYPE)
+        draft.relations.append(Relation(kind, relation.nodes, relation.id, notes))
+    return draft
+
+
+def _code_points(bioc: BiocDocument, where: str) -> tuple[str, list[int], Callable[[int], int]]:
+    text, starts = padded(((passage.offset, passage.text) for passage in bioc.passages), where, len)
+    return text, starts, lambda place: place
+
+
+def _bytes(bioc: BiocDocument, where: str) -> tuple[str, list[int], Callable[[int], int]]:
+    passages = ((passage.offset, passage.text) for passage in bioc.passages)
+    text, starts = padded(passages, where, lambda piece: len(piece.encode()))
+    units = Units(text, "utf8")
+    return text, [units.code_point(start) for start in starts], units.code_point
+
+
+def padded(passages: Iterable[tuple[int, str]], where: str, size: Callable[[str], int]) -> tuple[str, list[int]]:
+    """Put passages at their offsets, with spaces between them; return the text and the offsets."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    place = 0
+    for offset, text in passages:
+        if offset < place:
+            raise MalformedError("a passage begins before the one before it ends", where)
+        if offset - place > _LONGEST:
+            raise MalformedError(f"a passage begins more than {_LONGEST:,} places after the one before it", where)
+        pieces += (" " * (offset - place), text)
+        starts.append(offset)
+        place = offset + size(text)
+    return "".join(pieces), starts
+
+
+def _add(draft: Draft, annotation: BiocAnnotation, place_of: Callable[[int], int], where: str) -> None:
+    kind, concept_ids, notes = _meaning(annotation.infons)
+    place = f"{where}, annotation {annotation.id}" if annotation.id else where
+    try:
+        spans: list[Span] = [(place_of(offset), place_of(offset + length)) for offset, length in annotation.places]
+    except InputError:
+        spans = []
+    start = min((span[0] for span in spans), default=0)
+    end = max((span[1] for span in spans), default=0)
+    parts = tuple(spans) if len(spans) > 1 else ()
+    fields = {"type": kind, "id": annotation.id}
+    draft.add(start, end, annotation.text, concept_ids=concept_ids, parts=parts, notes=notes, where=place, **fields)

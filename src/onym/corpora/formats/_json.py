@@ -1,0 +1,56 @@
+"""JSON files of documents: one object, a list, an object with a list in it, or one object a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from onym.corpora.draft import MalformedError
+from onym.corpora.formats._files import head, iter_lines
+from onym.errors import InputError
+from onym.store.json import iter_items, parsed_line
+from onym.store.source import InputFile
+
+
+def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
+    """Yield each document's place and value; one that is no object, or is not on a line of its own JSON, as an error.
+
+    `lists` are the keys under which a collection has its documents.
+    """
+    data = head(file)
+    if data.startswith(b"["):
+        yield from _members(file, "item")
+        return
+    for key in lists:
+        if re.match(rb'\{(?:[^\[\]{}]|\{[^{}]*\})*?"' + key.encode() + rb'"\s*:\s*\[', data):
+            yield from _members(file, f"{key}.item")
+            return
+    yield from _by_line(file) if _is_by_line(data) else _members(file, "")
+
+
+def _members(file: InputFile, prefix: str) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
+    for number, value in enumerate(iter_items(file, prefix), 1):
+        where = f"{file.name}, document {number}"
+        yield where, value if isinstance(value, dict) else MalformedError("a document is not an object", where)
+
+
+def _is_by_line(data: bytes) -> bool:
+    """Tell whether the first line is a whole value: it is then one of several, or the only one."""
+    first, newline, _ = data.partition(b"\n")
+    if not newline:
+        return True  # longer than what was looked at: a file of one line and a file of lines are read alike
+    return first.rstrip().endswith(b"}") and first.count(b"{") <= first.count(b"}")
+
+
+def _by_line(file: InputFile) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
+    for number, line in iter_lines(file):
+        if not line.strip():
+            continue
+        where = f"{file.name}:{number}"
+        try:
+            value = parsed_line(line.encode(), where, file.limits)
+        except InputError as e:
+            yield where, MalformedError(e.what, where)
+        else:
+            yield where, value if isinstance(value, dict) else MalformedError("a document is not an object", where)

@@ -1,0 +1,79 @@
+"""AskAPatient's folds: `code<tab>name<tab>phrase` lines in ISO-8859-1. Every phrase is a document and its mention."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.draft import Draft, MalformedError, distinct
+from onym.corpora.formats._files import any_looks, chosen, from_latin1, head, iter_lines
+from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.store.source import InputFile, Source
+from onym.types import Document, Mention
+
+HOLDS: frozenset[Facet] = frozenset({"text", "mentions", "concept ids", "composites"})
+IS_FOLDER = False
+
+NAME = "name"
+_PREFIX = "snomedct"
+_BEGIN = re.compile(rb"[0-9]{6,18}\t[^\t\n]+\t[^\t\n]+\n")
+_MARKS = re.compile(r"[\t\n\r\x00]")
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a text file begins with a code, a name and a phrase."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield a document for each line; its id is the file's name and the line's number."""
+    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Hold a document that is one mention, in characters of ISO-8859-1."""
+    text = document.text
+    if len(document.mentions) != 1 or document.mentions[0].surface != text or _shown(text) != text or not text.strip():
+        return frozenset()
+    mention = _untyped(document.mentions[0])
+    keeps = keeps_ids(mention, _PREFIX) and _shown(written_ids(mention, "", _PREFIX)) == written_ids(mention, "", _PREFIX)
+    return HOLDS if keeps else HOLDS - {"concept ids", "composites"}
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
+    """Write a line for each mention; what ISO-8859-1 does not have becomes a question mark."""
+    with output.file() as file:
+        for document in documents:
+            for mention in document.mentions:
+                name = dict(mention.notes).get(NAME, mention.surface)
+                cells = (written_ids(_untyped(mention), style, _PREFIX) or "-1", name, mention.surface)
+                file.write("\t".join(map(_shown, cells)).encode("latin-1") + b"\n")
+
+
+def _looks_right(file: InputFile) -> bool:
+    return file.stem.endswith(".txt") and _BEGIN.match(head(file)) is not None
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    stem = re.sub(r"^askapatient\.|\.txt$", "", file.stem)
+    for number, line in iter_lines(from_latin1(file)):
+        document_id, where = f"{stem}.{number}", f"{file.name}:{number}"
+        cells = line.split("\t")
+        if len(cells) != 3 or not cells[2]:
+            yield MalformedError("a line is not of the form: code, name, phrase", where).problem(document_id)
+            continue
+        code, name, phrase = cells
+        concept_ids, notes = noted_ids(code, "", _PREFIX)
+        draft = Draft(document_id, phrase)
+        more = notes if name == phrase else (*notes, (NAME, name))
+        draft.add(0, len(phrase), concept_ids=concept_ids, notes=more, where=where)
+        yield from draft.items()
+
+
+def _untyped(mention: Mention) -> Mention:
+    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
+
+
+def _shown(text: str) -> str:
+    return _MARKS.sub(" ", text).encode("latin-1", "replace").decode("latin-1")

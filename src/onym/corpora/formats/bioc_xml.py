@@ -1,0 +1,175 @@
+"""BioC in XML: passages, annotations, relations and infons. Sentences that hold the text are read as passages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from onym.corpora.base import ALL, Facet, Item, Output, Style
+from onym.corpora.draft import MalformedError, distinct
+from onym.corpora.formats._bioc import (
+    BiocAnnotation,
+    BiocDocument,
+    BiocPassage,
+    BiocRelation,
+    bioc_of,
+    by_passage,
+    held_by,
+    items_of,
+)
+from onym.corpora.formats._files import any_looks, chosen, head
+from onym.store.source import InputFile, Source
+from onym.store.xml import iter_records
+from onym.types import Document, Notes
+
+if TYPE_CHECKING:
+    from onym.store.xml import Element
+
+HOLDS: frozenset[Facet] = ALL
+IS_FOLDER = False
+
+_BEGIN = re.compile(rb"<(?:\?xml|!DOCTYPE|!--|collection)")
+_INTEGER = re.compile(r"[0-9]{1,9}")
+_HEAD = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n'
+    "<collection><source></source><date></date><key></key>\n"
+)
+# What XML 1.0 cannot hold, even escaped.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"}
+_TEXT = str.maketrans(_ESCAPES)
+_ATTRIBUTE = str.maketrans(_ESCAPES | {"\n": "&#10;", "\t": "&#9;"})
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file is XML with a `collection`."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield the documents of every file."""
+    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Hold all but characters that XML forbids, passages that leave out text, and notes named as BioC's own infons."""
+    facets = held_by(document, unique_keys=False)
+    if _FORBIDDEN.search(document.text):
+        facets -= {"text"}
+    strings = [document.id, *(part for note in document.notes for part in note)]
+    for mention in document.mentions:
+        strings += [mention.type, mention.id, *mention.concept_ids, *(part for note in mention.notes for part in note)]
+    for passage in document.passages:
+        strings += [passage.kind, *(part for note in passage.notes for part in note)]
+    for relation in document.relations:
+        pairs = (*relation.arguments, *relation.notes)
+        strings += [relation.type, relation.id, *(part for pair in pairs for part in pair)]
+    if any(_FORBIDDEN.search(text) for text in strings):
+        facets &= {"text", "mentions", "discontinuous"}
+    return facets
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
+    """Write one collection; what XML cannot hold becomes U+FFFD, one for one."""
+    with output.file() as file:
+        file.write(_HEAD.encode())
+        for document in documents:
+            file.write("".join(_document(bioc_of(document, style))).encode())
+        file.write(b"</collection>\n")
+
+
+def _looks_right(file: InputFile) -> bool:
+    data = head(file)
+    return _BEGIN.match(data) is not None and b"<collection" in data
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    for number, element in enumerate(iter_records(file, frozenset({"document"})), 1):
+        document_id = _child(element, "id")
+        where = f"{file.name}, document {number}"
+        try:
+            yield from items_of(_bioc(element, document_id, where), where)
+        except MalformedError as e:
+            yield e.problem(document_id)
+
+
+def _bioc(element: Element, document_id: str, where: str) -> BiocDocument:
+    bioc = BiocDocument(document_id, _infons(element))
+    for passage in element.findall("passage"):
+        _add_passage(bioc, passage, where)
+        bioc.relations += [_relation(relation) for relation in passage.iter("relation")]
+    bioc.annotations += [_annotation(annotation, where) for annotation in element.iter("annotation")]
+    bioc.relations += [_relation(relation) for relation in element.findall("relation")]
+    return bioc
+
+
+def _add_passage(bioc: BiocDocument, element: Element, where: str) -> None:
+    infons = _infons(element)
+    sentences = element.findall("sentence") if element.find("text") is None else []
+    for part in sentences or [element]:
+        own = infons if part is element else (*infons, *_infons(part))
+        bioc.passages.append(BiocPassage(_number(_child(part, "offset"), where), own, _child(part, "text")))
+
+
+def _annotation(element: Element, where: str) -> BiocAnnotation:
+    places = tuple(
+        (_number(place.get("offset") or "", where), _number(place.get("length") or "", where))
+        for place in element.findall("location")
+    )
+    text = element.find("text")
+    surface = None if text is None else text.text or ""
+    return BiocAnnotation(element.get("id") or "", _infons(element), places, surface)
+
+
+def _relation(element: Element) -> BiocRelation:
+    nodes = tuple((node.get("role") or "", node.get("refid") or "") for node in element.findall("node"))
+    return BiocRelation(element.get("id") or "", _infons(element), nodes)
+
+
+def _infons(element: Element) -> Notes:
+    return tuple((infon.get("key") or "", infon.text or "") for infon in element.findall("infon"))
+
+
+def _child(element: Element, tag: str) -> str:
+    return element.findtext(tag) or ""
+
+
+def _number(text: str, where: str) -> int:
+    if not _INTEGER.fullmatch(text.strip()):
+        raise MalformedError("an offset or a length is not a whole number", where)
+    return int(text)
+
+
+def _document(bioc: BiocDocument) -> Iterator[str]:
+    yield f"<document><id>{_text(bioc.id)}</id>{_infon_tags(bioc.infons)}\n"
+    for passage, inside in zip(bioc.passages, by_passage(bioc), strict=True):
+        yield f"<passage>{_infon_tags(passage.infons)}<offset>{passage.offset}</offset><text>{_text(passage.text)}</text>\n"
+        yield from map(_annotation_tag, inside)
+        yield "</passage>\n"
+    for relation in bioc.relations:
+        nodes = "".join(f'<node refid="{_value(refid)}" role="{_value(role)}"/>' for role, refid in relation.nodes)
+        yield f"<relation{_id(relation.id)}>{_infon_tags(relation.infons)}{nodes}</relation>\n"
+    yield "</document>\n"
+
+
+def _annotation_tag(annotation: BiocAnnotation) -> str:
+    places = "".join(f'<location offset="{offset}" length="{length}"/>' for offset, length in annotation.places)
+    surface = f"<text>{_text(annotation.text or '')}</text>"
+    return f"<annotation{_id(annotation.id)}>{_infon_tags(annotation.infons)}{places}{surface}</annotation>\n"
+
+
+def _infon_tags(infons: Notes) -> str:
+    return "".join(f'<infon key="{_value(key)}">{_text(value)}</infon>' for key, value in infons)
+
+
+def _id(text: str) -> str:
+    return f' id="{_value(text)}"' if text else ""
+
+
+def _text(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text).translate(_TEXT)
+
+
+def _value(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text).translate(_ATTRIBUTE)

@@ -1,0 +1,122 @@
+"""BioSyn's and SapBERT's queries, `.concept` files: `document||start|end||type||mention||ids`, without the text.
+
+The mentions are already worked on (lower case, abbreviations written out), so they are no longer the text at their offsets: the
+document's text is the mentions, one a line, and a note of each keeps the offsets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.draft import Draft, MalformedError, distinct
+from onym.corpora.formats._files import file_name, id_of_file, iter_lines
+from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.store.source import InputFile, Source
+from onym.types import Document, Mention
+
+HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "types", "concept ids", "composites"})
+IS_FOLDER = True
+
+OFFSETS = "offsets"
+_PREFIX = "mesh"
+_LINE = re.compile(r"(?P<id>[^|]+)\|\|(?P<places>[^|]*\|[^|]*)\|\|(?P<type>[^|]*)\|\|(?P<surface>.+)\|\|(?P<ids>.*)")
+_OFFSETS = re.compile(r"[0-9]+\|[0-9]+")
+_TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))
+_MARKS = re.compile(r"[|\n\r\x00\ufeff]")
+
+
+def matches(source: Source) -> bool:
+    """Tell whether there are `.concept` files."""
+    return any(file.stem.endswith(".concept") for file in source.files)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield a document for each file, and for each id in it."""
+    return distinct(item for file in source.matching("*.concept") or source.files for item in _read_file(file))
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Hold the mentions of a document that is nothing but its mentions, one a line."""
+    lost: set[Facet] = set()
+    if document.text != "\n".join(mention.surface for mention in document.mentions) or not _are_lines(document):
+        lost |= {"text", "mentions"}
+    if id_of_file(InputFile.from_bytes(file_name(document.id), b"")) != document.id or _name(document.id) != document.id:
+        lost.add("document ids")
+    if any(_MARKS.search(mention.type) for mention in document.mentions):
+        lost.add("types")
+    if any(not keeps_ids(each, _PREFIX) or "||" in _ids(each, "") for each in document.mentions) or "types" in lost:
+        lost |= {"concept ids", "composites"}
+    return HOLDS - lost
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
+    """Write a file for each document."""
+    for document in documents:
+        with output.file(f"{file_name(document.id)}.concept") as file:
+            for mention in document.mentions:
+                cells = [_name(document.id), _places(mention), _MARKS.sub(" ", mention.type), _surface(mention)]
+                file.write("||".join([*cells, _ids(mention, style)]).encode() + b"\n")
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    rows: list[tuple[re.Match[str], str]] = []
+    for number, line in iter_lines(file):
+        if not line.strip():
+            continue
+        where = f"{file.name}:{number}"
+        row = _LINE.fullmatch(line)
+        if not row:
+            yield MalformedError("a line is not of the form: ID||START|END||TYPE||MENTION||IDS", where).problem(
+                f"line {number}"
+            )
+            continue
+        if rows and rows[0][0]["id"] != row["id"]:
+            yield from _document(rows)
+            rows = []
+        rows.append((row, where))
+    if rows:
+        yield from _document(rows)
+    elif not rows and not file.size:
+        yield Document(id_of_file(file).removesuffix(".concept"), "")
+
+
+def _document(rows: list[tuple[re.Match[str], str]]) -> Iterator[Item]:
+    draft = Draft(rows[0][0]["id"], "\n".join(row["surface"] for row, _ in rows))
+    start = 0
+    for row, where in rows:
+        end = start + len(row["surface"])
+        concept_ids, notes = noted_ids(row["ids"], row["type"], _PREFIX)
+        more = (*notes, (OFFSETS, row["places"]))
+        draft.add(start, end, concept_ids=concept_ids, type=row["type"], notes=more, where=where)
+        start = end + 1
+    yield from draft.items()
+
+
+def _are_lines(document: Document) -> bool:
+    start = 0
+    for mention in document.mentions:
+        if mention.start != start or _surface(mention) != mention.surface:
+            return False
+        start = mention.end + 1
+    return bool(document.mentions)
+
+
+def _name(document_id: str) -> str:
+    name = _MARKS.sub(" ", document_id)
+    return name if name.strip() else "-"
+
+
+def _places(mention: Mention) -> str:
+    noted = dict(mention.notes).get(OFFSETS, "")
+    return noted if _OFFSETS.fullmatch(noted) else f"{mention.start}|{mention.end}"
+
+
+def _surface(mention: Mention) -> str:
+    """Return the surface on one line, without the mark between cells."""
+    return re.sub(r"^\||\|(?=\|)|\|$", " ", mention.surface.translate(_TO_SPACE))
+
+
+def _ids(mention: Mention, style: Style) -> str:
+    return written_ids(mention, style, _PREFIX).translate(_TO_SPACE) or "-1"

@@ -1,0 +1,105 @@
+"""COMETA: a table separated by tabs with columns id, term, general label and id, specific label and id, example.
+
+Written from the specification. The concept is the general one, and notes keep the rest. The mention is the first place where
+the term stands in the example; where it stands nowhere, it is put before it, as GenBioEL does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.draft import Draft, MalformedError, distinct
+from onym.corpora.formats._files import any_looks, chosen, head
+from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.store.source import InputFile, Source
+from onym.store.table import TableFormat, header, iter_table
+from onym.types import Document, Mention
+
+HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "concept ids", "composites"})
+IS_FOLDER = False
+
+COLUMNS = ("ID", "Term", "General SNOMED Label", "General SNOMED ID", "Specific SNOMED Label", "Specific SNOMED ID", "Example")
+_NOTED = {"general label": 2, "specific label": 4, "specific id": 5}
+_PREFIX = "snomedct"
+_FORM = TableFormat(quoted=True)
+_TABLE = TableFormat(quoted=True, names=COLUMNS)
+_NUL = re.compile("\x00")
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a table has COMETA's columns."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield a document for each row."""
+    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Hold a document of one mention that stands nowhere before in its text."""
+    if len(document.mentions) != 1:
+        return frozenset()
+    mention = document.mentions[0]
+    if document.text.find(mention.surface) != mention.start or "\x00" in document.text or not mention.surface.strip():
+        return frozenset()
+    lost: set[Facet] = set()
+    if "\x00" in document.id or not document.id:
+        lost.add("document ids")
+    untyped = _untyped(mention)
+    if not keeps_ids(untyped, _PREFIX) or "\x00" in written_ids(untyped, "", _PREFIX):
+        lost |= {"concept ids", "composites"}
+    return HOLDS - lost
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
+    """Write a row for each mention."""
+    with output.file() as file:
+        file.write("\t".join(COLUMNS).encode() + b"\n")
+        for document in documents:
+            for mention in document.mentions:
+                notes = dict(mention.notes)
+                cells = [document.id, mention.surface, *[""] * 4, document.text]
+                for key, place in _NOTED.items():
+                    cells[place] = notes.get(key, "")
+                cells[3] = written_ids(_untyped(mention), style, _PREFIX) or "-"
+                file.write("\t".join(_quoted(cell) for cell in cells).encode() + b"\n")
+
+
+def _looks_right(file: InputFile) -> bool:
+    return b"\t" in head(file)[:200] and [name.lower() for name in header(file, _FORM)][1:] == [
+        name.lower() for name in COLUMNS[1:]
+    ]
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    number = 0
+    for batch in iter_table(file, _TABLE, COLUMNS):
+        for row in batch.to_pylist():
+            number += 1
+            if number > 1:  # the first is the header
+                yield from _document([row[name] for name in COLUMNS], f"{file.name}, row {number - 1}")
+
+
+def _document(cells: list[str], where: str) -> Iterator[Item]:
+    document_id, term, example = cells[0], cells[1], cells[6]
+    if not term:
+        yield MalformedError("a row has no term", where).problem(document_id)
+        return
+    start = example.find(term)
+    draft = Draft(document_id, example if start >= 0 else f"{term} {example}")
+    concept_ids, notes = noted_ids(cells[3], "", _PREFIX)
+    more = tuple((key, cells[place]) for key, place in _NOTED.items() if cells[place])
+    draft.add(max(start, 0), max(start, 0) + len(term), term, concept_ids=concept_ids, notes=(*notes, *more), where=where)
+    yield from draft.items()
+
+
+def _untyped(mention: Mention) -> Mention:
+    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
+
+
+def _quoted(cell: str) -> str:
+    cell = _NUL.sub(" ", cell)
+    return '"' + cell.replace('"', '""') + '"' if re.search(r'[\t\n\r"]', cell) else cell

@@ -1,0 +1,167 @@
+"""GenBioEL's and ANGEL's training files: SPLIT.source, SPLIT.target, SPLITlabel.txt. Every line is a mention in its context.
+
+The mention stands between the words START and END in lower-case text. Documents of other formats become one line for each
+mention, with the context that GenBioEL cuts; the target name is the mention itself where a note does not say another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import zip_longest
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.draft import Draft, MalformedError, distinct
+from onym.corpora.formats._files import iter_lines
+from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.errors import OnymError
+from onym.store.json import parsed_line
+from onym.store.source import InputFile, Source
+from onym.text.window import word_window
+from onym.types import Document, Mention, Notes
+
+HOLDS: frozenset[Facet] = frozenset({"text", "mentions", "concept ids", "composites"})
+IS_FOLDER = True
+
+SPLIT, TARGET, PROMPT = "split", "target", "prompt"
+_MENTION = re.compile(r"(?:^|(?<= ))START (.+?) END(?= |$)", re.DOTALL)
+_BREAK = re.compile(r"[\n\r\x00]")
+_SPLITS = ("train", "dev", "test")
+_PREFIX = "mesh"
+
+
+def matches(source: Source) -> bool:
+    """Tell whether there is a `.source` file beside a `.target` file."""
+    names = {file.name for file in source.files}
+    return any(name.endswith(".source") and f"{name.removesuffix('.source')}.target" in names for name in names)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield a document for each line of each split."""
+    return distinct(_read_all(source))
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Hold a document of one mention in lower-case text that is short enough to stand whole."""
+    if len(document.mentions) != 1:
+        return frozenset()
+    mention = document.mentions[0]
+    found = _parsed(_context(document, mention))
+    lost: set[Facet] = set()
+    if found != (document.text, mention.start, mention.end):
+        lost |= {"text", "mentions"}
+    untyped = Mention(0, 1, "x", mention.concept_ids, notes=mention.notes)
+    if not keeps_ids(untyped, _PREFIX) or _BREAK.search(written_ids(untyped, "", _PREFIX)):
+        lost |= {"concept ids", "composites"}
+    return HOLDS - lost
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
+    """Write three files for each split that documents name in a note; `test` where they name none."""
+    with ExitStack() as stack:
+        files: dict[str, tuple[BinaryIO, BinaryIO, BinaryIO]] = {}
+        for document in documents:
+            split = dict(document.notes).get(SPLIT, "test")
+            split = split if split in _SPLITS else "test"
+            if split not in files:
+                names = (f"{split}.source", f"{split}.target", f"{split}label.txt")
+                first, second, third = (stack.enter_context(output.file(name)) for name in names)
+                files[split] = first, second, third
+            for mention in document.mentions:
+                _write_mention(document, mention, files[split], style)
+        if not files:
+            for name in ("test.source", "test.target", "testlabel.txt"):
+                stack.enter_context(output.file(name))
+
+
+def _read_all(source: Source) -> Iterator[Item]:
+    files = {file.name: file for file in source.files}
+    for name, file in files.items():
+        if not name.endswith(".source"):
+            continue
+        stem = name.removesuffix(".source")
+        yield from _read_split(file, files.get(f"{stem}.target"), files.get(f"{stem}label.txt"))
+
+
+def _read_split(contexts: InputFile, targets: InputFile | None, labels: InputFile | None) -> Iterator[Item]:
+    split = PurePosixPath(contexts.name).name.removesuffix(".source")
+    rows = zip_longest(iter_lines(contexts), _lines(targets), _lines(labels))
+    for number, (context, target, label) in enumerate(rows, 1):
+        document_id, where = f"{split}.{number}", f"{contexts.name}:{number}"
+        try:
+            if context is None or (targets and target is None) or (labels and label is None):
+                raise MalformedError("the files of the split have different lengths", where)
+            line, prompt = _strings(context[1], 1, where), _strings(target[1], 2, where) if target else []
+            draft = Draft(document_id, *_text_and_notes(line[0], split, where))
+            _add_mention(draft, line[0], prompt, label[1] if label else "-1", where)
+            yield from draft.items()
+        except MalformedError as e:
+            yield e.problem(document_id)
+
+
+def _lines(file: InputFile | None) -> Iterator[tuple[int, str]]:
+    return iter_lines(file) if file else iter(())
+
+
+def _strings(line: str, count: int, where: str) -> list[str]:
+    try:
+        value = parsed_line(line.encode(), where)
+    except OnymError as e:
+        raise MalformedError(e.what, where) from e
+    if not isinstance(value, list) or len(value) < count or not all(isinstance(member, str) for member in value):
+        raise MalformedError("a line is not a list of strings", where)
+    return value
+
+
+def _text_and_notes(context: str, split: str, where: str) -> tuple[str, Notes]:
+    found = _parsed(context)
+    if not found:
+        raise MalformedError("no mention stands between START and END", where)
+    return found[0], ((SPLIT, split),)
+
+
+def _add_mention(draft: Draft, context: str, prompt: list[str], label: str, where: str) -> None:
+    _, start, end = _parsed(context) or ("", 0, 0)
+    surface = draft.text[start:end]
+    concept_ids, notes = noted_ids(_label(label, where), "", _PREFIX)
+    if prompt and prompt[0] != f"{surface} is":
+        notes = (*notes, (PROMPT, prompt[0]))
+    if prompt and prompt[1] != surface:
+        notes = (*notes, (TARGET, prompt[1]))
+    draft.add(start, end, concept_ids=concept_ids, notes=notes, where=where)
+
+
+def _label(line: str, where: str) -> str:
+    """Return the ids of a label; ANGEL writes them as a list."""
+    return "|".join(_strings(line, 0, where)) if line.startswith("[") else line
+
+
+def _parsed(context: str) -> tuple[str, int, int] | None:
+    found = _MENTION.search(context)
+    if not found:
+        return None
+    start = found.start()
+    return context[:start] + found[1] + context[found.end() :], start, start + len(found[1])
+
+
+def _context(document: Document, mention: Mention) -> str:
+    window = word_window(document.text, mention.start, mention.end)
+    return f"{window.left.lower()} START {window.surface.lower()} END {window.right.lower()}".strip(" ")
+
+
+def _write_mention(document: Document, mention: Mention, files: tuple[BinaryIO, ...], style: Style) -> None:
+    surface, notes = mention.surface.lower(), dict(mention.notes)
+    prompt = [notes.get(PROMPT, f"{surface} is"), notes.get(TARGET, surface)]
+    untyped = Mention(0, 1, "x", mention.concept_ids, notes=mention.notes)  # the ids are read again without the type
+    label = written_ids(untyped, style, _PREFIX) or "-1"
+    lines = (
+        json.dumps([_context(document, mention)], ensure_ascii=False),
+        json.dumps(prompt, ensure_ascii=False),
+        _BREAK.sub(" ", label),
+    )
+    for file, line in zip(files, lines, strict=True):
+        file.write(line.encode() + b"\n")

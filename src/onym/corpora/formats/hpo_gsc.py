@@ -1,0 +1,98 @@
+"""HPO's gold standard corpus, GSC+: a line with the id, a line with the text, `start end surface id` lines, an empty line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.draft import Draft, MalformedError, distinct
+from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
+from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.store.source import InputFile, Source
+from onym.types import Document, Mention
+
+HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "concept ids", "composites"})
+IS_FOLDER = False
+
+_BEGIN = re.compile(rb"[^\t\n|]{1,200}\n[^\n]+\n[0-9]+\t[0-9]+\t[^\t\n]+\t[^\t\n]+(?:\n|$)")
+_LINE = re.compile(r"([0-9]{1,9})\t([0-9]{1,9})\t(.*)", re.DOTALL)
+_TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))
+_BREAK = re.compile(r"[\n\r\x00]")
+_NOT_IN_NAME = re.compile("[\t\n\r\x00\ufeff]")
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file begins with an id, a text and an annotation."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield the documents of every file."""
+    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Hold a text without line breaks, mentions and their ids, but no types."""
+    lost: set[Facet] = set()
+    if _BREAK.search(document.text):
+        lost.add("text")
+    if _name(document.id) != document.id:
+        lost.add("document ids")
+    mentions = [_untyped(mention) for mention in document.mentions]
+    if any(not keeps_ids(each) or _NOT_IN_NAME.search(written_ids(each)) for each in mentions):
+        lost |= {"concept ids", "composites"}
+    return HOLDS - lost
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
+    """Write documents one after the other."""
+    with output.file() as file:
+        for document in documents:
+            text = document.text.translate(_TO_SPACE)
+            lines = [_name(document.id), text] if text else [_name(document.id)]
+            for mention in document.mentions:
+                ids = _NOT_IN_NAME.sub(" ", written_ids(_untyped(mention), style)) or "-"
+                lines.append(f"{mention.start}\t{mention.end}\t{text[mention.start : mention.end]}\t{ids}")
+            file.write("".join(f"{line}\n" for line in [*lines, ""]).encode())
+
+
+def _untyped(mention: Mention) -> Mention:
+    """Return the mention as it is read again: without its type, which a bare id may need."""
+    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
+
+
+def _name(document_id: str) -> str:
+    name = _NOT_IN_NAME.sub(" ", document_id)
+    return name if name.strip() else "-"
+
+
+def _looks_right(file: InputFile) -> bool:
+    return _BEGIN.match(head(file).replace(b"\r\n", b"\n")) is not None
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    lines: list[tuple[int, str]] = []
+    for number, line in iter_lines(file):
+        if line:
+            lines.append((number, line))
+        elif lines:
+            yield from _document(lines, file.name)
+            lines = []
+    if lines:
+        yield from _document(lines, file.name)
+
+
+def _document(lines: list[tuple[int, str]], name: str) -> Iterator[Item]:
+    draft = Draft(lines[0][1], lines[1][1] if len(lines) > 1 else "")
+    for number, line in lines[2:]:
+        where = f"{name}:{number}"
+        found = _LINE.fullmatch(line)
+        if not found or "\t" not in found[3]:
+            yield MalformedError("a line is not of the form: START END surface ID", where).problem(draft.id)
+            return
+        start, end = int(found[1]), int(found[2])
+        surface, _, ids = found[3].rpartition("\t")
+        concept_ids, notes = noted_ids(ids)
+        draft.add(start, end, surface, concept_ids=concept_ids, notes=notes, where=where)
+    yield from draft.items()

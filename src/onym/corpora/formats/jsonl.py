@@ -1,0 +1,65 @@
+"""Onym's own JSONL: one document a line, with everything that a document holds. See docs/reference/corpus-formats.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from onym.corpora.base import ALL, Facet, Item, Output, Style
+from onym.corpora.draft import MalformedError, distinct
+from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
+from onym.corpora.plain import from_plain, to_plain
+from onym.errors import OnymError
+from onym.store.json import parsed_line
+from onym.store.source import InputFile, Source
+from onym.types import Document
+
+HOLDS: frozenset[Facet] = ALL
+IS_FOLDER = False
+
+_BEGIN = re.compile(rb'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"text"\s*:')
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file begins with an object that has an id and a text."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield the documents of every file."""
+    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+
+
+def held(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
+    """Hold everything."""
+    return HOLDS
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
+    """Write one line for each document; ids are always CURIEs."""
+    with output.file() as file:
+        for document in documents:
+            file.write(json.dumps(to_plain(document), ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+
+def _looks_right(file: InputFile) -> bool:
+    return _BEGIN.match(head(file)) is not None
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    for number, line in iter_lines(file):
+        if not line.strip():
+            continue
+        where = f"{file.name}:{number}"
+        try:
+            yield from from_plain(_value(line, where, file), where)
+        except MalformedError as e:
+            yield e.problem(f"line {number}")
+
+
+def _value(line: str, where: str, file: InputFile) -> object:
+    try:
+        return parsed_line(line.encode(), where, file.limits)
+    except OnymError as e:
+        raise MalformedError(e.what, where) from e

@@ -1,0 +1,91 @@
+"""Onym's own documents as Parquet: a row each, with everything that a document holds. Read and written in row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from onym.corpora.base import ALL, Facet, Item, Output, Style
+from onym.corpora.draft import MalformedError, distinct
+from onym.corpora.formats._files import any_looks, chosen
+from onym.corpora.plain import Plain, from_plain, to_plain
+from onym.store.parquet import iter_parquet, write_parquet
+from onym.store.source import InputFile, Source
+from onym.types import Document
+
+HOLDS: frozenset[Facet] = ALL
+IS_FOLDER = False
+
+_PAIRS = pa.list_(pa.list_(pa.string()))
+_SPANS = pa.list_(pa.list_(pa.int64()))
+_MENTION = {
+    "start": pa.int64(), "end": pa.int64(), "surface": pa.string(), "concept_ids": pa.list_(pa.string()),
+    "type": pa.string(), "id": pa.string(), "parts": _SPANS, "notes": _PAIRS,
+}  # fmt: skip
+_PASSAGE = {"start": pa.int64(), "end": pa.int64(), "kind": pa.string(), "notes": _PAIRS}
+_RELATION = {"type": pa.string(), "arguments": _PAIRS, "id": pa.string(), "notes": _PAIRS}
+_LISTS = {"mentions": _MENTION, "passages": _PASSAGE, "relations": _RELATION}
+SCHEMA = pa.schema(
+    {"id": pa.string(), "text": pa.string()}
+    | {name: pa.list_(pa.struct(list(fields.items()))) for name, fields in _LISTS.items()}
+    | {"notes": _PAIRS}
+)
+_ROWS = 512
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file begins as Parquet does."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield the documents of every file."""
+    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+
+
+def held(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
+    """Hold everything."""
+    return HOLDS
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
+    """Write a row for each document; ids are always CURIEs."""
+    with output.file() as file:
+        write_parquet(_batches(documents), SCHEMA, file)
+
+
+def _looks_right(file: InputFile) -> bool:
+    with file.open() as stream:
+        return stream.read(4) == b"PAR1"
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[pa.RecordBatch]:
+    rest = iter(documents)
+    while rows := [to_plain(document) for document in islice(rest, _ROWS)]:
+        yield pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    number = 0
+    for batch in iter_parquet(file, SCHEMA):
+        for row in batch.to_pylist():
+            number += 1
+            where = f"{file.name}, row {number}"
+            try:
+                yield from from_plain(_without_nulls(row), where)
+            except MalformedError as e:
+                yield e.problem(f"row {number}")
+
+
+def _without_nulls(row: Plain) -> Plain:
+    """Drop what a row does not have: Arrow says null."""
+    return {key: _clean(value) for key, value in row.items() if value is not None}
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [{key: inner for key, inner in member.items() if inner is not None} for member in value]
+    return value

@@ -1,0 +1,179 @@
+"""PubAnnotation JSON: a text with denotations, attributes and relations. Concept ids are attributes named `concept_id`.
+
+An object that is an id itself (`MESH:D003924`, an address) is a concept id, not a type. Other attributes of a denotation are
+notes of the mention.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from onym.corpora.base import ALL, Facet, Item, Output, Style
+from onym.corpora.draft import Draft, MalformedError, Span, distinct
+from onym.corpora.formats._files import any_looks, chosen, head
+from onym.corpora.formats._json import iter_objects
+from onym.corpora.plain import Plain, number, objects, string
+from onym.kb.curie import styled, to_curie
+from onym.store.source import InputFile, Source
+from onym.types import Document, Mention, Relation
+
+HOLDS: frozenset[Facet] = ALL - {"passages", "notes"}
+IS_FOLDER = False
+
+_ID = re.compile(r"https?://\S+|[A-Za-z][A-Za-z0-9_.]*:[A-Za-z]{0,5}_?[0-9]+")
+_MADE = re.compile(r"#[TR][0-9]+")
+_OBJ, _CONCEPT = "obj", "concept_id"
+_KEPT = ("sourcedb", "divid", "project", "target")
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file is JSON with denotations."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield the documents of every file."""
+    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Hold types that do not look like ids, and relations of two arguments."""
+    lost: set[Facet] = set()
+    if any(_ID.fullmatch(mention.type) for mention in document.mentions):
+        lost |= {"types", "concept ids", "composites"}
+    if any(to_curie(_shown(curie, ""), "local") != curie for mention in document.mentions for curie in mention.concept_ids):
+        lost |= {"concept ids", "composites"}
+    names = [mention.id for mention in document.mentions if mention.id]
+    if len(set(names)) < len(names) or any(map(_MADE.fullmatch, names)):
+        lost |= {"mention ids", "concept ids", "composites", "types"}
+    if any([role for role, _ in relation.arguments] != ["Arg1", "Arg2"] for relation in document.relations):
+        lost.add("relations")
+    return HOLDS - lost
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
+    """Write one list, a document a line."""
+    with output.file() as file:
+        file.write(b"[")
+        for place, document in enumerate(documents):
+            plain = json.dumps(_plain(document, style), ensure_ascii=False, separators=(",", ":"))
+            file.write((",\n" if place else "\n").encode() + plain.encode())
+        file.write(b"\n]\n")
+
+
+def _looks_right(file: InputFile) -> bool:
+    data = head(file)
+    return data[:1] in (b"{", b"[") and (b'"denotations"' in data or b'"sourceid"' in data)
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    for where, plain in iter_objects(file):
+        if isinstance(plain, MalformedError):
+            yield plain.problem(where)
+            continue
+        document_id = _said(plain.get("sourceid")) or file.stem.removesuffix(".json")
+        try:
+            yield from _draft(plain, document_id, where).items()
+        except MalformedError as e:
+            yield e.problem(document_id)
+
+
+def _draft(plain: Plain, document_id: str, where: str) -> Draft:
+    notes = tuple((key, _said(plain[key])) for key in _KEPT if plain.get(key) is not None)
+    draft = Draft(document_id, string(plain, "text", where), notes)
+    attributes: dict[str, list[tuple[str, str]]] = {}
+    for attribute in objects(plain, "attributes", where):
+        pair = (string(attribute, "pred", where), _said(attribute.get("obj")))
+        attributes.setdefault(string(attribute, "subj", where), []).append(pair)
+    for denotation in objects(plain, "denotations", where):
+        _add_mention(draft, denotation, attributes, where)
+    for relation in objects(plain, "relations", where):
+        arguments = (("Arg1", string(relation, "subj", where)), ("Arg2", string(relation, "obj", where)))
+        draft.relations.append(Relation(string(relation, "pred", where), arguments, string(relation, "id", where)))
+    return draft
+
+
+def _add_mention(draft: Draft, plain: Plain, attributes: dict[str, list[tuple[str, str]]], where: str) -> None:
+    spans = _spans(plain, where)
+    name = string(plain, "id", where)
+    said = attributes.get(name, [])
+    kind, ids = _said(plain.get(_OBJ)), [to_curie(value, "local") for key, value in said if key == _CONCEPT]
+    notes = [pair for pair in said if pair[0] != _CONCEPT]
+    if not ids and _ID.fullmatch(kind):
+        ids, kind, notes = [to_curie(kind)], "", [(_OBJ, kind), *notes]
+    draft.add(
+        min((start for start, _ in spans), default=0),
+        max((end for _, end in spans), default=0),
+        concept_ids=tuple(ids),
+        type=kind,
+        id="" if _MADE.fullmatch(name) else name,
+        parts=tuple(spans) if len(spans) > 1 else (),
+        notes=tuple(notes),
+        where=where,
+    )
+
+
+def _spans(plain: Plain, where: str) -> list[Span]:
+    span = plain.get("span")
+    found: list[Any] = span if isinstance(span, list) else [span]
+    if not all(isinstance(each, dict) for each in found):
+        raise MalformedError("a denotation has no span", where)
+    return [(number(each, "begin", where), number(each, "end", where)) for each in found]
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _shown(curie: str, style: Style) -> str:
+    return styled(curie, style or "obo")
+
+
+def _plain(document: Document, style: Style) -> Plain:
+    notes = {key: value for key, value in document.notes if key in _KEPT}
+    attributes: list[Plain] = []
+    denotations = []
+    for place, mention in enumerate(document.mentions, 1):
+        name = mention.id or f"#T{place}"
+        denotations.append(_denotation(mention, name))
+        attributes += [{"subj": name, "pred": key, "obj": value} for key, value in _attributes(mention, style)]
+    return {
+        "sourceid": document.id,
+        **notes,
+        "text": document.text,
+        "denotations": denotations,
+        "attributes": [{"id": f"A{place}", **each} for place, each in enumerate(attributes, 1)],
+        "relations": [
+            {
+                **({"id": relation.id} if relation.id else {}),
+                "pred": relation.type,
+                "subj": relation.arguments[0][1],
+                "obj": relation.arguments[1][1],
+            }
+            for relation in document.relations
+            if len(relation.arguments) == 2
+        ],
+    }
+
+
+def _denotation(mention: Mention, name: str) -> Plain:
+    spans = [{"begin": start, "end": end} for start, end in mention.parts or ((mention.start, mention.end),)]
+    kind = dict(mention.notes).get(_OBJ, "") if _is_object(mention) else mention.type
+    return {"id": name, "span": spans if len(spans) > 1 else spans[0], _OBJ: kind}
+
+
+def _is_object(mention: Mention) -> bool:
+    """Tell whether the mention's id was the object of its denotation."""
+    noted = dict(mention.notes).get(_OBJ, "")
+    return not mention.type and _ID.fullmatch(noted) is not None and (to_curie(noted),) == mention.concept_ids
+
+
+def _attributes(mention: Mention, style: Style) -> Iterator[tuple[str, str]]:
+    if _is_object(mention):
+        yield from (note for note in mention.notes if note[0] not in (_OBJ, _CONCEPT))
+        return
+    yield from ((_CONCEPT, _shown(curie, style)) for curie in mention.concept_ids)
+    yield from (note for note in mention.notes if note[0] != _CONCEPT)

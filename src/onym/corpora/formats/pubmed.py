@@ -1,0 +1,81 @@
+"""PubMed's citations in XML, as its baseline and update files have them: title and abstract, read one article at a time.
+
+The text is the title and the sections of the abstract with a space between them; a section's label stands before it, as it
+does on PubMed's pages. It can only be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.draft import MalformedError
+from onym.corpora.formats._files import any_looks, chosen, head
+from onym.errors import ConfigError
+from onym.store.source import InputFile, Source
+from onym.store.xml import iter_records
+from onym.types import Document, Passage
+
+if TYPE_CHECKING:
+    from onym.store.xml import Element
+
+HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "passages"})
+IS_FOLDER = False
+
+_ARTICLE = frozenset({"PubmedArticle"})
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file is XML with a set of PubMed's articles."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield a document for each citation. Ids are not compared with one another: a baseline has millions."""
+    for file in chosen(source, _looks_right):
+        for number, article in enumerate(iter_records(file, _ARTICLE), 1):
+            try:
+                yield _document(article, f"{file.name}, article {number}")
+            except MalformedError as e:
+                yield e.problem(f"article {number}")
+
+
+def held(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
+    """Hold nothing: the format is not written."""
+    return frozenset()
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
+    """Refuse."""
+    raise ConfigError("format-read-only", "pubmed can be read but not written", fix="name another format")
+
+
+def _looks_right(file: InputFile) -> bool:
+    data = head(file)
+    return data.startswith(b"<") and b"<PubmedArticleSet" in data
+
+
+def _document(article: Element, where: str) -> Document:
+    citation = article.find("MedlineCitation")
+    found = None if citation is None else citation.find("Article")
+    pmid = "" if citation is None else (citation.findtext("PMID") or "").strip()
+    if found is None or not pmid:
+        raise MalformedError("an article has no PMID or no title", where)
+    title = _text(found.find("ArticleTitle"))
+    abstract = found.find("Abstract")
+    pieces, passages, place = [title], [Passage(0, len(title), "title")], len(title)
+    for section in () if abstract is None else abstract.findall("AbstractText"):
+        label = section.get("Label")
+        piece = f"{label}: {_text(section)}" if label else _text(section)
+        passages.append(Passage(place + 1, place + 1 + len(piece), "abstract"))
+        pieces.append(piece)
+        place += 1 + len(piece)
+    return Document(pmid, " ".join(pieces), passages=tuple(passages))
+
+
+def _text(element: Element | None) -> str:
+    """Return the text of an element and of the markup in it."""
+    if element is None:
+        return ""
+    return "".join(map(str, element.itertext())) if len(element) else element.text or ""

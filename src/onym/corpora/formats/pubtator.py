@@ -1,0 +1,271 @@
+r"""PubTator: `ID|t|title`, `ID|a|abstract`, then one line for each mention and each relation, and an empty line.
+
+Offsets count from the title's beginning, the abstract one character after its end. Mentions have 5 columns (no id), 6, or 7
+(BC5CDR: the fragments of a composite). A surface may hold tabs, as the text may.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.draft import Draft, MalformedError, distinct, raw_id
+from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
+from onym.corpora.ids import KEY, ids_text, keeps_ids, noted_ids, parsed_ids, written_ids
+from onym.store.source import InputFile, Source
+from onym.types import Document, Mention, Notes, Passage, Relation
+
+HOLDS: frozenset[Facet] = frozenset(
+    {"document ids", "text", "passages", "mentions", "types", "concept ids", "composites", "relations", "notes"}
+)
+IS_FOLDER = False
+
+_TEXT = re.compile(r"([^|\t\n]+)\|([ta])\|(.*)", re.DOTALL)
+_BEGIN = re.compile(rb"[^|\t\n]{1,200}\|t\|")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))  # what a line cannot hold; offsets stay
+_BREAK = re.compile(r"[\n\r\x00]")
+_NOT_IN_NAME = re.compile("[\t\n\r\x00|\ufeff]")
+_SPECIAL = re.compile(r"[\t\n\r\x00]")
+_PARTS, _MORE = "parts", "columns"
+
+
+@dataclass
+class _Block:
+    """The lines of one document."""
+
+    title: str
+    abstract: str
+    lines: list[tuple[int, str]] = field(default_factory=list)
+
+
+def matches(source: Source) -> bool:
+    """Tell whether a file begins with a title line."""
+    return any_looks(source, _looks_right)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield the documents of every file; blocks of one id that follow one another are told apart by a number."""
+    return distinct((item for file in chosen(source, _looks_right) for item in _read_file(file)), runs=True)
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Line breaks become spaces, tabs in types and ids too; one title and one abstract are the only passages."""
+    lost: set[Facet] = set()
+    if _BREAK.search(document.text):
+        lost.add("text")
+    if document.passages != _passages(*_cut(document)):
+        lost.add("passages")
+    if _name(document) != document.id:
+        lost.add("document ids")
+    if any(_SPECIAL.search(mention.type) for mention in document.mentions):
+        lost.add("types")
+    if any(_SPECIAL.search(written_ids(mention)) or not keeps_ids(mention) for mention in document.mentions):
+        lost |= {"concept ids", "composites"}
+    known = _known(document.mentions)
+    again = [_again(relation, known) for relation in document.relations]
+    if any(not new or _bare(new) != _bare(old) for new, old in zip(again, document.relations, strict=True)):
+        lost.add("relations")
+    if not _keeps_notes(document, known):
+        lost.add("notes")
+    return HOLDS - lost
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
+    """Write documents one after the other."""
+    with output.file() as file:
+        for document in documents:
+            file.write("".join(_written(document, style)).encode())
+
+
+def _looks_right(file: InputFile) -> bool:
+    return _BEGIN.match(head(file)) is not None
+
+
+def _read_file(file: InputFile) -> Iterator[Item]:
+    for number, lines in _blocks(file):
+        try:
+            yield from _document(lines, file.name)
+        except MalformedError as e:
+            yield e.problem(lines[0][1].partition("|")[0][:40] if _TEXT.fullmatch(lines[0][1]) else f"line {number}")
+
+
+def _blocks(file: InputFile) -> Iterator[tuple[int, list[tuple[int, str]]]]:
+    """Yield the lines of each document; it ends with an empty line or with the next title."""
+    pending: list[tuple[int, str]] = []
+    for number, line in iter_lines(file):
+        text = _TEXT.fullmatch(line)
+        if pending and (not line.strip() or (text and text[2] == "t")):
+            yield pending[0][0], pending
+            pending = []
+        if line.strip():
+            pending.append((number, line))
+    if pending:
+        yield pending[0][0], pending
+
+
+def _document(lines: list[tuple[int, str]], name: str) -> Iterator[Item]:
+    number, first = lines[0]
+    title = _TEXT.fullmatch(first)
+    if not title or title[2] != "t":
+        raise MalformedError("a document does not begin with a title line", f"{name}:{number}")
+    abstract = _TEXT.fullmatch(lines[1][1]) if len(lines) > 1 else None
+    if abstract and abstract[1] != title[1]:
+        raise MalformedError("the abstract has another id than the title", f"{name}:{lines[1][0]}")
+    text, passages = _joined(title[3], abstract[3] if abstract else "")
+    draft = Draft(title[1], text)
+    draft.passages += passages
+    for number, line in lines[2 if abstract else 1 :]:
+        _read_line(draft, line, f"{name}:{number}")
+    yield from draft.items()
+
+
+def _joined(title: str, abstract: str) -> tuple[str, tuple[Passage, ...]]:
+    """Put title and abstract together; an empty abstract adds nothing."""
+    return (f"{title} {abstract}" if abstract else title), _passages(len(title), len(abstract))
+
+
+def _passages(title: int, abstract: int) -> tuple[Passage, ...]:
+    """Return the passages of a title and an abstract of these lengths."""
+    first = Passage(0, title, "title")
+    return (first, Passage(title + 1, title + 1 + abstract, "abstract")) if abstract else (first,)
+
+
+def _read_line(draft: Draft, line: str, where: str) -> None:
+    columns = line.split("\t")
+    if columns[0] != draft.id:
+        raise MalformedError("a line has another id than its document", where, draft.id)
+    numbers = [cell.strip() for cell in columns[1:3]]
+    if len(columns) >= 5 and all(map(_NUMBER.fullmatch, numbers)):
+        start, end = map(int, numbers)
+        _read_mention(draft, start, end, line.split("\t", 3)[3], where)
+    elif len(columns) >= 4:
+        draft.relations.append(_relation_of(columns[1:], _known(draft.mentions)))
+    else:
+        raise MalformedError("a line is neither a mention nor a relation", where, draft.id)
+
+
+def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> None:
+    surface = draft.text[start:end]
+    if not rest.startswith(f"{surface}\t"):  # else it may hold tabs itself
+        surface = rest.partition("\t")[0]
+    kind, *more = rest[len(surface) + 1 :].split("\t")
+    concept_ids, notes = _said(more, kind)
+    draft.add(start, end, surface, concept_ids=concept_ids, type=kind, notes=notes, where=where)
+
+
+def _said(cells: list[str], kind: str) -> tuple[tuple[str, ...], Notes]:
+    """Return ids and notes of the columns after the type; one without an id is noted, since it could as well not be there."""
+    if not cells:
+        return (), ()
+    concept_ids, notes = noted_ids(cells[0], kind)
+    notes = notes or (() if concept_ids else ((KEY, cells[0]),))
+    return concept_ids, (*notes, (_PARTS, "\t".join(cells[1:]))) if len(cells) > 1 else notes
+
+
+def _relation_of(cells: list[str], known: dict[str, str]) -> Relation:
+    """Return the relation of the columns after the document's id."""
+    arguments, notes = [], []
+    for place, cell in enumerate(cells[1:3], 1):
+        argument = _meant(cell, known)
+        arguments.append((f"Arg{place}", argument))
+        if _argument(argument) != cell:
+            notes.append((f"{KEY}{place}", cell))
+    if len(cells) > 3:
+        notes.append((_MORE, "\t".join(cells[3:])))
+    return Relation(cells[0], tuple(arguments), notes=tuple(notes))
+
+
+def _known(mentions: Iterable[Mention]) -> dict[str, str]:
+    """Return the types of the mentions by their id columns: a bare number in a relation means what it means there."""
+    return {written_ids(mention): mention.type for mention in mentions if mention.concept_ids}
+
+
+def _meant(cell: str, known: dict[str, str]) -> str:
+    concept_ids = parsed_ids(cell, known.get(cell, ""))
+    return concept_ids[0] if len(concept_ids) == 1 else cell
+
+
+def _argument(concept_id: str) -> str:
+    return ids_text((concept_id,)) if ":" in concept_id else concept_id
+
+
+def _written(document: Document, style: Style) -> Iterator[str]:
+    name, known = _name(document), _known(document.mentions)
+    title, abstract = _cut(document)
+    text = document.text.translate(_TO_SPACE)
+    yield f"{name}|t|{text[:title]}\n{name}|a|{text[title + 1 :] if abstract else ''}\n"
+    for mention in document.mentions:
+        cells = [name, str(mention.start), str(mention.end), text[mention.start : mention.end], _clean(mention.type)]
+        yield "\t".join([*cells, *_more_cells(mention, style)]) + "\n"
+    for relation in document.relations:
+        if _again(relation, known):
+            yield "\t".join([name, *_relation_cells(relation, known, style)]) + "\n"
+    yield "\n"
+
+
+def _more_cells(mention: Mention, style: Style) -> list[str]:
+    notes = dict(mention.notes)
+    if not mention.concept_ids and KEY not in notes:
+        return []
+    ids = _clean(written_ids(mention, style)) or ("-" if notes.get(KEY) else "")
+    return [ids, notes[_PARTS]] if _PARTS in notes and not _BREAK.search(notes[_PARTS]) else [ids]
+
+
+def _relation_cells(relation: Relation, known: dict[str, str], style: Style) -> list[str]:
+    notes = dict(relation.notes)
+    cells = [_clean(relation.type)]
+    for place, (_, argument) in enumerate(relation.arguments, 1):
+        cells.append(_clean(_argument_cell(argument, notes.get(f"{KEY}{place}", ""), known, style)))
+    return [*cells, _BREAK.sub(" ", notes[_MORE])] if _MORE in notes else cells
+
+
+def _argument_cell(argument: str, noted: str, known: dict[str, str], style: Style) -> str:
+    if style and ":" in argument:
+        return ids_text((argument,), style=style)
+    return noted if noted and _meant(noted, known) == argument else _argument(argument)
+
+
+def _cut(document: Document) -> tuple[int, int]:
+    """Return the lengths of title and abstract: where the document's first passage ends, if that leaves nothing out."""
+    text = document.text
+    if document.passages:
+        first = document.passages[0]
+        rest = len(text) - first.end - 1
+        if first.start == 0 and rest > 0 and text[first.end] in " \n\r":
+            return first.end, rest
+    return len(text), 0
+
+
+def _again(relation: Relation, known: dict[str, str]) -> Relation | None:
+    """Return a relation as it is read again; None where it is not read as one."""
+    cells = _relation_cells(relation, known, "")
+    if len(cells) < 3 or (len(cells) > 3 and all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2])):
+        return None
+    return _relation_of("\t".join(cells).split("\t"), known)
+
+
+def _keeps_notes(document: Document, known: dict[str, str]) -> bool:
+    if document.notes or any(passage.notes for passage in document.passages):
+        return False
+    for mention in document.mentions:
+        cells = "\t".join(_more_cells(mention, "")).split("\t") if _more_cells(mention, "") else []
+        if _said(cells, _clean(mention.type))[1] != mention.notes:
+            return False
+    again = [_again(relation, known) for relation in document.relations]
+    return all(new and new.notes == old.notes for new, old in zip(again, document.relations, strict=True))
+
+
+def _bare(relation: Relation) -> Relation:
+    return replace(relation, notes=())
+
+
+def _name(document: Document) -> str:
+    name = _NOT_IN_NAME.sub(" ", raw_id(document))
+    return name if name.strip() else "-"
+
+
+def _clean(text: str) -> str:
+    return _SPECIAL.sub(" ", text)

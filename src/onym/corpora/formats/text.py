@@ -1,0 +1,40 @@
+"""Plain text: one document a file, its name the id. The text is kept exactly, line ends and all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.draft import distinct
+from onym.corpora.formats._files import candidates, file_name, id_of_file, whole_text
+from onym.store.source import InputFile, Source
+from onym.types import Document
+
+HOLDS: frozenset[Facet] = frozenset({"document ids", "text"})
+IS_FOLDER = True
+
+
+def matches(source: Source) -> bool:
+    """Tell whether every file is a text file by its name."""
+    files = candidates(source)
+    return bool(files) and all(file.stem.endswith(".txt") for file in files)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Yield a document for each file."""
+    files = source.matching("*.txt") or candidates(source)
+    return distinct(Document(id_of_file(file), whole_text(file)) for file in files)
+
+
+def held(document: Document) -> frozenset[Facet]:
+    """Hold the text; an id that is too long for the name of a file is cut."""
+    stem = file_name(document.id)
+    is_kept = id_of_file(InputFile.from_bytes(f"{stem}.txt", b"")) == document.id
+    return HOLDS if is_kept else HOLDS - {"document ids"}
+
+
+def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001 - of the protocol
+    """Write a file for each document."""
+    for document in documents:
+        with output.file(f"{file_name(document.id)}.txt") as file:
+            file.write(document.text.encode())

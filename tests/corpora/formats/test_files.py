@@ -1,0 +1,31 @@
+"""Lines, texts and names of files."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.corpora.formats._files import file_name, from_latin1, head, id_of_file, iter_lines
+from onym.store.source import InputFile
+
+
+@given(st.text(max_size=40))
+def test_a_name_is_harmless_and_is_read_back(document_id: str) -> None:
+    name = file_name(document_id)
+    assert name.isascii()
+    assert name
+    assert not set(name) & set('/\\ :*?"<>|\x00\n')
+    assert not name.startswith(".")
+    if "~" not in name:
+        assert id_of_file(InputFile.from_bytes(f"{name}.txt", b"")) == document_id
+
+
+@given(st.binary(max_size=200).map(lambda data: data.replace(b"\x00", b"").replace(b"\r", b"").replace(b"\xef\xbb\xbf", b"")))
+def test_every_byte_of_latin1_is_read(data: bytes) -> None:
+    packed = data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
+    lines = [] if packed else [line for _, line in iter_lines(from_latin1(InputFile.from_bytes("a", data)))]
+    assert packed or "\n".join(lines) == data.decode("latin-1").removesuffix("\n")
+
+
+def test_the_head_of_a_file() -> None:
+    assert head(InputFile.from_bytes("a", b"\xef\xbb\xbf \n x" + b"y" * 99_999)).startswith(b"xy")

@@ -1,0 +1,39 @@
+"""Onym's own lines: everything is held; a bad line costs only itself."""
+
+from __future__ import annotations
+
+from onym.corpora.base import Problem
+from onym.corpora.formats import detect, jsonl
+from onym.types import Document, Mention
+from tests.corpora.strategies import source_of, written
+
+
+def test_a_line_is_readable_json() -> None:
+    doc = Document("1", "high \u03b1\nfever", (Mention(7, 12, "fever", ("mesh:D005334",)),))
+    line = written(jsonl, [doc])[""].decode()
+    assert line == (
+        '{"id":"1","text":"high \u03b1\\nfever","mentions":'
+        '[{"start":7,"end":12,"surface":"fever","concept_ids":["mesh:D005334"]}]}\n'
+    )
+
+
+def test_the_surface_may_be_left_out_but_not_be_wrong() -> None:
+    text = '{"id":"1","text":"fever","mentions":[{"start":0,"end":5},{"start":0,"end":5,"surface":"cough"}]}\n'
+    problem, doc = jsonl.read(source_of(a__jsonl=text))
+    assert isinstance(problem, Problem)
+    assert isinstance(doc, Document)
+    assert (problem.code, problem.where, len(doc.mentions)) == ("corpus-offsets", "a.jsonl:1", 1)
+
+
+def test_bad_lines_are_problems() -> None:
+    text = '{"id":"1","text":"a"}\nnot json\n\n[]\n{"id":"2","text":7}\n{"id":"3","text":"\\ud800"}\n{"id":"4","text":"b"}\n'
+    items = list(jsonl.read(source_of(a__jsonl=text)))
+    assert [item.id for item in items if isinstance(item, Document)] == ["1", "4"]
+    problems = [(item.document_id, item.code) for item in items if isinstance(item, Problem)]
+    assert problems == [(name, "corpus-malformed") for name in ("line 2", "line 4", "2", "line 6")]
+
+
+def test_other_json_is_not_taken_for_it() -> None:
+    assert jsonl.matches(source_of(a__jsonl='{ "id" : "x\\"y" , "text" : ""}'))
+    assert not jsonl.matches(source_of(a__json='{"id": "1", "passages": []}'))
+    assert detect(source_of(a__json='{"sourceid":"1","text":"x","denotations":[]}')) == "pubannotation"

@@ -1,0 +1,64 @@
+"""PubMed's citations."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from onym.corpora.base import Problem
+from onym.corpora.corpus import read_corpus
+from onym.corpora.formats import detect, pubmed
+from onym.errors import ConfigError
+from onym.types import Document, Passage
+from tests.corpora.strategies import source_of, written
+
+ARTICLE = (
+    "<PubmedArticle><MedlineCitation><PMID Version='1'>{pmid}</PMID><Article>{article}</Article></MedlineCitation>"
+    "</PubmedArticle>"
+)
+TITLE = "<ArticleTitle>The <i>p</i>53 &amp; fever.</ArticleTitle>"
+ABSTRACT = (
+    "<Abstract><AbstractText Label='AIM' NlmCategory='OBJECTIVE'>To H<sub>2</sub>O.</AbstractText>"
+    "<AbstractText>Then.</AbstractText><CopyrightInformation>no</CopyrightInformation></Abstract>"
+)
+
+
+def file(*articles: str) -> str:
+    head = '<?xml version="1.0"?><!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD" "http://x/pubmed.dtd">'
+    return f"{head}<PubmedArticleSet>{''.join(articles)}<DeleteCitation><PMID>1</PMID></DeleteCitation></PubmedArticleSet>"
+
+
+def test_title_and_sections() -> None:
+    source = source_of(a__xml=file(ARTICLE.format(pmid=7, article=TITLE + ABSTRACT), ARTICLE.format(pmid=8, article=TITLE)))
+    assert detect(source) == "pubmed"
+    first, second = pubmed.read(source)
+    text = "The p53 & fever. AIM: To H2O. Then."
+    assert first == Document(
+        "7", text, passages=(Passage(0, 16, "title"), Passage(17, 29, "abstract"), Passage(30, 35, "abstract"))
+    )
+    assert second == Document("8", "The p53 & fever.", passages=(Passage(0, 16, "title"),))
+
+
+def test_an_article_without_an_id_stops_nothing() -> None:
+    broken = "<PubmedArticle><MedlineCitation/></PubmedArticle>"
+    items = list(
+        pubmed.read(source_of(a__xml=file(broken, ARTICLE.format(pmid="", article=""), ARTICLE.format(pmid=8, article=""))))
+    )
+    assert [type(item) for item in items] == [Problem, Problem, Document]
+
+
+def test_it_is_not_written() -> None:
+    with pytest.raises(ConfigError) as caught:
+        written(pubmed, [])
+    assert caught.value.code == "format-read-only"
+
+
+@pytest.mark.real_data
+def test_a_real_file(real_data: Path) -> None:
+    docs = list(islice(read_corpus(real_data / "pubmed" / "pubmed20n0014.xml.gz"), 500))
+    assert all(isinstance(doc, Document) and doc.id.isdecimal() and doc.text for doc in docs)
+    assert isinstance(docs[0], Document)
+    assert docs[0].id == "399296"
+    assert len(docs[0].passages) == 2

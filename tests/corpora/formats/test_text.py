@@ -1,0 +1,40 @@
+"""Plain text, kept exactly."""
+
+from __future__ import annotations
+
+import pytest
+
+from onym.corpora.formats import detect, text
+from onym.errors import InputError, LimitError
+from onym.store.limits import Limits
+from onym.store.source import InputFile, Source
+from onym.types import Document
+from tests.corpora.strategies import source_of, written
+
+
+def test_texts_are_kept_exactly() -> None:
+    source = source_of(a__txt="\ufeffone\r\ntwo\x00", b__txt="")
+    assert detect(source) == "text"
+    docs = list(text.read(source))
+    assert docs == [Document("a", "\ufeffone\r\ntwo\x00"), Document("b", "")]
+    assert written(text, docs) == {"a.txt": "\ufeffone\r\ntwo\x00".encode(), "b.txt": b""}  # type: ignore[arg-type]
+
+
+def test_the_name_of_a_file_is_the_id_of_its_document() -> None:
+    assert list(written(text, [Document("a/b c", "")])) == ["a%2Fb%20c.txt"]
+    (doc,) = text.read(source_of(**{"a%2Fb%20c__txt": ""}))
+    assert isinstance(doc, Document)
+    assert doc.id == "a/b c"
+    (other,) = text.read(source_of(**{"100%FF__txt": ""}))
+    assert isinstance(other, Document)
+    assert other.id == "100%FF"
+
+
+def test_bad_files_are_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        list(text.read(source_of(a__txt=b"\xff")))
+    assert caught.value.code == "input-encoding"
+    long = InputFile.from_bytes("a.txt", b"x" * 200_000, Limits(json_item_bytes=100_000))
+    with pytest.raises(LimitError) as limited:
+        list(text.read(Source("a", (long,))))
+    assert limited.value.code == "limit-record"

@@ -1,0 +1,33 @@
+"""What `check` finds beyond what reading finds."""
+
+from __future__ import annotations
+
+from onym.corpora.base import Problem
+from onym.corpora.check import check_corpus
+from onym.types import Document, Mention, Relation
+
+
+def codes(document: Document) -> list[str]:
+    return [problem.code for problem in check_corpus([document])]
+
+
+def test_a_sound_document_has_no_problems() -> None:
+    mention = Mention(0, 5, "fever", ("mesh:D005334",), id="T1")
+    relations = (Relation("r", (("a", "T1"), ("b", "mesh:D1"))),)
+    assert codes(Document("1", "fever", (mention,), relations=relations)) == []
+
+
+def test_each_problem_is_found() -> None:
+    fever = Mention(0, 5, "fever")
+    assert codes(Document("1", " ")) == ["corpus-empty"]
+    assert codes(Document("1", "fever ", (Mention(0, 6, "fever "),))) == ["corpus-spaces"]
+    assert codes(Document("1", "fever", (fever, fever))) == ["corpus-twice"]
+    assert codes(Document("1", "fever", (fever, Mention(0, 5, "fever", type="x")))) == []
+    assert codes(Document("1", "fever", (fever,), relations=(Relation("r", (("a", "T9"),)),))) == ["corpus-relation"]
+
+
+def test_problems_of_reading_are_passed_on_without_text() -> None:
+    problem = Problem("1", "corpus-offsets", "what")
+    found = list(check_corpus([problem, Document("1", "secret ", (Mention(0, 7, "secret "),))]))
+    assert found[0] == problem
+    assert "secret" not in str(found)

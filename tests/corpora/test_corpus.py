@@ -1,0 +1,87 @@
+"""Reading and writing files: whole or not at all, and nothing lost in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.corpora.base import Problem
+from onym.corpora.corpus import read_corpus, write_corpus
+from onym.corpora.formats import FORMATS, detect, get
+from onym.errors import ConfigError, InputError
+from onym.store.source import Source
+from onym.types import Document, Mention, Passage
+
+DOC = Document(
+    "1", "High fever. It rose.", (Mention(5, 10, "fever", ("mesh:D005334",), "Disease"),),
+    (Passage(0, 11, "title"), Passage(12, 20, "abstract")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "pubmed"])
+def test_every_format_is_written_recognised_and_read(name: str, tmp_path: Path) -> None:
+    path = tmp_path / ("out" if get(name).IS_FOLDER else f"out.{'txt' if name == 'askapatient' else name}")
+    written = write_corpus([DOC], path, name)
+    assert (written.documents, written.mentions, written.problems) == (1, 1, [])
+    if name == "askapatient":  # MeSH's ids are not those that it is recognised by
+        path.write_bytes(path.read_bytes().replace(b"D005334", b"386661006"))
+    assert detect(Source.open(path)) == name
+    items = list(read_corpus(path))
+    assert [type(item) for item in items] == [Document]
+    assert list(read_corpus(path, name)) == items
+    with pytest.raises(ConfigError) as caught:
+        write_corpus([DOC], path, name)
+    assert caught.value.code == "output-exists"
+    write_corpus([DOC], path, name, force=True)
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
+    lost = write_corpus([DOC, DOC], tmp_path / "a.pubtator", "pubtator").lost
+    assert not lost
+    assert write_corpus([DOC], tmp_path / "text", "text").lost == {
+        "mentions": 1, "types": 1, "concept ids": 1, "passages": 1,
+    }  # fmt: skip
+
+
+def test_problems_are_collected_and_half_a_surrogate_is_one(tmp_path: Path) -> None:
+    bad = Document("2", "x\ud800", notes=(("a", "b"),))
+    worse = Document("3", "x", (Mention(0, 1, "x", notes=(("\udfff", ""),)),))
+    written = write_corpus([Problem("0", "corpus-duplicate", "w"), bad, DOC, worse], tmp_path / "a.jsonl", "jsonl")
+    assert [problem.code for problem in written.problems] == ["corpus-duplicate", "corpus-encoding", "corpus-encoding"]
+    assert [problem.code for problem in written.left_out] == ["corpus-encoding", "corpus-encoding"]
+    assert list(read_corpus(tmp_path / "a.jsonl")) == [DOC]
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    def failing() -> object:
+        yield DOC
+        raise RuntimeError
+
+    for name, target in (("jsonl", "a"), ("brat", "b")):
+        with pytest.raises(RuntimeError):
+            write_corpus(failing(), tmp_path / target, name)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_and_read_only_formats(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"\x00\x01")
+    with pytest.raises(ConfigError) as caught:
+        read_corpus(tmp_path / "a.bin")
+    assert caught.value.code == "format-unknown"
+    with pytest.raises(ConfigError) as caught:
+        write_corpus([DOC], tmp_path / "a", "nothing")
+    assert caught.value.code == "format-unknown"
+    with pytest.raises(ConfigError) as caught:
+        write_corpus([DOC], tmp_path / "a", "pubmed")
+    assert caught.value.code == "format-read-only"
+    with pytest.raises(InputError):
+        read_corpus(tmp_path / "absent")
+
+
+def test_documents_with_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        write_corpus([DOC, DOC], tmp_path / "a", "text")
+    assert caught.value.code == "output-exists"
+    assert list(tmp_path.iterdir()) == []

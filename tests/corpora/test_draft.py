@@ -1,0 +1,57 @@
+"""A mention is compared with the text; a repeated id is made unique."""
+
+from __future__ import annotations
+
+import pytest
+
+from onym.corpora.base import Item, Problem
+from onym.corpora.draft import Draft, MalformedError, distinct, raw_id
+from onym.types import Document
+
+TEXT = "breast and ovarian cancer"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "surface"),
+    [(0, 6, "Breast"), (0, 5, "breast"), (-1, 3, "bre"), (20, 26, None), (6, 6, ""), (6, 3, None), (30, 40, None)],
+)
+def test_what_is_not_there_is_a_problem_without_the_text(start: int, end: int, surface: str | None) -> None:
+    draft = Draft("7", TEXT)
+    draft.add(start, end, surface, where="a.txt:3")
+    problem, document = draft.items()
+    assert isinstance(problem, Problem)
+    assert isinstance(document, Document)
+    assert (problem.document_id, problem.code, problem.where) == ("7", "corpus-offsets", "a.txt:3")
+    assert not document.mentions
+    assert "reast" not in problem.what
+
+
+@pytest.mark.parametrize("surface", ["breast cancer", "breast  cancer", "breastcancer", TEXT, None])
+def test_fragments_are_compared_without_what_stands_between(surface: str | None) -> None:
+    draft = Draft("7", TEXT)
+    draft.add(0, 25, surface, parts=((0, 6), (19, 25)))
+    assert not draft.problems
+    draft.add(0, 25, "ovarian cancer", parts=((0, 6), (19, 25)))
+    draft.add(0, 20, None, parts=((0, 6), (19, 25)))
+    assert [problem.code for problem in draft.problems] == ["corpus-offsets"] * 2
+
+
+def test_repeated_ids() -> None:
+    def docs(*ids: str) -> list[Item]:
+        return [Document(name, "x") for name in ids]
+
+    items = list(distinct(docs("1", "2", "1", "1")))
+    assert [item.id for item in items if isinstance(item, Document)] == ["1", "2", "1#2", "1#3"]
+    assert [item.document_id for item in items if isinstance(item, Problem)] == ["1#2", "1#3"]
+    runs = list(distinct(docs("1", "1", "2", "1"), runs=True))
+    assert [item.document_id for item in runs if isinstance(item, Problem)] == ["1#3"]
+    assert raw_id(next(item for item in runs if isinstance(item, Document) and item.id == "1#3")) == "1"
+
+
+def test_a_note_alone_is_not_the_raw_id() -> None:
+    assert raw_id(Document("5", "x", notes=(("id", "1"),))) == "5"
+    assert raw_id(Document("1#x", "x", notes=(("id", "1"),))) == "1#x"
+
+
+def test_a_malformed_document_becomes_a_problem() -> None:
+    assert MalformedError("what", "where").problem("3") == Problem("3", "corpus-malformed", "what", "where")

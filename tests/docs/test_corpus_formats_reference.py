@@ -1,0 +1,33 @@
+"""docs/reference/corpus-formats.md has a section and a row for each format, in the order in which they are tried."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from onym.corpora.base import Facet
+from onym.corpora.formats import FORMATS, get
+
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "corpus-formats.md"
+PAGE = DOCS.read_text("utf-8")
+SRC = Path(__file__).parents[2] / "src" / "onym" / "corpora"
+
+
+def test_the_page_has_every_format_in_order() -> None:
+    assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == ("Ids", "Problems", *FORMATS)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_row_says_what_the_format_holds(name: str) -> None:
+    row = re.search(rf"^\| `{name}` \| (.+) \|$", PAGE, re.MULTILINE)
+    assert row
+    cells = dict(zip(get_args(Facet), row[1].split(" | "), strict=True))
+    assert {facet for facet, cell in cells.items() if cell != "no"} == get(name).HOLDS
+
+
+def test_every_code_of_a_problem_is_listed() -> None:
+    text = "\n".join(path.read_text("utf-8") for path in SRC.rglob("*.py"))
+    assert set(re.findall(r"^\| `(corpus-\w+)`", PAGE, re.MULTILINE)) == set(re.findall(r'"(corpus-[a-z]+)"', text))

@@ -1,0 +1,120 @@
+"""A folder appears whole or not at all, and takes no one's place by accident."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.store.output import Folder, whole_folder
+
+
+def fill(path: Path, force: bool = False, **files: str) -> None:
+    with whole_folder(path, force=force) as folder:
+        for name, text in files.items():
+            with folder.file(name.replace("__", ".")) as file:
+                file.write(text.encode())
+
+
+def contents(path: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in path.iterdir()}
+
+
+def test_a_folder_is_there_when_it_is_complete(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "out"
+    with whole_folder(target) as folder:
+        with folder.file("a.txt") as file:
+            file.write(b"one")
+        assert not target.exists()
+    assert contents(target) == {"a.txt": "one"}
+    assert stat.S_IMODE(target.stat().st_mode) & 0o700 == 0o700
+    assert [path.name for path in target.parent.iterdir()] == ["out"]
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    def fail() -> None:
+        with whole_folder(tmp_path / "out") as folder, folder.file("a.txt") as file:
+            file.write(b"one")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_exists_is_replaced_only_when_forced(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    fill(target, a__txt="old", b__txt="old")
+    with pytest.raises(ConfigError) as caught:
+        fill(target, a__txt="new")
+    assert caught.value.code == "output-exists"
+    fill(target, force=True, a__txt="new")
+    assert contents(target) == {"a.txt": "new"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    fill(tmp_path / "out", a__txt="new")
+    assert contents(tmp_path / "out") == {"a.txt": "new"}
+
+
+@pytest.mark.parametrize("kind", ["other file", "folder inside", "file"])
+def test_force_does_not_cost_other_things(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "out"
+    if kind == "file":
+        target.write_text("mine")
+    elif kind == "folder inside":
+        (target / "a").mkdir(parents=True)
+    else:
+        target.mkdir()
+        (target / "thesis.doc").write_text("mine")
+    with pytest.raises(ConfigError) as caught:
+        fill(target, force=True, a__txt="new")
+    assert caught.value.code == "output-exists"
+    assert target.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_failed_exchange_brings_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "out"
+    fill(target, a__txt="old")
+    rename = Path.rename
+
+    def failing(self: Path, to: Path) -> Path:
+        if to == target and self.name != "was":
+            raise OSError(28, "no space")
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(ConfigError) as caught:
+        fill(target, force=True, a__txt="new")
+    assert caught.value.code == "output-failed"
+    assert contents(target) == {"a.txt": "old"}
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc/passwd", "a\\b", "a\x00b"])
+def test_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError) as caught, Folder(tmp_path).file(name):
+        pass
+    assert caught.value.code == "output-failed"
+
+
+def test_no_file_is_written_twice(tmp_path: Path) -> None:
+    with Folder(tmp_path).file("a"):
+        pass
+    with pytest.raises(ConfigError) as caught, Folder(tmp_path).file("a"):
+        pass
+    assert caught.value.code == "output-exists"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ConfigError) as caught:
+        fill(tmp_path / "out", a="x")
+    tmp_path.chmod(0o700)
+    assert caught.value.code == "output-failed"
