@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import BinaryIO
 
@@ -82,7 +83,20 @@ def documents(draw: st.DrawFn) -> Document:
     )
     ids = st.sampled_from(["1", "PMC12", "a b", "7#2"]) | _word
     found = tuple(draw(st.lists(relations, max_size=2)))
-    return Document(draw(ids), text, mentions, draw(_passages(text)), found, draw(_notes))
+    document = Document(draw(ids), text, mentions, draw(_passages(text)), found, draw(_notes))
+    return _tidy(document) if draw(st.booleans()) else document
+
+
+def _tidy(document: Document) -> Document:
+    """Return the document as a careful corpus would have it: ids in order, relations between mentions, no notes."""
+    mentions = [replace(each, id=f"T{n}", type=each.type or "Disease", notes=()) for n, each in enumerate(document.mentions, 1)]
+    passages = [replace(each, notes=()) for each in document.passages]
+    relations = [
+        Relation(each.type, (("Arg1", mentions[0].id), ("Arg2", mentions[-1].id)), f"R{n}")
+        for n, each in enumerate(document.relations, 1)
+        if mentions
+    ]
+    return Document(document.id, document.text, tuple(mentions), tuple(passages), tuple(relations))
 
 
 @st.composite

@@ -214,6 +214,9 @@ class _ZipFile(io.BufferedReader):
     def directory_read(self) -> None:
         self._is_directory_read = True
 
+    def __del__(self) -> None:
+        self.close()  # by itself it would warn that nobody did
+
 
 class _Zip(zipfile.ZipFile):
     """An archive that stays open as long as one of its members may be read."""
