@@ -3,6 +3,8 @@
 import tomllib
 from pathlib import Path
 
+extras = ("lexical", "report")
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-for requirement in project["dependencies"]:
+optional = [requirement for extra in extras for requirement in project["optional-dependencies"][extra]]
+for requirement in [*project["dependencies"], *optional]:
     print(requirement.replace(">=", "=="))

@@ -24,6 +24,10 @@ NAMES = (
     "abbreviations",
     "round-trips",
     "pubmed-read",
+    "offsets",
+    "corpora-counts",
+    "lexical",
+    "rescore",
 )
 _MODULES = {"import": "import_time"}
 

@@ -6,9 +6,11 @@ import os
 import platform
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
-_PACKAGES = ("onym", "numpy", "polars", "pyarrow", "lxml", "ijson")
+_PACKAGES = ("onym", "numpy", "polars", "pyarrow", "lxml", "ijson", "scikit-learn", "torch", "transformers")
+_MODULES = {"scikit-learn": "sklearn"}
 
 
 def data_folder() -> Path:
@@ -24,7 +26,11 @@ def machine() -> dict[str, object]:
 
 
 def versions() -> dict[str, str]:
-    return {"python": platform.python_version()} | {package: version(package) for package in _PACKAGES}
+    return {"python": platform.python_version()} | {package: version(package) for package in _PACKAGES if _is_there(package)}
+
+
+def _is_there(package: str) -> bool:
+    return bool(find_spec(_MODULES.get(package, package)))
 
 
 def percent(part: int, whole: int) -> float:

@@ -93,5 +93,14 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def missing_extra(what: str, extra: str) -> ConfigError:
+    """Return the error of a part that is not installed.
+
+    >>> missing_extra("the likeness of names", "lexical").fix
+    "pip install 'onym[lexical]'"
+    """
+    return ConfigError("extra-missing", f"{what} needs packages that are not installed", fix=f"pip install 'onym[{extra}]'")
+
+
 def _rebuild(kind: type[OnymError], code: str, what: str, where: str, fix: str) -> OnymError:
     return kind(code, what, where=where, fix=fix)

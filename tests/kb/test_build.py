@@ -11,6 +11,7 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
+from onym.store.source import InputFile, Source
 from onym.types import NameKind
 from tests.kb.conftest import Builder
 
@@ -140,3 +141,13 @@ def test_mesh_samples_build(real_data: Path, tmp_path: Path) -> None:
     kb = KnowledgeBase.open(tmp_path / "kb")
     assert kb["D000001"].preferred_name == "Calcimycin"
     assert kb["C025735"].preferred_name == "Aeron"
+
+
+def test_a_source_that_is_open_already_is_not_looked_for(tmp_path: Path) -> None:
+    file = InputFile.from_bytes("part.tsv", b"id\tname\nmesh:D005334\tFever\n")
+    recipe = Recipe.of({"sources": [{"path": "part.tsv"}]})
+    with pytest.raises(InputError, match="input-missing"):
+        build_kb(recipe, tmp_path / "kb", root=tmp_path)
+    manifest = build_kb(recipe, tmp_path / "kb", root=tmp_path, opened={"part.tsv": Source.of_files("part.tsv", [file])})
+    assert KnowledgeBase.open(tmp_path / "kb").find("fever") == 0
+    assert [(entry.name, entry.sha256) for entry in manifest.inputs] == [("part.tsv", file.digest())]

@@ -13,13 +13,19 @@ from tests.kb.conftest import Builder
 
 
 def run(
-    active: list[str], xrefs: list[tuple[str, str]], successors: list[tuple[str, str | None]], *, merge: bool = True
+    active: list[str],
+    xrefs: list[tuple[str, str]],
+    successors: list[tuple[str, str | None]],
+    alternatives: list[tuple[str, str]] | None = None,
+    *,
+    merge: bool = True,
 ) -> tuple[Identity, Counter[str]]:
     counts: Counter[str] = Counter()
     found = identify(
         pl.Series(active, dtype=pl.String),
         pl.DataFrame(xrefs, schema={"concept": pl.String, "xref": pl.String}, orient="row"),
         pl.DataFrame(successors, schema={"concept": pl.String, "successor": pl.String}, orient="row"),
+        pl.DataFrame(alternatives or [], schema={"concept": pl.String, "alternative": pl.String}, orient="row"),
         merge=merge,
         counts=counts,
     )
@@ -133,3 +139,16 @@ def test_names_of_an_unjoined_concept_stay_its_own_and_are_not_preferred_elsewhe
     assert kb["mesh:1"].preferred_name == "One"
     assert [kb.concept_ids[c] for c in kb.concepts_named("either")] == ["mesh:1", "mesh:2", "mondo:1"]
     assert kb.report()["decided"]["names added through cross-references"] == 2
+
+
+def test_a_stated_id_leads_to_every_concept_that_states_it_even_if_it_is_one() -> None:
+    found, _ = run(["a:1", "a:2", "a:3"], [], [], [("a:1", "a:2"), ("a:3", "a:2"), ("a:3", "a:9"), ("a:3", "a:3")])
+    assert found.final.is_empty()
+    assert aliases(found) == {
+        ("a:2", "a:1", AliasKind.ALTERNATIVE), ("a:2", "a:3", AliasKind.ALTERNATIVE), ("a:9", "a:3", AliasKind.ALTERNATIVE),
+    }  # fmt: skip
+
+
+def test_a_stated_id_follows_its_concept_to_where_that_went() -> None:
+    found, _ = run(["a:1", "b:1"], [("b:1", "a:1")], [("a:7", "a:1")], [("b:1", "b:9"), ("a:7", "a:8")])
+    assert {("b:9", "a:1", AliasKind.ALTERNATIVE), ("a:8", "a:1", AliasKind.ALTERNATIVE)} <= aliases(found)

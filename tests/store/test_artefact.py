@@ -15,6 +15,7 @@ import pytest
 from onym.errors import ConfigError, IntegrityError, LimitError, OnymError
 from onym.store.arrays import Strings
 from onym.store.artefact import Artefact, Record, _HashedWriter, check_artefact, staging
+from onym.store.limits import DEFAULT_LIMITS
 from onym.store.manifest import InputEntry, Manifest
 
 
@@ -45,6 +46,25 @@ def test_published_and_opened(tmp_path: Path) -> None:
     for missing in (lambda: opened.array("none"), lambda: opened.json("none.json")):
         with pytest.raises(IntegrityError, match="artefact-torn"):
             missing()
+
+
+@pytest.mark.parametrize("data", [b"", b"one\ntwo\n", b"x" * (DEFAULT_LIMITS.manifest_bytes + 1)])
+def test_a_file_that_is_no_column_is_whole_and_stays_when_it_is_replaced(tmp_path: Path, data: bytes) -> None:
+    def publish_file(content: bytes) -> None:
+        with staging(tmp_path) as stage:
+            with stage.file("lines.jsonl") as file:
+                assert file.write(content) == len(content)
+            stage.publish(tmp_path, "test", 1, Record({}, [], {}))
+
+    publish_file(data)
+    opened = Artefact.open(tmp_path, "test", 1)
+    for number in range(3):
+        publish_file(b"other %d" % number)
+    for _ in range(2):
+        with opened.file("lines.jsonl").open() as stream:
+            assert stream.read() == data
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        opened.file("none.jsonl")
 
 
 def test_the_same_content_is_the_same_version(tmp_path: Path) -> None:

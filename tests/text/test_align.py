@@ -66,6 +66,23 @@ def test_a_surface_comes_back_whole() -> None:
     assert raw[start:end] == "\ufb01rst"
 
 
+@pytest.mark.parametrize("raw", ["\u0915\u0315\u0301", "a\u0344", "\u1100\u1161", "\u0f40\u0f73\u0f71"])
+def test_what_changes_together_stands_for_all_of_it(raw: str) -> None:
+    """Also where there are as many characters as before, in another order or made of other parts."""
+    aligned = align(f"x{raw}y", nfkc)
+    inside = slice(1, len(aligned.text) - 1)
+    assert set(aligned.starts[inside]) == {1}
+    assert set(aligned.ends[inside]) == {1 + len(raw)}
+    assert (aligned.starts[0], aligned.ends[-1]) == (0, len(raw) + 2)
+
+
+def test_spaces_that_are_collapsed_stand_for_all_of_them() -> None:
+    aligned = align(" a b  c\td \n", collapse)
+    assert aligned.text == "a b c d"
+    assert aligned.raw_span(3, 4) == (4, 6)
+    assert aligned.norm_span(4, 6) == (3, 4)
+
+
 @pytest.mark.parametrize("span", [(-1, 2), (2, 2), (0, 99)])
 def test_a_span_outside_is_an_error(span: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="no span"):

@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import corpus, kb
+from onym.cli import benchmark, compare, corpus, evaluate, kb, link
+from onym.cli import map as map_
 from onym.cli.console import stderr
 from onym.errors import OnymError
 
@@ -23,6 +24,11 @@ app = typer.Typer(
 )
 app.add_typer(kb.app, name="kb")
 app.add_typer(corpus.app, name="corpus")
+app.add_typer(benchmark.app, name="benchmark")
+app.command(name="link")(link.command)
+app.command(name="map")(map_.command)
+app.command(name="evaluate")(evaluate.command)
+app.command(name="compare")(compare.command)
 
 
 def _show_version(wanted: bool) -> None:

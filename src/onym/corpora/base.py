@@ -31,6 +31,10 @@ Style = IdStyle | Literal[""]
 """How a writer shows concept ids; the empty one is as the source wrote them, or as the format usually does."""
 
 
+PART_OF = "part of"
+"""The note that the parts of one composite mention share, where a preparation cut it into mentions of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Something wrong in a corpus. It names the document and the place, never the text."""
@@ -68,6 +72,15 @@ class Format(Protocol):
 
     def write(self, documents: Iterable[Document], output: Output, style: Style = "") -> None:
         """Write documents; what the format does not hold is left out."""
+
+
+def hold_all(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
+    """Be the `held` of a format that holds everything of every document.
+
+    >>> hold_all(Document("1", "fever")) == ALL
+    True
+    """
+    return ALL
 
 
 def documents_of(items: Iterable[Item]) -> Iterator[Document]:

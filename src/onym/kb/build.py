@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,24 @@ from onym.kb.recipe import Recipe
 from onym.kb.replacements import read_replacements
 from onym.store.artefact import Record, Stage, staging
 from onym.store.manifest import InputEntry, Manifest
-from onym.store.source import InputFile
+from onym.store.source import InputFile, Source
 
 
 def build_kb(
-    recipe: Recipe, dest: Path, *, root: Path | None = None, progress: Progress = lambda _what, _rows: None
+    recipe: Recipe,
+    dest: Path,
+    *,
+    root: Path | None = None,
+    progress: Progress = lambda _what, _rows: None,
+    opened: Mapping[str, Source] | None = None,
 ) -> Manifest:
-    """Build the knowledge base of a recipe at `dest`. Its paths are relative to `root`, by default the current folder."""
+    """Build the knowledge base of a recipe at `dest`. Its paths are relative to `root`, by default the current folder.
+
+    A path that stands in `opened` is not looked for: its source is there already, as a part of an archive may be.
+    """
     root = root or Path()
     with staging(dest) as stage:
-        found = gather(recipe, root, progress)
+        found = gather(recipe, root, progress, opened or {})
         progress("joining sources", found.rows)
         identity = _identify(found, recipe, root)
         progress("sorting names", found.rows)
@@ -55,6 +64,7 @@ def _identify(found: Gathered, recipe: Recipe, root: Path) -> Identity:
         found.ids.column().unique(maintain_order=True),
         found.xrefs.frame(),
         successors,
+        found.alternatives.frame(),
         merge=recipe.merge,
         counts=found.decided,
     )

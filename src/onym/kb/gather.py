@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 import pyarrow as pa
@@ -117,6 +118,7 @@ class Gathered:
     types: Batches = field(default_factory=lambda: _facts("type"))
     definitions: Batches = field(default_factory=lambda: _facts("definition"))
     xrefs: Batches = field(default_factory=lambda: _facts("xref"))
+    alternatives: Batches = field(default_factory=lambda: _facts("alternative"))
     successors: Batches = field(default_factory=lambda: _facts("successor"))
     languages: Codes = field(default_factory=Codes)
     sources: Codes = field(default_factory=Codes)
@@ -126,11 +128,11 @@ class Gathered:
     rows: int = 0
 
 
-def gather(recipe: Recipe, root: Path, progress: Progress) -> Gathered:
-    """Read all sources of a recipe; their paths are relative to `root`."""
+def gather(recipe: Recipe, root: Path, progress: Progress, opened: Mapping[str, Source] = MappingProxyType({})) -> Gathered:
+    """Read all sources of a recipe; their paths are relative to `root`, but those in `opened` are there already."""
     found = Gathered()
     for config in recipe.sources:
-        source = Source.open(root / config.path)
+        source = opened.get(config.path) or Source.open(root / config.path)
         label = config.name or source.name.split(".")[0]
         for batch in _batches(source, config):
             _take(found, pl.DataFrame(batch), recipe, label)
@@ -169,6 +171,7 @@ def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, label: str) -> N
     )
     found.types.add(_exploded(frame, "semantic_types", "type"))
     found.xrefs.add(_exploded(frame, "xrefs", "xref"))
+    found.alternatives.add(_exploded(frame, "alternative_ids", "alternative"))
     defined = frame.filter(pl.col("definition").is_not_null() & (pl.col("definition") != ""))
     found.definitions.add(defined.select(concept="concept_id", definition="definition"))
     retired = frame.filter(pl.col("kind").eq_missing(int(NameKind.RETIRED)) | pl.col("replaced_by").is_not_null())

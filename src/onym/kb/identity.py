@@ -1,7 +1,8 @@
 """Which ids are one concept: successors of retired ids, joins through cross-references, alternative ids.
 
 Two concepts of one source are never fused. A cross-reference joins two concepts only if it is one-to-one between their
-sources; otherwise the names are added to each target. An id known only as a cross-reference is an alternative id.
+sources; otherwise the names are added to each target. An id known only as a cross-reference is an alternative id. An id that a
+source states as another id of a concept leads to it, and to every other concept of which that is stated.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class AliasKind(IntEnum):
     """Why another id leads to a concept."""
 
     JOINED = 0  # a concept of another source, joined by a one-to-one cross-reference
-    ALTERNATIVE = 1  # known only as a cross-reference
+    ALTERNATIVE = 1  # known only as a cross-reference, or stated as another id
     RETIRED = 2  # no longer current; its successor is the concept, if it has one
 
 
@@ -34,7 +35,13 @@ class Identity:
 
 
 def identify(
-    active: pl.Series, xrefs: pl.DataFrame, successors: pl.DataFrame, *, merge: bool, counts: Counter[str]
+    active: pl.Series,
+    xrefs: pl.DataFrame,
+    successors: pl.DataFrame,
+    alternatives: pl.DataFrame,
+    *,
+    merge: bool,
+    counts: Counter[str],
 ) -> Identity:
     """Decide where every id leads. `active` holds the ids that have names, in the order of their sources' precedence."""
     here = pl.DataFrame({"concept": active})
@@ -49,7 +56,12 @@ def identify(
     primary = standing.join(joined, on="concept", how="left").select("concept", final=pl.coalesce("final", "concept"))
     added = _added(edges, primary, counts)
     aliases = pl.concat(
-        [_own(joined), _gone(successors, heirs, standing, primary, counts), _foreign(resolved, standing, primary)]
+        [
+            _own(joined),
+            _gone(successors, heirs, standing, primary, counts),
+            _foreign(resolved, standing, primary),
+            _stated(alternatives, heirs, primary),
+        ]
     )
     aliases = aliases.unique(["alias", "concept"], keep="first", maintain_order=True).sort("alias", "concept", nulls_last=True)
     return Identity(final=final, added=added, aliases=aliases, xrefs=xrefs.unique(maintain_order=True))
@@ -167,6 +179,13 @@ def _foreign(xrefs: pl.DataFrame, standing: pl.DataFrame, primary: pl.DataFrame)
     """Return the ids that are known only as cross-references."""
     unknown = xrefs.join(standing.rename({"concept": "xref"}), on="xref", how="anti", maintain_order="left")
     return unknown.join(primary, on="concept", maintain_order="left").select(_alias("xref", "final", AliasKind.ALTERNATIVE))
+
+
+def _stated(alternatives: pl.DataFrame, heirs: pl.DataFrame, primary: pl.DataFrame) -> pl.DataFrame:
+    """Return the ids that sources state as other ids of their concepts; they may be those of concepts themselves."""
+    led = pl.concat([primary, heirs.join(primary.rename({"concept": "successor"}), on="successor").select("concept", "final")])
+    rows = alternatives.join(led.unique("concept", keep="first", maintain_order=True), on="concept", maintain_order="left")
+    return rows.filter(pl.col("alternative") != pl.col("final")).select(_alias("alternative", "final", AliasKind.ALTERNATIVE))
 
 
 def _gone(

@@ -114,6 +114,18 @@ class KnowledgeBase:
                 return aliased
         return ()
 
+    def claims(self, concept_id: str) -> tuple[int, ...]:
+        """Return every concept that has this id: the one it is the id of, and those of which it is another id.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> [kb.concept_ids[c] for c in kb.claims("omim:608446")]
+        ['mesh:D009203']
+        """
+        found: dict[int, None] = dict.fromkeys(self.resolve(concept_id))
+        for candidate in self._spellings(concept_id.strip()):
+            found |= dict.fromkeys(self._aliased(candidate))
+        return tuple(found)
+
     def concept(self, place: int) -> Concept:
         """Return the concept at a place."""
         start, end = int(self.concept_terms[place]), int(self.concept_terms[place + 1])

@@ -1,7 +1,8 @@
 """The one schema of all readers: a row is a statement about a concept, and only `concept_id` is always there.
 
-A row with a `name` gives the concept that name; a row without one gives it types, a definition, cross-references or a
-successor. A row of kind `retired` says that the concept is no longer current, and `replaced_by` names its successor.
+A row with a `name` gives the concept that name; a row without one gives it types, a definition, cross-references, other ids of
+its own or a successor. A cross-reference leads to a concept of another vocabulary; an alternative id is this very concept. A
+row of kind `retired` says that the concept is no longer current, and `replaced_by` names its successor.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ SCHEMA = pa.schema(
         pa.field("semantic_types", pa.large_list(pa.large_string())),
         pa.field("definition", pa.large_string()),
         pa.field("xrefs", pa.large_list(pa.large_string())),
+        pa.field("alternative_ids", pa.large_list(pa.large_string())),
         pa.field("replaced_by", pa.large_string()),
     ]
 )

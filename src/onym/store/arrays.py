@@ -93,6 +93,15 @@ class Ragged:
     def __getitem__(self, i: int) -> npt.NDArray[Any]:
         return self.values[int(self.offsets[i]) : int(self.offsets[i + 1])]
 
+    def owners(self) -> npt.NDArray[np.int64]:
+        """Return for each value the list that it stands in.
+
+        >>> Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).owners().tolist()
+        [0, 0, 2]
+        """
+        lengths: npt.NDArray[np.int64] = np.diff(self.offsets.astype(np.int64))  # type: ignore[assignment]
+        return np.repeat(np.arange(len(self), dtype=np.int64), lengths)
+
     def require_sound(self, name: str, bound: int | None = None) -> None:
         """Refuse offsets that do not ascend from 0 to the end, and values at or over `bound`."""
         offsets, values = self.offsets, self.values

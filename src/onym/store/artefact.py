@@ -12,6 +12,7 @@ sees the old version or the new one. The version before the current one is kept 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,7 @@ from onym.store.lock import exclusive
 from onym.store.manifest import FileEntry, InputEntry, Manifest
 from onym.store.output import sync_folder, whole_file, writable
 from onym.store.regular import open_regular
+from onym.store.source import InputFile
 
 T = TypeVar("T")
 _VERSION = re.compile(r"^[0-9a-f]{16}$")
@@ -73,6 +75,13 @@ class Stage:
         """Write plain values, keys sorted, for people to read."""
         with _HashedWriter(self._folder / name) as file:
             file.write(json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False).encode() + b"\n")
+        self._files[name] = file.entry()
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[BinaryIO]:
+        """Open a new file that is no column, to be written from its beginning to its end."""
+        with _HashedWriter(self._folder / name) as file:
+            yield cast("BinaryIO", file)
         self._files[name] = file.entry()
 
     def publish(self, dest: Path, kind: str, version: int, record: Record) -> Manifest:
@@ -129,13 +138,14 @@ class _HashedWriter:
         self._sha256 = hashlib.sha256()
         self._bytes = 0
 
-    def write(self, data: bytes | memoryview) -> None:
+    def write(self, data: bytes | memoryview) -> int:
         view = memoryview(data)
         while view:
             written = self._file.write(view)
             self._sha256.update(view[:written])
             self._bytes += written
             view = view[written:]
+        return len(data)
 
     def entry(self, dtype: str | None = None, length: int | None = None) -> FileEntry:
         return FileEntry(bytes=self._bytes, sha256=self._sha256.hexdigest(), dtype=dtype, length=length)
@@ -188,7 +198,9 @@ class Artefact:
             if entry.dtype is not None and entry.length is not None
         }
         try:
-            self._others = {name: _read_small(folder / name) for name, entry in manifest.files.items() if entry.dtype is None}
+            others = [name for name, entry in manifest.files.items() if entry.dtype is None]
+            self._others = {name: _read_small(folder / name) for name in others if name.endswith(".json")}
+            self._mapped = {name: _mapped(folder / name) for name in others if not name.endswith(".json")}
         except OSError as e:
             raise IntegrityError("artefact-torn", "a file cannot be read", where=str(folder), fix="build it again") from e
 
@@ -238,6 +250,13 @@ class Artefact:
             raise IntegrityError("artefact-torn", f"the column {name} holds no bytes", where=str(self.folder))
         return Strings(self.array(f"{name}.offsets"), data)
 
+    def file(self, name: str) -> InputFile:
+        """Return a file that is no column and no `.json`, to be read as often as is wished."""
+        data = self._mapped.get(name)
+        if data is None:
+            raise IntegrityError("artefact-torn", f"{name} is missing", where=str(self.folder), fix="build it again")
+        return InputFile(name, lambda: cast("BinaryIO", _MappedFile(data)), len(data))
+
     def json(self, name: str) -> dict[str, Any]:
         """Return an object of plain values."""
         try:
@@ -247,6 +266,23 @@ class Artefact:
         if not isinstance(value, dict):
             raise IntegrityError("artefact-torn", f"{name} is not an object", where=str(self.folder))
         return value
+
+
+class _MappedFile(io.RawIOBase):
+    """The bytes of a mapped file, read from their beginning."""
+
+    def __init__(self, data: npt.NDArray[np.uint8]) -> None:
+        super().__init__()
+        self._data, self._place = data, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        end = len(self._data) if size is None or size < 0 else self._place + size
+        found = self._data[self._place : end].tobytes()
+        self._place += len(found)
+        return found
 
 
 def check_artefact(dest: Path) -> list[str]:
@@ -294,6 +330,11 @@ def _read_manifest(folder: Path) -> Manifest:
 def _read_small(path: Path) -> bytes:
     with open_regular(path) as file:
         return file.read(DEFAULT_LIMITS.manifest_bytes)
+
+
+def _mapped(path: Path) -> npt.NDArray[np.uint8]:
+    with open_regular(path) as file:
+        return np.memmap(file, dtype=np.uint8, mode="r") if path.stat().st_size else np.zeros(0, dtype=np.uint8)
 
 
 def _current_version(dest: Path) -> str:

@@ -14,14 +14,14 @@ from functools import cache, reduce
 from itertools import repeat
 
 from onym.text.normal import PUNCTUATION
+from onym.text.pattern import any_of
 
 Stretch = tuple[int, int, str]
 """From `start` to `end` of the text before, and what stands there now; an empty replacement drops it."""
 Step = Callable[[str], Iterable[Stretch]]
 
-_SPACES = re.compile(r"\s+")
+_SPACES = re.compile(r"\s{2,}|[^\S ]|\A | \Z")  # all but a single space between others
 _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
-_ASCII = re.compile(r"[\x00-\x7f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,16 @@ def _applied(before: Aligned, step: Step) -> Aligned:
     starts: list[int] = []
     ends: list[int] = []
     for start, end, new in step(before.text):
+        if end - start == len(new) == len(before.text):
+            return Aligned(before.raw, new, before.starts, before.ends)
         pieces.append(new)
-        if len(new) == end - start:  # character by character
+        if len(new) == 1:
+            starts.append(before.starts[start])
+            ends.append(before.ends[end - 1])
+        elif len(new) == end - start:  # character by character
             starts += before.starts[start:end]
             ends += before.ends[start:end]
-        else:
+        elif new:
             starts += repeat(before.starts[start], len(new))
             ends += repeat(before.ends[end - 1], len(new))
     return Aligned(before.raw, "".join(pieces), tuple(starts), tuple(ends))
@@ -94,20 +99,18 @@ def lower(text: str) -> Iterator[Stretch]:
 
 def nfkc(text: str) -> Iterator[Stretch]:
     """Bring to Unicode's NFKC, cluster by cluster: normalising is not safe across a cut inside one."""
-    place = 0
-    while place < len(text):
-        if plain := _ASCII.match(text, place):
-            # The last character may begin a cluster with what follows it.
-            end = plain.end() if plain.end() == len(text) else plain.end() - 1
-            if end > place:
-                yield place, end, text[place:end]
-                place = end
-                continue
-        end = place + 1
-        while end < len(text) and _continues(text[end]):
-            end += 1
-        yield place, end, unicodedata.normalize("NFKC", text[place:end])
-        place = end
+    if unicodedata.is_normalized("NFKC", text):
+        yield 0, len(text), text
+        return
+    for cluster in _clusters().finditer(text):
+        start, end = cluster.span()
+        old = cluster.group()
+        new = unicodedata.normalize("NFKC", old)
+        if len(new) != end - start or new == old or len(old) == 1:
+            yield start, end, new
+        else:  # Characters that changed places or parts: each stands for the whole cluster.
+            yield start, end, new[0]
+            yield start, end, new[1:]
 
 
 def punctuation(text: str) -> Iterator[Stretch]:
@@ -127,22 +130,22 @@ def collapse(text: str) -> Iterator[Stretch]:
     yield place, len(text), text[place:]
 
 
-def _continues(char: str) -> bool:
-    """Tell whether a character may change together with those before it."""
-    return char > "\u02ff" and (unicodedata.combining(char) != 0 or char in _composing() or _begins_with_mark(char))
-
-
-def _begins_with_mark(char: str) -> bool:
-    decomposed = unicodedata.normalize("NFKD", char)
-    return decomposed != char and (unicodedata.combining(decomposed[0]) != 0 or decomposed[0] in _composing())
-
-
 @cache
-def _composing() -> frozenset[str]:
+def _clusters() -> re.Pattern[str]:
+    """Make the pattern of a run of characters that stay as they are, or of one and those that may change together with it."""
+    chars = list(map(chr, range(0x110000)))
+    decomposed = [(char, parts) for char, parts in zip(chars, map(unicodedata.decomposition, chars), strict=True) if parts]
+    joined = {char for char, order in zip(chars, map(unicodedata.combining, chars), strict=True) if order}
+    joined |= _seconds(decomposed)
+    joined |= {char for char, _ in decomposed if unicodedata.normalize("NFKD", char)[0] in joined}
+    changed = {char for char, _ in decomposed if unicodedata.normalize("NFKC", char) != char}
+    restless = "".join(sorted(char for char in joined | changed if char <= "\uffff"))
+    inside = any_of(joined)
+    return re.compile(rf"[^{restless}\U00010000-\U0010ffff]+(?!{inside})|.{inside}*+", re.DOTALL)
+
+
+def _seconds(decomposed: list[tuple[str, str]]) -> set[str]:
     """Return the characters that may join the one before them: second in a canonical pair, or a Hangul vowel or final."""
-    seconds = {chr(c) for c in (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))}
-    for code in range(0x110000):
-        pair = unicodedata.decomposition(chr(code)).split()
-        if len(pair) == 2 and not pair[0].startswith("<"):
-            seconds.add(chr(int(pair[1], 16)))
-    return frozenset(seconds)
+    pairs = [parts.split() for _, parts in decomposed if not parts.startswith("<")]
+    hangul = map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)))
+    return {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2} | set(hangul)

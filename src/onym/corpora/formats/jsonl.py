@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style
+from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
 from onym.corpora.draft import MalformedError, distinct
 from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
 from onym.corpora.plain import from_plain, to_plain
@@ -17,6 +17,7 @@ from onym.types import Document
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
+held = hold_all
 
 _BEGIN = re.compile(rb'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"text"\s*:')
 
@@ -29,11 +30,6 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
     return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
-
-
-def held(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
-    """Hold everything."""
-    return HOLDS
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style
+from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
 from onym.corpora.draft import MalformedError, distinct
 from onym.corpora.formats._files import any_looks, chosen
 from onym.corpora.plain import Plain, from_plain, to_plain
@@ -18,6 +18,7 @@ from onym.types import Document
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
+held = hold_all
 
 _PAIRS = pa.list_(pa.list_(pa.string()))
 _SPANS = pa.list_(pa.list_(pa.int64()))
@@ -44,11 +45,6 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
     return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
-
-
-def held(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
-    """Hold everything."""
-    return HOLDS
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001

@@ -25,7 +25,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names; the first id is the concept's, the others are cross-references. Bare numbers are OMIM's."""
+    """Yield names; the first id is the concept's, the others are its alternative ids. Bare numbers are OMIM's."""
     for file in chosen(source.matching("*.txt"), _is_dictionary):
         for block in iter_blocks(file):
             yield from _read_block(block)
@@ -51,7 +51,8 @@ def _read_block(block: Block) -> Iterator[pa.RecordBatch]:
     alone = rows.filter(~pl.col("together")).with_columns(id=pl.col("ids").list.first(), other=pl.col("ids").list.slice(1))
     yield from _names(alone)
     linked = alone.select("id", "other").explode("other").filter(pl.col("other").is_not_null()).unique(maintain_order=True)
-    yield from batches(linked.select(concept_id=_curies("id"), xrefs=pl.concat_list(_curies("other"))))
+    others = pl.concat_list(_curies("other"))
+    yield from batches(linked.select(concept_id=_curies("id"), xrefs=others, alternative_ids=others))
 
 
 def _names(rows: pl.DataFrame) -> Iterator[pa.RecordBatch]:

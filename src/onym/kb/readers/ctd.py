@@ -27,7 +27,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield disease names, synonyms, definitions, and alternative ids as cross-references."""
+    """Yield disease names, synonyms, definitions, and alternative ids, which are cross-references too."""
     for file in source.matching("ctd_diseases*.tsv"):
         for batch in iter_table(file, TableFormat(names=_FIELDS, comment="#"), _FIELDS):
             yield from _read_table(pl.DataFrame(batch))
@@ -66,4 +66,5 @@ def _read_medic(block: Block) -> Iterator[pa.RecordBatch]:
 
 def _alternatives(rows: pl.DataFrame) -> Iterator[pa.RecordBatch]:
     found = rows.explode("other").filter(pl.col("other").is_not_null())
-    yield from batches(found.select("concept_id", xrefs=pl.concat_list(curies(pl.col("other"), "mesh"))))
+    others = pl.concat_list(curies(pl.col("other"), "mesh"))
+    yield from batches(found.select("concept_id", xrefs=others, alternative_ids=others))

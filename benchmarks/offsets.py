@@ -1,0 +1,257 @@
+"""Random and exhaustive strings: whatever is normalised, counted or split must lead back to the raw code points.
+
+scalars     characters of Unicode, each alone, between ASCII letters, and between characters that combine
+cases       random strings of characters that grow, shrink, combine, reorder, vanish or take two units
+violations  properties that did not hold
+
+What does not hold is told on stderr with its string, escaped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import random
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from operator import le, lt
+from typing import NamedTuple
+
+from onym.text.align import Aligned, Step, align, collapse, lower, nfkc, punctuation
+from onym.text.boundaries import Span, sentences, words
+from onym.text.normal import PUNCTUATION, normal_name
+from onym.text.units import Unit, Units
+
+Task = tuple[str, int]
+Finding = tuple[str, str]  # what does not hold, and of which text
+
+SCALARS = (*range(0xD800), *range(0xE000, 0x110000))
+CONTEXTS = ("{}", "a{}b", "\u0915{}\u0301")  # a letter with a nukta and an accent on either side
+FULL, QUICK = 10_000_000, 1_000_000
+LONGEST = 10
+_TOLD = 20
+_SCALARS_A_TASK, _CASES_A_TASK, _WORDS = 16_384, 10_000, 256
+_TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
+
+
+class Chain(NamedTuple):
+    """Steps, and what they do to a text by the plain functions of Python; and whether they look at one character at a time."""
+
+    name: str
+    steps: tuple[Step, ...]
+    plain: Callable[[str], str]
+    is_by_character: bool
+
+
+def plain_nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def plain_spaces(text: str) -> str:
+    return " ".join(text.split())
+
+
+def plain_punctuation(text: str) -> str:
+    return text.translate(_TO_SPACE)
+
+
+def plain_name(text: str) -> str:
+    """Return the normal form of a name, with white space beyond ASCII collapsed as well."""
+    return plain_spaces(normal_name(text))
+
+
+def plain_nfkc_name(text: str) -> str:
+    return plain_name(plain_nfkc(text))
+
+
+CHAINS = (
+    Chain("lower", (lower,), str.lower, is_by_character=True),
+    Chain("nfkc", (nfkc,), plain_nfkc, is_by_character=False),
+    Chain("punctuation", (punctuation,), plain_punctuation, is_by_character=True),
+    Chain("collapse", (collapse,), plain_spaces, is_by_character=True),
+    Chain("name", (lower, punctuation, collapse), plain_name, is_by_character=True),
+    Chain("nfkc-name", (nfkc, lower, punctuation, collapse), plain_nfkc_name, is_by_character=False),
+)
+CODECS: dict[Unit, tuple[str, int]] = {"utf8": ("utf-8", 1), "utf16": ("utf-16-le", 2)}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cases", type=int, default=0, help=f"random strings; {FULL:,} without --quick, {QUICK:,} with it")
+    parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--workers", type=int, default=2)
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    cases = options.cases or (QUICK if options.quick else FULL)
+    tasks = [("scalars", start) for start in range(0, len(SCALARS), _SCALARS_A_TASK)]
+    tasks += [("cases", start) for start in range(0, cases, _CASES_A_TASK)]
+    violations = 0
+    for found in _results(partial(_work, options.seed, cases), tasks, options.workers):
+        for what, text in found[: max(0, _TOLD - violations)]:
+            print(what, ascii(text), file=sys.stderr)
+        violations += len(found)
+    return {"scalars": len(SCALARS), "cases": cases, "violations": violations}
+
+
+def _results(work: Callable[[Task], list[Finding]], tasks: list[Task], workers: int) -> Iterator[list[Finding]]:
+    if workers == 1:
+        yield from map(work, tasks)
+        return
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        yield from pool.imap_unordered(work, tasks)
+
+
+def _work(seed: int, cases: int, task: Task) -> list[Finding]:
+    kind, start = task
+    if kind == "scalars":
+        return violations_of(list(iter_contexts(SCALARS[start : start + _SCALARS_A_TASK])))
+    return violations_of(list(iter_cases(seed, start, min(start + _CASES_A_TASK, cases))))
+
+
+def iter_contexts(codes: Iterable[int]) -> Iterator[str]:
+    """Yield each character in each context: as a text of its own, or, where nothing happens to it, as one word of many."""
+    chars = list(map(chr, codes))
+    quiet = [char for char in chars if _is_quiet(char)]
+    for context in CONTEXTS:
+        yield from (context.format(char) for char in chars if not _is_quiet(char))
+        for start in range(0, len(quiet), _WORDS):
+            yield " ".join(map(context.format, quiet[start : start + _WORDS]))
+
+
+def _is_quiet(char: str) -> bool:
+    """Tell whether a character is not normalised, takes part in nothing, and is neither space nor mark nor punctuation."""
+    is_plain = unicodedata.category(char) in ("Lo", "So", "Cn", "Co") and not unicodedata.combining(char)
+    return is_plain and plain_nfkc(char) == char == char.lower() and not "\u1100" <= char <= "\u11ff"
+
+
+def iter_cases(seed: int, start: int, end: int) -> Iterator[str]:
+    """Yield the random strings from `start` to `end`, which must be the bounds of a task."""
+    source = random.Random(f"{seed} {start}")
+    alphabet = difficult()
+    characters = source.choices(alphabet, k=(end - start) * LONGEST // 2)
+    place = 0
+    for _ in range(start, end):
+        size = int(source.random() * (LONGEST + 1))
+        if place + size > len(characters):
+            characters, place = source.choices(alphabet, k=len(characters)), 0
+        yield "".join(characters[place : place + size])
+        place += size
+
+
+def difficult() -> list[str]:
+    """Return the characters of random strings; the more difficult stand more often."""
+    ranges = [
+        *[(0x20, 0x7F)] * 4, (0xA0, 0x250), *[(0x300, 0x370)] * 3, (0x370, 0x400), (0x5B0, 0x5F0), (0x900, 0x980),
+        (0x9BC, 0x9D8), *[(0xF71, 0xF86)] * 3, (0x1100, 0x1200), (0x1E00, 0x2000), (0x2000, 0x2070), (0x2070, 0x20F0),
+        (0x2100, 0x2190), (0x3000, 0x3100), (0xAC00, 0xAC40), *[(0xFB00, 0xFB07)] * 4, (0xFB1D, 0xFB50), (0xFE00, 0xFE10),
+        (0xFF00, 0xFFF0), (0x11930, 0x11940), (0x1D15E, 0x1D165), (0x1D400, 0x1D420), (0x1F980, 0x1F990), (0x2F800, 0x2F820),
+    ]  # fmt: skip
+    chosen = [chr(code) for first, last in ranges for code in range(first, last)]
+    repeated = "\u0130\u03a3\u0345\ufdfa\u00ad\u200b\u200d\ufeff\u2028\u3000\u00a0\t\n\r\x0b\x1c\x85.!?()[]{}-+'\"" * 15
+    return chosen + list(repeated)
+
+
+def violations_of(texts: Sequence[str]) -> list[Finding]:
+    """Return what does not hold, and of which text. Chain by chain, as Python is quicker at doing the same again."""
+    found = [(f"{what} of {chain.name}", text) for chain in CHAINS for text in texts for what in _wrong_alignment(text, chain)]
+    found += [("units", text) for text in texts if not _is_counted(text)]
+    found += [("words", text) for text in texts if not _is_split(text, words(text), str.isalnum)]
+    found += [("sentences", text) for text in texts if not _is_split(text, sentences(text), _is_no_space)]
+    return found
+
+
+def _wrong_alignment(text: str, chain: Chain) -> Sequence[str]:
+    aligned = align(text, *chain.steps)
+    wrong = [] if aligned.raw == text and aligned.text == chain.plain(text) else ["text"]
+    if (chain.is_by_character or aligned.text == text) and _is_itself(aligned):
+        return wrong
+    if not _is_sound(aligned):
+        return [*wrong, "map"]
+    if not _is_kept(aligned, chain.plain):
+        return [*wrong, "coverage"]
+    return wrong if _leads_back(aligned, chain.plain) else [*wrong, "surface"]
+
+
+def _is_itself(aligned: Aligned) -> bool:
+    """Tell whether every character stands for the raw one at its place."""
+    size = len(aligned.raw)
+    return len(aligned.text) == size and aligned.starts == tuple(range(size)) and aligned.ends == tuple(range(1, size + 1))
+
+
+def _is_sound(aligned: Aligned) -> bool:
+    """Tell whether every character has a span inside the raw text, and whether spans are in order."""
+    starts, ends = aligned.starts, aligned.ends
+    if not len(starts) == len(ends) == len(aligned.text):
+        return False
+    if not starts:
+        return True
+    is_inside = starts[0] >= 0 and ends[-1] <= len(aligned.raw) and all(map(lt, starts, ends))
+    return is_inside and all(map(le, starts, starts[1:])) and all(map(le, ends, ends[1:]))
+
+
+def _is_kept(aligned: Aligned, plain: Callable[[str], str]) -> bool:
+    """Tell whether what no character stands for is nothing when it is normalised."""
+    raw, starts, ends = aligned.raw, aligned.starts, aligned.ends
+    place = 0
+    for start, end in zip(starts, ends, strict=True):
+        if start > place and plain(raw[place:start]).strip():
+            return False
+        place = end
+    return place == len(raw) or not plain(raw[place:]).strip()
+
+
+def _leads_back(aligned: Aligned, plain: Callable[[str], str]) -> bool:
+    """Tell whether a raw span is found in the normalised text, and that leads back to it and to nothing else."""
+    raw, starts, ends = aligned.raw, aligned.starts, aligned.ends
+    start, end = _within(raw)
+    first, last = aligned.norm_span(start, end)
+    if first == last:
+        return not plain(raw[start:end]).strip()
+    back_start, back_end = aligned.raw_span(first, last)
+    if back_start > start and plain(raw[start:back_start]).strip():
+        return False
+    if back_end < end and plain(raw[back_end:end]).strip():
+        return False
+    while first and ends[first - 1] > starts[first]:  # one raw character gave several, and a space of them was collapsed
+        first -= 1
+    while last < len(starts) and ends[last - 1] > starts[last]:
+        last += 1
+    back_start, back_end = aligned.raw_span(first, last)
+    back, text = plain(raw[back_start:back_end]), aligned.text[first:last]
+    return back == text or _comparable(back) == _comparable(text)
+
+
+def _within(text: str) -> Span:
+    return len(text) // 3, len(text) - len(text) // 4
+
+
+def _comparable(text: str) -> str:
+    """Drop spaces at the ends, and the form of a sigma that depends on what follows it."""
+    return text.strip().replace("\u03c2", "\u03c3")
+
+
+def _is_counted(text: str) -> bool:
+    """Tell whether some places are the length of what is before them, in bytes and in UTF-16, and are found again."""
+    for unit, (codec, size) in CODECS.items():
+        units = Units(text, unit)
+        for place in (*_within(text), len(text)):
+            counted = units.of(place)
+            if counted != len(text[:place].encode(codec)) // size or units.code_point(counted) != place:
+                return False
+    return True
+
+
+def _is_split(text: str, spans: list[Span], belongs: Callable[[str], bool]) -> bool:
+    """Tell whether spans are in order, apart, inside and not empty, and whether nothing that belongs is between them."""
+    place = 0
+    for start, end in spans:
+        if not place <= start < end <= len(text) or any(map(belongs, text[place:start])):
+            return False
+        place = end
+    return not any(map(belongs, text[place:]))
+
+
+def _is_no_space(char: str) -> bool:
+    return not char.isspace()

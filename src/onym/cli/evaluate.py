@@ -1,0 +1,50 @@
+"""`onym evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.evaluating import BENCHMARK, DATA, KB, PROTOCOL, REPLACED, SPLIT, Question
+from onym.cli.linking import LINKER
+
+
+def command(
+    benchmark: Annotated[str, BENCHMARK],
+    predictions: Annotated[
+        Path | None,
+        typer.Argument(help="Predictions of onym link; for the end-to-end protocols a corpus whose mentions were predicted."),
+    ] = None,
+    linker: Annotated[str, LINKER] = "",
+    protocol: Annotated[str, PROTOCOL] = "strict",
+    split: Annotated[str, SPLIT] = "test",
+    kb: Annotated[Path | None, KB] = None,
+    data: Annotated[Path | None, DATA] = None,
+    replaced: Annotated[Path | None, REPLACED] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page to look at, .html.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the linker's predictions in this file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Score predictions, or a linker, on a benchmark, by a named protocol.
+
+    Example: onym evaluate --linker tfidf --benchmark ncbi-disease-biosyn --protocol biosyn --report tfidf.html
+    """
+    from onym.errors import ConfigError
+    from onym.evaluate.end_to_end import END_TO_END
+
+    if (predictions is None) == (not linker):
+        raise ConfigError("config-invalid", "either predictions or a linker can be scored", fix="name a file, or --linker")
+    with progress("evaluating"):
+        question = Question.open(benchmark, data, split, kb, protocol, replaced)
+        if protocol in END_TO_END:
+            figures = question.end_to_end(predictions)
+        else:
+            evaluation = question.evaluation(predictions, linker, save, force=force)
+    if protocol in END_TO_END:
+        write_json(figures) if json else write_lines([(key, str(value)) for key, value in figures.items()])
+        return
+    question.show(evaluation, report, json=json, force=force)

@@ -1,0 +1,52 @@
+"""`onym map`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="A table with a header, .csv or .tsv.")],
+    column: Annotated[str, typer.Option(help="The column that holds the terms.")],
+    kb: Annotated[Path, KB],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A .tsv to write; an .sssom.tsv is written as SSSOM.")],
+    linker: Annotated[str, LINKER] = "tfidf",
+    types: Annotated[str, TYPES] = "",
+    concepts: Annotated[Path | None, CONCEPTS] = None,
+    top_k: Annotated[int, TOP_K] = 5,
+    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Map a column of terms to concepts, the best candidates beside each term.
+
+    Example: onym map diagnoses.csv --column diagnosis --kb mesh -o mapped.tsv
+    """
+    from onym.cli.linking import allowed
+    from onym.kb import KnowledgeBase
+    from onym.linkers.mapping import map_table
+    from onym.linkers.named import linker_named
+
+    opened = KnowledgeBase.open(kb)
+    only = allowed(opened, types, concepts)
+    with progress("mapping") as bar:
+        named = linker_named(linker, opened)
+        counts = map_table(
+            file,
+            column,
+            named,
+            output,
+            top_k=top_k,
+            only=only,
+            force=force,
+            tick=lambda n: bar.update(bar.task_ids[0], completed=n),
+        )
+    if json:
+        write_json({**counts, "output": str(output)})
+    else:
+        write_lines([(what, f"{number:,}") for what, number in counts.items()])

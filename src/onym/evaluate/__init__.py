@@ -1,0 +1,5 @@
+"""Scoring: named protocols, metrics, slices, significance and reports.
+
+May import: pipeline, linkers, corpora, kb, text, store, types, errors. Always true here: a figure carries the name of its
+protocol and counts what it left out.
+"""

@@ -1,0 +1,221 @@
+"""How sure a figure is, and whether one system is better than another: from what each case was, right (1) or wrong (0).
+
+`bootstrap_interval` says how far a figure may be off, `paired_bootstrap` and `mcnemar_exact` whether two systems differ on the
+same cases. `angel_t_test` is a published test that answers another question, kept to compare with what was published.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import ConfigError
+
+Hits = Sequence[int] | Sequence[bool] | npt.NDArray[Any]
+"""1 or True for each case that was right, 0 or False for each that was wrong."""
+_Floats = npt.NDArray[np.float64]
+_Counts = npt.NDArray[np.int64]
+
+T_TEST_WARNING = (
+    "This test takes bootstrap replicates for independent measurements: the more replicates, the smaller p. "
+    "With enough of them it calls any difference significant. Use mcnemar_exact."
+)
+_BLOCK = 4_000_000  # numbers drawn at a time
+
+
+@dataclass(frozen=True, slots=True)
+class PairedBootstrap:
+    """How much better `a` is than `b`: the difference of their shares, its interval, and the two-sided p-value."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """How many cases only one of two systems has right, and the p-value that chance alone would part them so."""
+
+    only_a: int
+    only_b: int
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class AngelTTest:
+    """The t-test of ANGEL's paper (section 4), with a warning that has to stand beside its p-value."""
+
+    difference: float
+    t: float
+    p_value: float
+    replicates: int
+    warning: str = T_TEST_WARNING
+
+
+def bootstrap_interval(
+    hits: Hits, *, groups: Sequence[Any] | None = None, replicates: int = 10_000, level: float = 0.95, seed: int = 0
+) -> tuple[float, float]:
+    """Return the percentile-bootstrap interval of the share of hits.
+
+    With `groups`, one for each case (as the ids of the documents), whole groups are drawn: mentions of one document are not
+    independent, and the interval becomes wider where they are alike. Without any case nothing is known: 0 to 1. Where all cases
+    are alike the interval has no width, however few they are: look at their number.
+
+    >>> bootstrap_interval([1] * 80 + [0] * 20)
+    (0.72, 0.88)
+    """
+    right = _checked(hits)
+    rng = _generator(replicates, level, seed)
+    if not len(right):
+        return 0.0, 1.0
+    if groups is None:  # drawing n of n zeros and ones and adding them is a binomial draw
+        shares = rng.binomial(len(right), right.mean(), replicates) / len(right)
+    else:
+        shares = _drawn_groups(right, groups, replicates, rng)
+    return _percentiles(shares, level)
+
+
+def paired_bootstrap(
+    a: Hits,
+    b: Hits,
+    *,
+    groups: Sequence[Any] | None = None,
+    replicates: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> PairedBootstrap:
+    """Compare two systems on the same cases: each replicate draws cases (or groups) and takes both systems' answers to them.
+
+    The p-value is twice the share of replicates on the wrong side of zero, and never below 2 / (replicates + 1).
+
+    >>> result = paired_bootstrap([1] * 90 + [0] * 10, [1] * 70 + [0] * 30)
+    >>> round(result.difference, 2), result.p_value < 0.001
+    (0.2, True)
+    """
+    gain = _gain(a, b)
+    rng = _generator(replicates, level, seed)
+    if not len(gain):
+        return PairedBootstrap(0.0, -1.0, 1.0, 1.0)
+    drawn = _drawn_gains(gain, replicates, rng) if groups is None else _drawn_groups(gain, groups, replicates, rng)
+    tail = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
+    low, high = _percentiles(drawn, level)
+    return PairedBootstrap(float(gain.mean()), low, high, min(1.0, 2 * (tail + 1) / (replicates + 1)))
+
+
+def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
+    """Compare two systems on the same cases by the exact test of McNemar: two-sided, binomial, in whole numbers.
+
+    Only the cases that one system has right and the other wrong say anything; by chance each falls to either side alike.
+
+    >>> mcnemar_exact([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])
+    McNemar(only_a=6, only_b=1, p_value=0.125)
+    """
+    gain = _gain(a, b)
+    only_a, only_b = int((gain > 0).sum()), int((gain < 0).sum())
+    return McNemar(only_a, only_b, _two_sided(only_a, only_b))
+
+
+def angel_t_test(a: Hits, b: Hits, *, replicates: int = 100, seed: int = 0) -> AngelTTest:
+    """Repeat ANGEL's test: bootstrap the cases 100 times, then a paired t-test over the replicates. Not to be believed.
+
+    >>> ahead_by_one = angel_t_test([1] * 1000, [1] * 999 + [0])
+    >>> ahead_by_one.p_value < 0.001, mcnemar_exact([1] * 1000, [1] * 999 + [0]).p_value
+    (True, 1.0)
+    """
+    gain = _gain(a, b)
+    rng = _generator(replicates, 0.95, seed)
+    if not gain.any():
+        return AngelTTest(0.0, 0.0, 1.0, replicates)
+    drawn = _drawn_gains(gain, replicates, rng)
+    error = float(drawn.std(ddof=1)) / math.sqrt(replicates)
+    mean = float(drawn.mean())
+    t = mean / error if error else math.copysign(math.inf, mean)
+    return AngelTTest(float(gain.mean()), t, _t_two_sided(t, replicates - 1), replicates)
+
+
+def _checked(hits: Hits) -> _Counts:
+    array = np.asarray(hits)
+    if array.ndim != 1 or (len(array) and not np.isin(array, (0, 1)).all()):
+        raise ConfigError("hits-invalid", "each case is either right, 1, or wrong, 0", fix="give one 0 or 1 for each case")
+    return array.astype(np.int64)
+
+
+def _gain(a: Hits, b: Hits) -> _Counts:
+    """Return for each case 1 where only `a` is right, -1 where only `b` is, else 0."""
+    one, other = _checked(a), _checked(b)
+    _require_alike(len(one), len(other))
+    return one - other
+
+
+def _require_alike(one: int, other: int) -> None:
+    if one != other:
+        raise ConfigError(
+            "hits-invalid", f"{one:,} cases cannot be compared with {other:,}", fix="judge both on the same cases"
+        )
+
+
+def _generator(replicates: int, level: float, seed: int) -> np.random.Generator:
+    if replicates < 2 or not 0 < level < 1:
+        what = f"{replicates} replicates at a level of {level} give no interval"
+        raise ConfigError("hits-invalid", what, fix="take at least 2 replicates and a level between 0 and 1")
+    return np.random.default_rng(seed)
+
+
+def _drawn_gains(gain: _Counts, replicates: int, rng: np.random.Generator) -> _Floats:
+    """Return the mean gain of each replicate: drawing n cases of three kinds is a multinomial draw."""
+    kinds = np.array([(gain > 0).sum(), (gain < 0).sum(), (gain == 0).sum()]) / len(gain)
+    counts = rng.multinomial(len(gain), kinds, size=replicates)  # (replicates, 3)
+    return np.asarray((counts[:, 0] - counts[:, 1]) / len(gain), dtype=np.float64)
+
+
+def _drawn_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: np.random.Generator) -> _Floats:
+    """Return the mean of each replicate over all cases of the groups that it drew."""
+    _require_alike(len(values), len(groups))
+    numbers: dict[Any, int] = {}
+    group_of = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
+    sums = np.bincount(group_of, weights=values)
+    sizes = np.bincount(group_of)
+    means = np.empty(replicates)
+    step = max(1, _BLOCK // len(sizes))
+    for start in range(0, replicates, step):
+        block = means[start : start + step]
+        chosen = rng.integers(0, len(sizes), (len(block), len(sizes)))
+        block[:] = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
+    return means
+
+
+def _percentiles(drawn: _Floats, level: float) -> tuple[float, float]:
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _two_sided(one: int, other: int) -> float:
+    """Return the chance that a fair coin parts `one + other` throws so unevenly or more."""
+    count, fewer = one + other, min(one, other)
+    ways = total = 1
+    for k in range(1, fewer + 1):
+        ways = ways * (count - k + 1) // k
+        total += ways
+    return min(1.0, 2 * total / (1 << count))  # whole numbers of any size divide exactly
+
+
+def _t_two_sided(t: float, degrees: int) -> float:
+    """Return the two-sided p-value of Student's t: a ratio of integrals of a sine's power up to an angle.
+
+    The tangent of the angle is sqrt(degrees) / |t|. The integral from zero is small where p is, so that even p-values of
+    1e-50 keep their digits.
+    """
+    angle = math.atan2(math.sqrt(degrees), abs(t))
+    return min(1.0, _sine_power(angle, degrees - 1) / _sine_power(math.pi / 2, degrees - 1))
+
+
+def _sine_power(angle: float, power: int) -> float:
+    """Return the integral of sin(x)**power from 0 to an angle, by Gauss and Legendre."""
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    return float(angle / 2 * (weights * np.sin(angle / 2 * (nodes + 1)) ** power).sum())

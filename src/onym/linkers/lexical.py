@@ -1,0 +1,96 @@
+"""Two linkers that need no training: exact match, and likeness of character 3-grams. Both see the mention alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from onym.kb import KnowledgeBase
+from onym.linkers.base import ConceptMask, Linked, ranked
+from onym.text.abbreviations import Abbreviations
+from onym.text.normal import normal_name
+from onym.text.similarity import NameSimilarity
+from onym.types import Document, Link, Mention
+
+_BATCH = 256  # documents
+
+
+class ExactLinker:
+    """Links a mention to the concepts that have its normalised surface as a name, or that of what it abbreviates.
+
+    Every candidate has the score 1: a name of several concepts is a tie.
+
+    >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> doc = Document("1", "A heart attack.", (Mention(2, 14, "heart attack"),))
+    >>> [link.concept_id for linked in linker.link([doc]) for link in linked.links]
+    ['mesh:D009203']
+    """
+
+    def __init__(self, kb: KnowledgeBase, *, expand: bool = True) -> None:
+        self.kb = kb
+        self.config: dict[str, Any] = {"linker": "exact", "expand_abbreviations": expand}
+        self._expand = expand
+
+    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+        """Yield each document with the concepts that its mentions name."""
+        for doc in documents:
+            texts = zip(doc.mentions, _queries(doc, expand=self._expand), strict=True)
+            found = [(mention, [(self.kb.names.find(query), 1.0)]) for mention, query in texts]
+            known = [(mention, names if names[0][0] >= 0 else []) for mention, names in found]
+            yield Linked(doc, tuple(Link(mention, ranked(self.kb, names, top_k, only)) for mention, names in known))
+
+
+class TfidfLinker:
+    """Links a mention to the concepts whose names are most like it, or like what it abbreviates.
+
+    >>> linker = TfidfLinker(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> doc = Document("1", "hart attack", (Mention(0, 11, "hart attack"),))
+    >>> [link.concept_id for linked in linker.link([doc]) for link in linked.links]
+    ['mesh:D009203']
+    """
+
+    def __init__(self, kb: KnowledgeBase, *, expand: bool = True, names_per_mention: int = 100) -> None:
+        self.kb = kb
+        self.config: dict[str, Any] = {
+            "linker": "tfidf",
+            "expand_abbreviations": expand,
+            "names_per_mention": names_per_mention,
+        }
+        self._expand = expand
+        self._wide = names_per_mention
+        self.similarity = NameSimilarity.of(kb.names)
+
+    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+        """Yield each document with the concepts of the names most like its mentions."""
+        similarity = self.similarity if only is None else self.similarity.within(_names_of(self.kb, only))
+        rest = iter(documents)
+        while batch := list(islice(rest, _BATCH)):
+            queries = [_queries(doc, expand=self._expand) for doc in batch]
+            distinct = list(dict.fromkeys(text for texts in queries for text in texts))
+            found = dict(zip(distinct, similarity.top(distinct, max(self._wide, top_k)), strict=True))
+            for doc, texts in zip(batch, queries, strict=True):
+                links = (
+                    Link(mention, ranked(self.kb, zip(*map(np.ndarray.tolist, found[text]), strict=True), top_k, only))
+                    for mention, text in zip(doc.mentions, texts, strict=True)
+                )
+                yield Linked(doc, tuple(links))
+
+
+def _queries(doc: Document, *, expand: bool) -> list[str]:
+    """Return what to look up for each mention: its normalised surface, or that of what it abbreviates in this document."""
+    known = Abbreviations.from_text(doc.text) if expand else Abbreviations(())
+    return [_query(mention, known) for mention in doc.mentions]
+
+
+def _query(mention: Mention, known: Abbreviations) -> str:
+    return normal_name(known.expand(mention.surface) or mention.surface)
+
+
+def _names_of(kb: KnowledgeBase, only: ConceptMask) -> ConceptMask:
+    """Return which names belong to a wanted concept."""
+    mask = np.zeros(len(kb.names), dtype=bool)
+    mask[kb.name_concepts.owners()[only[kb.name_concepts.values]]] = True
+    return mask

@@ -1,0 +1,225 @@
+"""Where words and sentences begin and end: spans of code points of the raw text, in order, never empty.
+
+A word is a letter or a digit and all the letters, digits and marks that follow it. Whatever else there is ends it: hyphens,
+apostrophes, primes, plus signs, slashes, points, underscores. So `IL-2` is `IL` and `2`, `5-HT2A` is `5` and `HT2A`, `Na+/K+`
+is `Na` and `K`, and `p53` is one word: a mention may end wherever a word does, as in `paclitaxel-induced`. Only what cannot be
+seen (a soft hyphen, a joiner) does not end a word. A script without spaces between words gives one word for each run of it.
+
+A sentence ends at a full stop, a question or an exclamation mark before white space, unless what stands on either side speaks
+against it; at a line that is left short; and before the head of a section. Together sentences hold all that is not white space.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+from onym.text.pattern import any_of
+
+Span = tuple[int, int]
+
+_INVISIBLE = "\u00ad\u200c\u200d\u2060\ufeff"
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+
+# Matched wherever there is one, and judged afterwards: with a condition on what follows, a long run would be tried again
+# from each of its characters.
+_STOP = re.compile(r"[.!?\u2026][.!?\u2026)\]}\"'\u2019\u201d\u00bb]*|[\u3002\uff01\uff1f\uff61]+")
+_WIDE = "\u3002\uff01\uff1f\uff61"  # no space follows them
+_SPACES = re.compile(r"\s+")
+_OPENING = "([{\"'\u2018\u201c\u00ab\u00bf\u00a1"
+_ITEM = re.compile(r"\((?:[a-z](?:[,-][a-z])?|[ivx]{1,4}|[0-9]{1,2}|[+\u00b1-])\)")
+_BRACKETS = re.compile(r"[()\[\]]")
+_LONGEST_BRACKET = 500
+_WRAPPED = range(50, 121)  # the widths at which texts are wrapped
+_HEAD = re.compile(
+    r"(?<=\s)(?<![A-Z'\u2019,&/]\s)(?:AIMS?|APPROACH|BACKGROUND|CONCLUSIONS?|CONTEXT|DESIGN|DISCUSSION|EXPERIMENTAL |FINDINGS"
+    r"|IMPORTANCE|INTERPRETATION|INTRODUCTION|KEY |LIMITATIONS|MAIN |MATERIALS?|MEASUREMENTS|METHODOLOGY|METHODS?|OBJECTIVES?"
+    r"|OUTCOMES?|PARTICIPANTS|PATIENTS|PRINCIPAL |PURPOSE|RATIONALE|RESULTS?|SETTING|SIGNIFICANCE|STUDY |SUBJECTS|SUMMARY"
+    r"|TRIAL |UNLABELLED)[A-Z ,&/()-]{0,60}+:(?=\s)"
+)
+
+
+def _listed(several: str) -> frozenset[str]:
+    return frozenset(several.split())
+
+
+# Before a full stop, in lower case: what never ends a sentence, what does not before a number, what does before a word that
+# begins many sentences. After them: those words, and the words whose last letter is a label, as in "hepatitis B".
+_GO_ON = _listed(
+    "approx cf dr e.g eg eq eqs esp f.sp fig figs i.e ie mr mrs ms mt prof ref refs serov sect st subsp suppl ssp var viz vs"
+)
+_GO_ON_TO_NUMBER = _listed(
+    "art ca ch chap lett no nos nr p pp pt sec t tab vol x jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+_MAY_END = _listed("al co corp cv et etc gen inc jr ltd nn nom pv resp sp spp sr str v")
+_DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_STARTERS = _listed(
+    "A After All Although Among An And Animals Another As At Because Both But By Cells Compared Conversely Data Despite Due "
+    "During Each Early Eight Evidence Examination Experiments Few Finally Findings Five For Four From Further Furthermore "
+    "Given Hence Here How However If In Indeed Interestingly It Its Like Many Measurements Methods Mice Moreover More Most "
+    "Nine No None Nor Not Of On Once One Only Other Our Overall Patients Previous Rats Recent Recently Results Seven Several "
+    "She Similar Similarly Since Six Some Studies Such Ten That The Their Then There Therefore These They This Those Three "
+    "Though Through Thus To Together Treatment Two Under Unlike Until Using We What When Where Whereas Whether Which While "
+    "With Within Without Yet"
+)
+_LABELLED = _listed(
+    "appendix case category cluster complex factor grade group haemophilia hemophilia hepatitis influenza phase protein series "
+    "stage subtype table type vitamin"
+)
+_BEFORE = re.compile(r"[^\s(\[{\"'\u2018\u201c\u2013\u2014]*\Z")
+_ITEM_NUMBER = re.compile(r"[0-9]{1,3}|[IVXL]+")
+_REST_OF_NUMBER = re.compile(r"[0-9]{1,4}[%)]")
+_FIRST_WORD = re.compile(r"[^\W_]{0,20}")
+_FIRST_PIECE = re.compile(r"\S{0,20}")
+
+
+def words(text: str) -> list[Span]:
+    """Return the span of every word.
+
+    >>> text = "IL-2 and \\u03b2-actin"
+    >>> [text[start:end] for start, end in words(text)]
+    ['IL', '2', 'and', 'β', 'actin']
+    """
+    pattern = _ASCII_WORD if text.isascii() else _any_word()
+    return [found.span() for found in pattern.finditer(text)]
+
+
+def sentences(text: str) -> list[Span]:
+    """Return the span of every sentence, without the white space around it.
+
+    >>> text = "E. coli grew (Fig. 2). It was 0.5 mM, i.e. enough."
+    >>> [text[start:end] for start, end in sentences(text)]
+    ['E. coli grew (Fig. 2).', 'It was 0.5 mM, i.e. enough.']
+    """
+    spans: list[Span] = []
+    place = 0
+    for cut in (*sorted({*_line_cuts(text), *_head_cuts(text), *_stop_cuts(text)}), len(text)):
+        piece = text[place:cut]
+        start = place + len(piece) - len(piece.lstrip())
+        end = place + len(piece.rstrip())
+        if start < end:
+            spans.append((start, end))
+        place = cut
+    return spans
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    """Make the pattern of a word in any script; `re` has no class for marks."""
+    chars = [chr(code) for code in range(0x300, sys.maxunicode + 1)]
+    mark = any_of([char for char, kind in zip(chars, map(unicodedata.category, chars), strict=True) if kind[0] == "M"])
+    run = rf"[^\W_](?:[^\W_]|{mark})*+"
+    return re.compile(rf"{run}(?:[{_INVISIBLE}]++{run})*+")
+
+
+def _line_cuts(text: str) -> Iterator[int]:
+    """Yield the ends of lines that end a sentence: all but those after which the next word would not have fitted."""
+    lines = text.splitlines(keepends=True)
+    widths = [len(line.rstrip()) for line in lines]
+    longest = max(widths, default=0)
+    place = 0
+    for number, line in enumerate(lines[:-1]):
+        place += len(line)
+        if widths[number] or (number and widths[number - 1]):  # of several empty lines, the first is enough
+            following = _FIRST_PIECE.match(lines[number + 1].lstrip())
+            needed = len(following.group()) + 1 if following and following.group() else longest
+            if longest not in _WRAPPED or not widths[number] or widths[number] + needed <= longest:
+                yield place
+
+
+def _head_cuts(text: str) -> Iterator[int]:
+    return (found.start() for found in _HEAD.finditer(text))
+
+
+def _stop_cuts(text: str) -> Iterator[int]:
+    """Yield the places after the marks that end a sentence."""
+    brackets = _brackets(text)
+    inside = next(brackets, None)
+    place = 0  # where the sentence began
+    for found in _STOP.finditer(text):
+        start, end = found.span()
+        while inside and inside[1] <= end:
+            inside = next(brackets, None)
+        if inside and inside[0] < end:
+            continue
+        if text[start] in _WIDE or _ends_sentence(text, place, start, end):
+            yield end
+            place = end
+
+
+def _brackets(text: str) -> Iterator[Span]:
+    """Yield the outermost pairs of brackets that are not too long to be one remark, in order."""
+    opened: list[int] = []
+    pairs: list[Span] = []
+    for found in _BRACKETS.finditer(text):
+        if found.group() in "([":
+            opened.append(found.start())
+        elif opened and text[opened[-1]] == ("(" if found.group() == ")" else "["):
+            pair = opened.pop(), found.end()
+            if pair[1] - pair[0] <= _LONGEST_BRACKET:
+                while pairs and pairs[-1][0] > pair[0]:
+                    pairs.pop()
+                pairs.append(pair)
+    return iter(pairs)
+
+
+def _ends_sentence(text: str, place: int, start: int, end: int) -> bool:
+    """Tell whether the marks from `start` to `end`, in a sentence that begins at `place`, end it."""
+    gap = _SPACES.match(text, end)
+    if gap is None:
+        return end == len(text)
+    following = gap.end()
+    if _ITEM.match(text, following):
+        return True
+    while following < len(text) and text[following] in _OPENING:
+        following += 1
+    if following == len(text) or not _may_begin(text, following):
+        return following == len(text)
+    if text[start] != "." or (end > start + 1 and text[end - 1] in ".?!"):  # of several marks, the last is the sentence's
+        return True
+    before = _BEFORE.search(text, max(place, start - 24), start)
+    if before is None or before.start() == start:  # a point by itself, as in "ml . kg-1"
+        return not text[following].islower()
+    return _may_finish(text, place, before.start(), start, following, is_open=gap.end() == following)
+
+
+def _may_begin(text: str, place: int) -> bool:
+    """Tell whether a sentence may begin there: not in lower case, but for names such as `p53`, `mRNA` and `c-Myc`."""
+    char = text[place]
+    if not char.islower() or not char.isascii():
+        return char not in ",;:)]}%=<>+/"
+    piece = _FIRST_PIECE.match(text, place)
+    return piece is not None and any(other.isupper() or other.isdigit() for other in piece.group())
+
+
+def _may_finish(text: str, place: int, start: int, end: int, following: int, *, is_open: bool) -> bool:
+    """Tell whether the word from `start` to `end`, with a full stop after it, may be the last of a sentence."""
+    word = text[start:end]
+    low = word.lower()
+    if _ITEM_NUMBER.fullmatch(word) and _is_item(text, place, start, word):
+        return False
+    if word.isdecimal() and (_REST_OF_NUMBER.match(text, following) or (word == "0" and text[following].isdecimal())):
+        return False  # "2. 3%" and "0. 5" are one number
+    if low in _GO_ON or (low in _GO_ON_TO_NUMBER and text[following].isdecimal()):
+        return False
+    if low in _MAY_END or _DOTTED.fullmatch(word):
+        return is_open and _is_starter(text, following)
+    if len(word) == 1 and word.isalpha() and word.isupper():
+        label = text[max(place, start - 24) : start].split()
+        return (bool(label) and label[-1].lower() in _LABELLED) or (is_open and _is_starter(text, following))
+    return True
+
+
+def _is_starter(text: str, place: int) -> bool:
+    found = _FIRST_WORD.match(text, place)
+    return found is not None and found.group() in _STARTERS and not text.startswith(".", found.end())
+
+
+def _is_item(text: str, place: int, start: int, number: str) -> bool:
+    """Tell whether a number begins a sentence, as in "2. We found", or a list, as in "we conclude: 1. The"."""
+    if number in ("1", "I") and text[max(place, start - 24) : start].rstrip().endswith(":"):
+        return True
+    return not text[place:start].strip()

@@ -1,0 +1,57 @@
+"""`onym link` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_corpus import BAD, GOOD, onym
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tiny_kb: Path) -> Path:
+    (tmp_path / "good.txt").write_text(GOOD)
+    (tmp_path / "bad.txt").write_text(BAD)
+    (tmp_path / "kb").symlink_to(tiny_kb)
+    return tmp_path
+
+
+def test_predictions(folder: Path) -> None:
+    done = onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--json", cwd=folder)
+    assert json.loads(done.stdout) == {
+        "documents": 1, "mentions": 1, "linked": 1, "tied": 0, "left_out": 0, "output": "p.jsonl",
+    }  # fmt: skip
+    first, second = (folder / "p.jsonl").read_text().splitlines()
+    assert json.loads(first)["source"]["linker"] == {"linker": "exact", "expand_abbreviations": True}
+    assert json.loads(second)["answers"] == [["mesh:D005334", 1.0, 0]]
+
+
+def test_another_format_and_a_filter(folder: Path) -> None:
+    words = ("--linker", "tfidf", "--types", "C14", "--format", "jsonl")
+    assert "lost" not in onym("link", "good.txt", "--kb", "kb", "-o", "out.jsonl", *words, cwd=folder).stderr
+    assert "lost: passages" in onym("link", "good.txt", "--kb", "kb", "-o", "brat", "--format", "brat", cwd=folder).stderr
+    mention = json.loads((folder / "out.jsonl").read_text())["mentions"][0]
+    assert "mesh:D005334" not in mention.get("concept_ids", [])
+
+
+def test_concepts_from_a_file(folder: Path) -> None:
+    (folder / "ids.txt").write_text("mesh:D009203\n\n")
+    onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--concepts", "ids.txt", "--types", "C14", cwd=folder)
+    first, second = (folder / "p.jsonl").read_text().splitlines()
+    assert json.loads(first)["source"]["concepts_allowed"] == 1
+    assert json.loads(second)["answers"] == []
+
+
+def test_what_cannot_be_read_is_counted(folder: Path) -> None:
+    done = onym("link", "bad.txt", "--kb", "kb", "-o", "p.jsonl", cwd=folder, status=5)
+    assert "left out\t2" in done.stdout
+    assert "ecret" not in done.stdout + done.stderr
+
+
+def test_a_wrong_call_writes_nothing(folder: Path) -> None:
+    assert "linker-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--linker", "x", cwd=folder, status=2).stderr
+    assert "format-" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--format", "x", cwd=folder, status=2).stderr
+    assert "filter-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--types", "x", cwd=folder, status=2).stderr
+    assert not (folder / "p").exists()

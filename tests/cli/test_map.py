@@ -1,0 +1,36 @@
+"""`onym map` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_corpus import onym
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tiny_kb: Path) -> Path:
+    (tmp_path / "terms.csv").write_text("n,diagnosis\n1,hart attack\n2,Fever\n3,\n")
+    (tmp_path / "kb").symlink_to(tiny_kb)
+    return tmp_path
+
+
+def test_the_candidates_stand_beside_the_terms(folder: Path) -> None:
+    done = onym("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "-o", "out.tsv", "--json", cwd=folder)
+    assert json.loads(done.stdout)["mapped"] == 2
+    rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]
+    assert rows[0] == ["n", "diagnosis", "concept_id", "concept_name", "score", "tied", "candidates"]
+    assert [row[2] for row in rows[1:]] == ["mesh:D009203", "mesh:D005334", ""]
+
+
+def test_sssom(folder: Path) -> None:
+    onym("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "-o", "out.sssom.tsv", "--linker", "exact", cwd=folder)
+    assert "Fever\trdfs literal\tskos:exactMatch\tmesh:D005334" in (folder / "out.sssom.tsv").read_text()
+
+
+def test_a_wrong_column_is_answered_by_those_that_are_there(folder: Path) -> None:
+    done = onym("map", "terms.csv", "--column", "term", "--kb", "kb", "-o", "out.tsv", cwd=folder, status=3)
+    assert "diagnosis" in done.stderr
+    assert not (folder / "out.tsv").exists()

@@ -1,0 +1,168 @@
+"""The page: complete, closed to scripts and the network, and unmoved by hostile text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.evaluate.report.content import ReportContent
+from onym.evaluate.report.html import escaped, html_report
+from tests.evaluate.report.sample import HOSTILE, sample
+
+VOID = {"meta", "br"}
+
+
+class Page(HTMLParser):
+    """The tags of a page, their attributes and its visible text; tags that are not closed in order are refused."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self._open:
+            self.words.append(data)
+
+    def named(self, name: str) -> list[str]:
+        return [value for _, attribute, value in self.attributes if attribute == name]
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(html_report(sample()))
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Page:
+    return Page(html_report(sample(HOSTILE)))
+
+
+def test_every_part_is_there(page: Page) -> None:
+    assert page.named("aria-labelledby") == ["figures", "left-out", "recall", "slices", "similarity", "mistakes", "manifest"]
+    assert page.tags["svg"] == 3
+    assert page.tags["h1"] == 1
+    text = " ".join(page.words)
+    for figure in ("90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "97.1", "1,200", "1,055"):
+        assert figure in text
+    assert "only all of them together are right" in text
+    assert "chosen" in text
+
+
+def test_hostile_text_makes_no_tags(page: Page, hostile: Page) -> None:
+    assert hostile.tags - Counter({"text": 99}) == page.tags - Counter({"text": 99})
+    assert not {"script", "img", "link", "iframe", "object", "a", "form", "foreignobject", "image"} & hostile.tags.keys()
+
+
+def test_no_attribute_runs_or_fetches(hostile: Page) -> None:
+    for _, name, value in hostile.attributes:
+        assert not name.startswith("on")
+        assert name not in ("src", "srcset", "action", "formaction")
+        if "href" in name:
+            assert value.startswith("#")
+        if name == "style":
+            assert re.fullmatch(r"[^@\\]*", value)
+            assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", value))
+    assert "default-src 'none'" in " ".join(hostile.named("content"))
+
+
+def test_nothing_is_fetched_by_the_style_sheet() -> None:
+    text = html_report(sample())
+    assert not re.search(r"@import|@font-face|url\((?!#)", text)
+    assert set(re.findall(r"https?://[^\"' <]*", text)) <= {"http://www.w3.org/1999/xlink", "http://www.w3.org/2000/svg"}
+
+
+def test_hostile_text_is_shown_as_it_is(hostile: Page) -> None:
+    text = "".join(hostile.words)
+    assert "<script>alert('x')</script>" in text
+    assert "&amp;$" in text
+    assert "\\x1b[31m\\u202e" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
+    ids = page.named("id")
+    assert len(ids) == len(set(ids))
+    wanted = [value.removeprefix("#") for _, name, value in page.attributes if "href" in name]
+    wanted += [
+        target for value in page.named("clip-path") + page.named("style") for target in re.findall(r"url\(#([^)]*)\)", value)
+    ]
+    assert wanted
+    assert set(wanted) <= set(ids)
+
+
+def test_colours_and_type_are_those_of_the_page() -> None:
+    text = html_report(sample())
+    drawn = "".join(re.findall(r"<svg.*?</svg>", text, re.DOTALL))
+    assert not re.search(r"#[0-9a-f]{6}\b", drawn)
+    assert set(re.findall(r"var\(--(\w+)\)", text)) <= set(re.findall(r"--(\w+):", text))
+    assert "DejaVu" not in drawn
+
+
+def test_it_can_be_read_aloud(page: Page) -> None:
+    assert ("html", "lang", "en") in page.attributes
+    assert page.tags["title"] == 1
+    assert page.named("role").count("img") == 3
+    assert all(page.named("aria-label"))
+    assert set(page.named("scope")) == {"col", "colgroup", "row"}
+
+
+def test_both_schemes_have_all_colours() -> None:
+    light, dark = html_report(sample()).split("@media (prefers-color-scheme: dark)")
+    of_dark = set(re.findall(r"--(\w+): #", dark.split("* {")[0]))
+    assert of_dark == set(re.findall(r"--(\w+): #", light))
+
+
+def test_the_same_content_gives_the_same_bytes() -> None:
+    assert html_report(sample()) == html_report(sample())
+
+
+def test_what_is_absent_leaves_no_empty_section() -> None:
+    bare = ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ())
+    page = Page(html_report(bare))
+    assert page.named("aria-labelledby") == ["figures", "left-out"]
+    assert "Nothing was left out." in " ".join(page.words)
+    assert page.tags["svg"] == 0
+
+
+def test_slices_without_a_case_are_not_drawn() -> None:
+    content = sample()
+    page = Page(html_report(replace(content, slices=content.slices[2:], bins=content.bins[1:2], recall_curve=())))
+    assert page.tags["svg"] == 0
+    assert "–" in page.words
+
+
+def test_long_text_is_cut() -> None:
+    text = html_report(replace(sample("x" * 5000), slices=(), bins=(), linker="a", benchmark="a", kb="a", split="a"))
+    assert "x" * 160 + "…" in text
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_escaped_text_means_itself(text: str) -> None:
+    assert not set("<>\"'\x00\n") & set(escaped(text))

@@ -1,0 +1,134 @@
+"""From answers and gold mentions to cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.corpora.base import PART_OF
+from onym.evaluate.cases import Case, Key, Known, Ranking, gold_cases, ranking_of
+from onym.evaluate.protocols import PROTOCOLS
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe, SourceConfig
+from onym.linkers.predictions import Answer
+from onym.types import Document, Mention
+
+
+def sets(ranking: Ranking) -> list[list[set[str]]]:
+    return [[set(ids) for ids in rank] for rank in ranking]
+
+
+def test_equal_scores_share_a_rank_in_the_order_given() -> None:
+    ranking = ranking_of([(["b"], 2.0), (["a"], 1.0), (["c"], 1.0), (["d"], 0.0)])
+    assert sets(ranking) == [[{"b"}], [{"a"}, {"c"}], [{"d"}]]
+
+
+def test_two_ids_of_one_concept_are_one_answer_at_its_best_place() -> None:
+    same = {"old:1": "new:1"}
+    ranking = ranking_of([(["new:1"], 2.0), (["old:1"], 2.0), (["x"], 1.0), (["old:1"], 0.5)], lambda i: same.get(i, i))
+    assert sets(ranking) == [[{"new:1"}], [{"x"}]]
+
+
+def test_an_answer_of_several_ids_is_one_answer() -> None:
+    assert sets(ranking_of([(["a", "b"], 1.0)])) == [[{"a", "b"}]]
+
+
+def test_mentions_without_gold_are_no_cases_and_parts_are_one() -> None:
+    part = ((PART_OF, "1"),)
+    doc = Document(
+        "d",
+        "breast, ovary, it",
+        (
+            Mention(0, 6, "breast", ("a:1", "a:2"), notes=part),
+            Mention(8, 13, "ovary", ("a:1", "a:2"), notes=part),
+            Mention(15, 17, "it"),
+            Mention(0, 6, "breast", ("a:3",)),
+        ),
+    )
+    asked: list[Key] = []
+
+    def answers(key: Key) -> tuple[Answer, ...]:
+        asked.append(key)
+        return ()
+
+    first, second = gold_cases([doc], answers)
+    assert (len(first.mentions), first.is_composite, first.is_reachable) == (2, True, True)
+    assert first.gold == {"a:1", "a:2"}
+    assert (len(second.mentions), second.gold, second.is_reachable) == (1, frozenset({"a:3"}), True)
+    assert asked == [("d", 0, 6), ("d", 8, 13), ("d", 0, 6)]
+    assert first.document is doc
+
+
+def test_gold_ids_that_lead_to_one_concept_are_one(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    doc = Document("d", "fever", (Mention(0, 5, "fever", ("mesh:D005334", "MESH:D005334")),))
+    (case,) = gold_cases([doc], lambda _: (), Known(kb))
+    assert case.gold == {"mesh:D005334"}
+    assert not case.is_composite
+
+
+def test_replaced_ids_are_followed_before_the_knowledge_base_is_asked(tiny_kb: Path) -> None:
+    known = Known(KnowledgeBase.open(tiny_kb), {"mesh:C000001": "mesh:D005334"})
+    assert known.same("MESH:C000001") == "mesh:D005334"
+    assert known.same("mesh:C000002") == "mesh:C000002"
+    assert known.claims("mesh:C000001") == {"mesh:D005334"}
+    assert known.claims("mesh:C000002") == frozenset()
+
+
+def test_unreachable_gold(tiny_kb: Path) -> None:
+    doc = Document("d", "fever", (Mention(0, 5, "fever", ("mesh:D005334", "mesh:D999999")),))
+    (case,) = gold_cases([doc], lambda _: (), Known(KnowledgeBase.open(tiny_kb)))
+    assert not case.is_reachable
+    assert case.gold == {"mesh:D005334", "mesh:D999999"}
+
+
+def dictionary(folder: Path) -> KnowledgeBase:
+    """Build a dictionary in which `mesh:D2` is a concept, and another id of two others."""
+    (folder / "d.txt").write_text("D1|D2||one\nD3|D2||three\nD2||two\nD4||four\n")
+    source = SourceConfig(path="d.txt", format="biosyn", name="d")
+    build_kb(Recipe(sources=(source,), merge=False), folder / "kb", root=folder)
+    return KnowledgeBase.open(folder / "kb")
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "strict"),
+    [
+        (("D2",), "D2", 1),
+        (("D2",), "D1", 1),  # the row of D1 says that D2 is its id
+        (("D2",), "D3", 1),
+        (("D1",), "D1", 1),
+        (("D1",), "D2", None),  # D2 alone does not say that it is D1
+        (("D1", "D2"), "D1", 1),  # both are ids of one concept
+        (("D1", "D4"), "D1", None),
+    ],
+)
+def test_an_alternative_id_is_the_concept(tmp_path: Path, gold: tuple[str, ...], answer: str, strict: int | None) -> None:
+    doc = Document("d", "one", (Mention(0, 3, "one", tuple(f"mesh:{each}" for each in gold)),))
+    given: tuple[Answer, ...] = (((f"mesh:{answer}",), 1.0, 0),)
+    (case,) = gold_cases([doc], lambda _: given, Known(dictionary(tmp_path)))
+    assert PROTOCOLS["strict"](case) == strict
+    assert case.is_reachable
+
+
+def test_a_tie_between_concepts_of_the_gold_id_is_no_tie(tmp_path: Path) -> None:
+    doc = Document("d", "two", (Mention(0, 3, "two", ("mesh:D2",)),))
+    given: tuple[Answer, ...] = ((("mesh:D1",), 1.0, 0), (("mesh:D3",), 1.0, 0))
+    (case,) = gold_cases([doc], lambda _: given, Known(dictionary(tmp_path)))
+    assert PROTOCOLS["strict"](case) == 1
+
+
+def test_no_text_in_the_representation() -> None:
+    case = Case("d", frozenset({"a:1"}), ((),), mentions=(Mention(0, 5, "fever"),))
+    assert "fever" not in repr(case)
+
+
+def test_two_names_of_one_score_are_a_tie_by_score_but_not_by_name() -> None:
+    doc = Document("d", "fever", (Mention(0, 5, "fever", ("x:b",)),))
+    given: tuple[Answer, ...] = ((("x:c",), 0.5, 2), (("x:b",), 1.0, 1), (("x:a",), 1.0, 0), (("x:d",), 1.0, 0))
+    (case,) = gold_cases([doc], lambda _: given)
+    assert sets(case.rankings[0]) == [[{"x:a"}, {"x:d"}, {"x:b"}], [{"x:c"}]]
+    assert sets(case.names[0]) == [[{"x:a"}, {"x:d"}], [{"x:b"}], [{"x:c"}]]
+    assert PROTOCOLS["any-id"](case) == 2
+    assert PROTOCOLS["strict"](case) == 3

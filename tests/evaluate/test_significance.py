@@ -1,0 +1,175 @@
+"""Intervals and tests: against the plain resampling that they stand for, against scipy, and against known figures."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import ConfigError
+from onym.evaluate.significance import (
+    T_TEST_WARNING,
+    _t_two_sided,
+    angel_t_test,
+    bootstrap_interval,
+    mcnemar_exact,
+    paired_bootstrap,
+)
+
+BITS = st.lists(st.integers(0, 1), min_size=1, max_size=60)
+PAIRS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60)
+
+
+def test_the_interval_is_that_of_plain_resampling() -> None:
+    hits = np.array([1] * 170 + [0] * 30)
+    drawn = np.random.default_rng(5).choice(hits, (20_000, len(hits))).mean(axis=1)
+    low, high = bootstrap_interval(hits, seed=1)
+    assert low == pytest.approx(np.quantile(drawn, 0.025), abs=0.006)
+    assert high == pytest.approx(np.quantile(drawn, 0.975), abs=0.006)
+
+
+@given(BITS)
+def test_the_interval_holds_the_share_and_is_the_same_each_time(hits: list[int]) -> None:
+    low, high = bootstrap_interval(hits, replicates=500)
+    assert 0 <= low <= sum(hits) / len(hits) <= high <= 1
+    assert (low, high) == bootstrap_interval(hits, replicates=500)
+
+
+def test_a_higher_level_is_wider_and_more_cases_are_narrower() -> None:
+    def width(hits: list[int], level: float) -> float:
+        low, high = bootstrap_interval(hits, level=level)
+        return high - low
+
+    few, many = [1, 1, 1, 0] * 25, [1, 1, 1, 0] * 250
+    assert width(few, 0.99) > width(few, 0.95) > width(few, 0.5)
+    assert width(few, 0.95) == pytest.approx(width(many, 0.95) * 10**0.5, rel=0.15)
+
+
+def test_nothing_is_known_without_cases() -> None:
+    assert bootstrap_interval([]) == (0.0, 1.0)
+    assert paired_bootstrap([], []).p_value == 1.0
+    assert mcnemar_exact([], []).p_value == 1.0
+    assert angel_t_test([], []).p_value == 1.0
+
+
+def test_cases_of_one_document_that_are_alike_widen_the_interval() -> None:
+    hits = [bit for bit in [1, 1, 1, 0] * 10 for _ in range(10)]  # 40 documents of 10 cases each, all right or all wrong
+    documents = [number for number in range(40) for _ in range(10)]
+    low, high = bootstrap_interval(hits, groups=documents)
+    plain_low, plain_high = bootstrap_interval(hits)
+    assert high - low == pytest.approx((plain_high - plain_low) * 10**0.5, rel=0.1)
+
+
+def test_a_group_of_each_case_is_no_grouping() -> None:
+    hits = [1] * 150 + [0] * 50
+    assert bootstrap_interval(hits, groups=range(200)) == pytest.approx(bootstrap_interval(hits), abs=0.011)
+
+
+def test_groups_of_unequal_size_weigh_by_their_cases() -> None:
+    low, high = bootstrap_interval([1] * 99 + [0], groups=["a"] * 99 + ["b"])
+    assert (low, high) == (0.0, 1.0)  # drawn are a+a, a+b, b+a, b+b
+    assert paired_bootstrap([1] * 99 + [0], [0] * 99 + [0], groups=["a"] * 99 + ["b"]).difference == 0.99
+
+
+def test_thousands_of_documents_are_drawn_in_blocks() -> None:
+    rng = np.random.default_rng(0)
+    documents = rng.integers(0, 4_000, 20_000)
+    hits = rng.integers(0, 2, 20_000)
+    started = time.perf_counter()
+    low, high = bootstrap_interval(hits, groups=documents.tolist(), replicates=2_000)
+    assert 0.48 < low < high < 0.52
+    assert time.perf_counter() - started < 10
+
+
+@given(PAIRS)
+def test_the_paired_bootstrap_is_antisymmetric_in_its_difference(pairs: list[tuple[int, int]]) -> None:
+    a, b = [list(side) for side in zip(*pairs, strict=True)]
+    one, other = paired_bootstrap(a, b, replicates=200), paired_bootstrap(b, a, replicates=200)
+    assert one.difference == -other.difference
+    assert one.low <= one.difference <= one.high
+    assert 0 < one.p_value <= 1
+
+
+def test_the_paired_bootstrap_is_that_of_plain_resampling() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
+    chosen = rng.integers(0, 300, (20_000, 300))
+    drawn = a[chosen].mean(axis=1) - b[chosen].mean(axis=1)
+    result = paired_bootstrap(a, b)
+    assert result.low == pytest.approx(np.quantile(drawn, 0.025), abs=0.006)
+    assert result.high == pytest.approx(np.quantile(drawn, 0.975), abs=0.006)
+
+
+def test_systems_that_answer_alike_do_not_differ() -> None:
+    hits = [1, 0, 1, 1]
+    result = paired_bootstrap(hits, hits)
+    assert (result.difference, result.low, result.high, result.p_value) == (0.0, 0.0, 0.0, 1.0)
+    assert mcnemar_exact(hits, hits).p_value == 1.0
+    assert angel_t_test(hits, hits).p_value == 1.0
+
+
+@pytest.mark.parametrize(("only_a", "only_b"), [(0, 1), (1, 1), (0, 6), (1, 6), (10, 25), (48, 73), (300, 411), (1, 1500)])
+def test_mcnemar_is_the_binomial_test_of_scipy(only_a: int, only_b: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    a = [1] * only_a + [0] * only_b + [1, 0]
+    b = [0] * only_a + [1] * only_b + [1, 0]
+    result = mcnemar_exact(a, b)
+    assert (result.only_a, result.only_b) == (only_a, only_b)
+    assert result.p_value == pytest.approx(stats.binomtest(only_a, only_a + only_b).pvalue, rel=1e-9)
+    assert mcnemar_exact(b, a).p_value == result.p_value
+
+
+def test_mcnemar_of_many_cases_is_quick() -> None:
+    started = time.perf_counter()
+    assert mcnemar_exact([1] * 20_000 + [0] * 20_400, [0] * 20_000 + [1] * 20_400).p_value == pytest.approx(0.047, abs=0.001)
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("t", [0.0, 0.3, -1.0, 2.5, 10.0, 25.0, 80.0])
+@pytest.mark.parametrize("degrees", [1, 2, 10, 99, 999])
+def test_the_t_distribution_is_that_of_scipy(t: float, degrees: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    assert _t_two_sided(t, degrees) == pytest.approx(2 * stats.t.sf(abs(t), degrees), rel=1e-9)
+
+
+def test_the_t_test_calls_one_case_in_a_thousand_significant() -> None:
+    a, b = [1] * 900 + [0] * 100, [1] * 899 + [0] * 101
+    result = angel_t_test(a, b)
+    assert result.p_value < 1e-6
+    assert mcnemar_exact(a, b).p_value == 1.0
+    assert paired_bootstrap(a, b).p_value > 0.05
+    assert result.warning == T_TEST_WARNING
+    assert "any difference" in result.warning
+
+
+def test_the_t_test_gets_surer_by_repeating_itself() -> None:
+    a = [1] * 12 + [0] * 10 + [1] * 978
+    b = [0] * 12 + [1] * 10 + [1] * 978
+    assert mcnemar_exact(a, b).p_value > 0.8
+    assert angel_t_test(a, b, replicates=10_000).p_value < 1e-12
+
+
+def test_a_difference_without_spread() -> None:
+    assert angel_t_test([1, 1], [0, 0]).p_value == 0.0
+    assert angel_t_test([0, 0], [1, 1]).t == float("-inf")
+
+
+@pytest.mark.parametrize("hits", [[0, 2], [0.5], [[1, 0], [0, 1]], ["1"]])
+def test_what_is_neither_right_nor_wrong_is_refused(hits: list[int]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        bootstrap_interval(hits)
+    assert caught.value.code == "hits-invalid"
+
+
+def test_figures_that_do_not_fit_are_refused() -> None:
+    for wrong in (
+        lambda: paired_bootstrap([1], [1, 0]),
+        lambda: bootstrap_interval([1, 0], groups=["a"]),
+        lambda: bootstrap_interval([1, 0], level=1.0),
+        lambda: bootstrap_interval([1, 0], replicates=1),
+    ):
+        with pytest.raises(ConfigError, match="hits-invalid"):
+            wrong()

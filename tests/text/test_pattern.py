@@ -1,0 +1,20 @@
+"""A pattern of many characters matches those and no others."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.text.pattern import any_of
+
+CHARS = st.frozensets(st.one_of(st.sampled_from("]^-\\[&~|a"), st.characters(exclude_categories=["Cs"])), min_size=1)
+
+
+@given(CHARS, st.characters(exclude_categories=["Cs"]))
+def test_it_matches_its_characters_alone(chars: frozenset[str], other: str) -> None:
+    pattern = re.compile(any_of(chars))
+    assert all(pattern.fullmatch(char) for char in chars)
+    assert (pattern.fullmatch(other) is not None) == (other in chars)
+    assert pattern.fullmatch("ab") is None
