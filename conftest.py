@@ -47,3 +47,15 @@ def real_data() -> Path:
             pytest.fail(f"CI needs the real data, and {folder} is not there")
         pytest.skip(f"the real data is not there: {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def real_models() -> Path:
+    """Return the folder of real models and of the script that fetches more; absent ones are as absent data."""
+    default = Path(__file__).parent / ".." / "shared" / "models"
+    folder = Path(os.environ.get("ONYM_MODELS") or default).resolve()
+    if not (folder / "get").is_file():
+        if os.environ.get("CI"):
+            pytest.fail(f"CI needs the real models, and {folder} is not there")
+        pytest.skip(f"the real models are not there: {folder}")
+    return folder

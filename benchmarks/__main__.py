@@ -28,6 +28,12 @@ NAMES = (
     "corpora-counts",
     "lexical",
     "rescore",
+    "trie-size",
+    "trie-memory",
+    "decode-parity",
+    "decode-exact",
+    "decode-sound",
+    "decode-speed",
 )
 _MODULES = {"import": "import_time"}
 

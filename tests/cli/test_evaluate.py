@@ -10,6 +10,7 @@ import pytest
 from onym.corpora.benchmarks import prepare
 from tests.cli.test_corpus import onym
 from tests.corpora.benchmarks.made import write_biosyn, write_species
+from tests.linkers.tiny_model import save_model
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,15 @@ def test_a_linker_is_scored_shown_and_kept(folder: Path) -> None:
     again = onym("evaluate", "exact.jsonl", "--benchmark", "ncbi", "--protocol", "any-id", "--json", cwd=folder)
     assert json.loads(again.stdout)["recall_at_1"] == 1.0
     assert "output-exists" in onym("evaluate", *words, "--report", "page.html", cwd=folder, status=2).stderr
+
+
+def test_a_generative_linker_is_scored(folder: Path) -> None:
+    save_model(folder / "model")
+    words = ("--benchmark", "ncbi", "--linker", "generative", "--model", "model", "--width", "3", "--json")
+    told = json.loads(onym("evaluate", *words, "--save", "generative.jsonl", cwd=folder).stdout)
+    assert 0 <= told["recall_at_1"] <= 1
+    source = json.loads((folder / "generative.jsonl").read_text().splitlines()[0])["source"]
+    assert (source["linker"]["linker"], source["linker"]["search"]["width"]) == ("generative", 3)
 
 
 def test_two_systems_are_compared(folder: Path) -> None:

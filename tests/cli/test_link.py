@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_corpus import BAD, GOOD, onym
+from tests.linkers.tiny_model import add_defaults, save_model, save_tokenizer
 
 
 @pytest.fixture
@@ -55,3 +57,52 @@ def test_a_wrong_call_writes_nothing(folder: Path) -> None:
     assert "format-" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--format", "x", cwd=folder, status=2).stderr
     assert "filter-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--types", "x", cwd=folder, status=2).stderr
     assert not (folder / "p").exists()
+
+
+@pytest.fixture
+def with_model(folder: Path, tiny_kb: Path) -> Path:
+    """Return the folder with a knowledge base of its own, a model as ANGEL's are, and a tokenizer for it."""
+    (folder / "kb").unlink()
+    shutil.copytree(tiny_kb, folder / "kb")
+    add_defaults(save_model(folder / "model", has_tokenizer=False))
+    save_tokenizer(folder / "tokens")
+    return folder
+
+
+GENERATIVE = ("link", "good.txt", "--kb", "kb", "--linker", "generative")
+
+
+def test_a_generative_linker(with_model: Path) -> None:
+    words = ("--model", "model", "--tokenizer", "tokens", "-o", "p.jsonl", "--types", "C23,C14", "--top-k", "2", "--json")
+    done = onym(*GENERATIVE, *words, "--search", "exact", "--ranking", "sum", "--width", "4", "--window", "32", cwd=with_model)
+    assert json.loads(done.stdout)["linked"] == 1
+    assert done.stderr == ""
+    first, second = (with_model / "p.jsonl").read_text().splitlines()
+    told = json.loads(first)["source"]["linker"]
+    assert (told["linker"], told["model"], told["window"]) == ("generative", "model", 32)
+    assert (told["search"]["search"], told["search"]["ranking"], told["search"]["top_k"]) == ("exact", "sum", 4)
+    answers = json.loads(second)["answers"]
+    assert len(answers) == 2
+    assert {concept_id for concept_id, *_ in answers} <= {"mesh:D005334", "mesh:D006973", "mesh:D009203"}
+    assert [path.name for path in (with_model / "kb" / "tries").glob("*/CURRENT")] == ["CURRENT"]
+
+
+def test_a_generative_linker_among_some_concepts_in_a_corpus_format(with_model: Path) -> None:
+    words = ("--model", "model", "--tokenizer", "tokens", "--template", "genre", "--types", "C23", "--format", "jsonl")
+    onym(*GENERATIVE, *words, "-o", "out.jsonl", cwd=with_model)
+    mention = json.loads((with_model / "out.jsonl").read_text())["mentions"][0]
+    assert mention["concept_ids"] == ["mesh:D005334"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((), "model-missing"),
+        (("--model", "model"), "tokenizer-missing"),
+        (("--model", "model", "--search", "x"), "config-invalid"),
+        (("--model", "model", "--ranking", "x"), "config-invalid"),
+    ],
+)
+def test_a_wrong_call_of_a_generative_linker(with_model: Path, words: tuple[str, ...], code: str) -> None:
+    assert code in onym(*GENERATIVE, *words, "-o", "p", cwd=with_model, status=2).stderr
+    assert not (with_model / "p").exists()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_corpus import onym
+from tests.linkers.tiny_model import save_model
 
 
 @pytest.fixture
@@ -34,3 +36,12 @@ def test_a_wrong_column_is_answered_by_those_that_are_there(folder: Path) -> Non
     done = onym("map", "terms.csv", "--column", "term", "--kb", "kb", "-o", "out.tsv", cwd=folder, status=3)
     assert "diagnosis" in done.stderr
     assert not (folder / "out.tsv").exists()
+
+
+def test_a_generative_linker(folder: Path, tiny_kb: Path) -> None:
+    shutil.copytree(tiny_kb, folder / "own")
+    save_model(folder / "model")
+    words = ("--column", "diagnosis", "--kb", "own", "--linker", "generative", "--model", "model", "--types", "C23")
+    onym("map", "terms.csv", *words, "-o", "out.tsv", cwd=folder)
+    rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]
+    assert [row[2] for row in rows[1:]] == ["mesh:D005334", "mesh:D005334", ""]

@@ -2,18 +2,59 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.linkers.named import LINKERS, linker_named
+from onym.linkers.named import LINKERS, LinkerOptions, linker_named
+from tests.linkers.tiny_model import save_model, save_tokenizer
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("named") / "tiny-bart")
 
 
 @pytest.mark.parametrize("name", LINKERS)
-def test_the_linker_says_its_own_name(tiny_kb: Path, name: str) -> None:
-    assert linker_named(name, KnowledgeBase.open(tiny_kb)).config["linker"] == name
+def test_the_linker_says_its_own_name(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    assert linker_named(name, kb, LinkerOptions(model=str(model))).config["linker"] == name
+
+
+def test_the_options_reach_the_linker(tmp_path: Path, tiny_kb: Path, model: Path) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    tokens = save_tokenizer(tmp_path / "tokens", more=1)
+    told = {"template": "genre", "search": "exact", "ranking": "sum", "width": 3, "window": 64}
+    options = LinkerOptions(model=str(model), tokenizer=str(tokens), **told)  # type: ignore[arg-type]
+    config = linker_named("generative", kb, options).config
+    assert config | config["search"] | told == config | config["search"]
+    assert config["search"]["top_k"] == 3
+    assert config["tokenizer"] != linker_named("generative", kb, LinkerOptions(model=str(model))).config["tokenizer"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (None, "model-missing"),
+        (LinkerOptions(model="lab/model"), "model-missing"),
+        (LinkerOptions(model="lab/model", template="x"), "template-unknown"),
+    ],
+)
+def test_a_generative_linker_without_its_model(tiny_kb: Path, options: LinkerOptions | None, code: str) -> None:
+    with pytest.raises(ConfigError, match=code):
+        linker_named("generative", KnowledgeBase.open(tiny_kb), options)
+
+
+def test_a_generative_linker_without_its_packages(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith(("onym.decoding", "onym.linkers.generative"))]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ConfigError, match="extra-missing"):
+        linker_named("generative", KnowledgeBase.open(tiny_kb), LinkerOptions(model="lab/model"))
 
 
 def test_an_unknown_name(tiny_kb: Path) -> None:

@@ -36,7 +36,7 @@ def command(
 
     with progress("comparing"):
         question = Question.open(benchmark, data, split, kb, protocol, replaced)
-        found = compare(question.evaluation(first, ""), question.evaluation(second, ""), with_t_test=angel_t_test)
+        found = compare(question.evaluation(first), question.evaluation(second), with_t_test=angel_t_test)
     if found.t_test:
         stderr().print(found.t_test.warning, style="yellow")
     if json:

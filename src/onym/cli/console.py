@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -54,6 +54,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Progress]:
 
     console = stderr()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        bar.add_task(what, total=total)
+    bar = Progress(*columns, console=console, transient=True)
+    bar.add_task(what, total=total)
+    with bar if console.is_terminal else nullcontext():
         yield bar

@@ -9,7 +9,7 @@ import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
 from onym.cli.evaluating import BENCHMARK, DATA, KB, PROTOCOL, REPLACED, SPLIT, Question
-from onym.cli.linking import LINKER
+from onym.cli.linking import DOWNLOAD, LINKER, MODEL, RANKING, SEARCH, TEMPLATE, TOKENIZER, WIDTH, WINDOW, options_of
 
 
 def command(
@@ -26,6 +26,14 @@ def command(
     replaced: Annotated[Path | None, REPLACED] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page to look at, .html.")] = None,
     save: Annotated[Path | None, typer.Option(help="Keep the linker's predictions in this file.")] = None,
+    model: Annotated[str, MODEL] = "",
+    tokenizer: Annotated[str, TOKENIZER] = "",
+    template: Annotated[str, TEMPLATE] = "genbioel",
+    search: Annotated[str, SEARCH] = "beam",
+    ranking: Annotated[str, RANKING] = "mean",
+    width: Annotated[int, WIDTH] = 5,
+    window: Annotated[int, WINDOW] = 128,
+    download: Annotated[bool, DOWNLOAD] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -38,12 +46,13 @@ def command(
 
     if (predictions is None) == (not linker):
         raise ConfigError("config-invalid", "either predictions or a linker can be scored", fix="name a file, or --linker")
+    options = options_of(model, tokenizer, template, search, ranking, width, window, download=download)
     with progress("evaluating"):
         question = Question.open(benchmark, data, split, kb, protocol, replaced)
         if protocol in END_TO_END:
             figures = question.end_to_end(predictions)
         else:
-            evaluation = question.evaluation(predictions, linker, save, force=force)
+            evaluation = question.evaluation(predictions, linker, options, save, force=force)
     if protocol in END_TO_END:
         write_json(figures) if json else write_lines([(key, str(value)) for key, value in figures.items()])
         return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from onym.corpora.benchmarks import Prepared
     from onym.evaluate.evaluation import Evaluation
     from onym.kb import KnowledgeBase
+    from onym.linkers.named import LinkerOptions
     from onym.linkers.predictions import Predictions
     from onym.text.similarity import NameSimilarity
 
@@ -49,12 +50,20 @@ class Question:
         prepared = open_benchmark(benchmark, data)
         return cls(prepared, split, _opened_kb(prepared, kb), protocol, _replaced_ids(replaced))
 
-    def evaluation(self, path: Path | None, linker: str, save: Path | None = None, *, force: bool = False) -> Evaluation:
+    def evaluation(
+        self,
+        path: Path | None,
+        linker: str = "",
+        options: LinkerOptions | None = None,
+        save: Path | None = None,
+        *,
+        force: bool = False,
+    ) -> Evaluation:
         """Judge the predictions in a file, or those that a linker makes now."""
         from onym.evaluate.evaluation import evaluate
         from onym.linkers.predictions import read_predictions
 
-        predictions = read_predictions(path) if path else self._predicted(linker, save, force=force)
+        predictions = read_predictions(path) if path else self._predicted(linker, options, save, force=force)
         return evaluate(
             self.benchmark,
             self.split,
@@ -102,13 +111,13 @@ class Question:
         for table in report_tables(content):
             console.print(table)
 
-    def _predicted(self, linker: str, save: Path | None, *, force: bool) -> Predictions:
+    def _predicted(self, linker: str, options: LinkerOptions | None, save: Path | None, *, force: bool) -> Predictions:
         from onym.evaluate.run import predict
         from onym.linkers.named import linker_named
         from onym.linkers.predictions import write_predictions
         from onym.store.output import whole_file
 
-        named = linker_named(linker, self.kb)
+        named = linker_named(linker, self.kb, options)
         self._similarity = getattr(named, "similarity", None)
         predictions = predict(self.benchmark, self.split, named)
         if save:

@@ -8,7 +8,21 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, stderr, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES
+from onym.cli.linking import (
+    CONCEPTS,
+    DOWNLOAD,
+    KB,
+    LINKER,
+    MODEL,
+    RANKING,
+    SEARCH,
+    TEMPLATE,
+    TOKENIZER,
+    TOP_K,
+    TYPES,
+    WIDTH,
+    WINDOW,
+)
 
 
 def command(
@@ -23,6 +37,14 @@ def command(
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     top_k: Annotated[int, TOP_K] = 10,
+    model: Annotated[str, MODEL] = "",
+    tokenizer: Annotated[str, TOKENIZER] = "",
+    template: Annotated[str, TEMPLATE] = "genbioel",
+    search: Annotated[str, SEARCH] = "beam",
+    ranking: Annotated[str, RANKING] = "mean",
+    width: Annotated[int, WIDTH] = 5,
+    window: Annotated[int, WINDOW] = 128,
+    download: Annotated[bool, DOWNLOAD] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -31,7 +53,7 @@ def command(
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.jsonl
     """
     from onym.cli.corpus._items import FAILED, counted
-    from onym.cli.linking import allowed
+    from onym.cli.linking import allowed, options_of
     from onym.corpora.corpus import read_corpus, require_writable
     from onym.kb import KnowledgeBase
     from onym.linkers.named import linker_named
@@ -41,8 +63,9 @@ def command(
         require_writable(format)
     opened = KnowledgeBase.open(kb)
     only = allowed(opened, types, concepts)
+    options = options_of(model, tokenizer, template, search, ranking, width, window, download=download)
     with progress("linking") as bar:
-        named = linker_named(linker, opened)
+        named = linker_named(linker, opened, options)
         items = counted(read_corpus(source, from_), bar)
         counts = write_links(items, named, output, format, top_k=top_k, only=only, force=force)
     if json:

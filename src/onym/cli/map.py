@@ -8,7 +8,21 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES
+from onym.cli.linking import (
+    CONCEPTS,
+    DOWNLOAD,
+    KB,
+    LINKER,
+    MODEL,
+    RANKING,
+    SEARCH,
+    TEMPLATE,
+    TOKENIZER,
+    TOP_K,
+    TYPES,
+    WIDTH,
+    WINDOW,
+)
 
 
 def command(
@@ -20,6 +34,14 @@ def command(
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     top_k: Annotated[int, TOP_K] = 5,
+    model: Annotated[str, MODEL] = "",
+    tokenizer: Annotated[str, TOKENIZER] = "",
+    template: Annotated[str, TEMPLATE] = "genbioel",
+    search: Annotated[str, SEARCH] = "beam",
+    ranking: Annotated[str, RANKING] = "mean",
+    width: Annotated[int, WIDTH] = 5,
+    window: Annotated[int, WINDOW] = 128,
+    download: Annotated[bool, DOWNLOAD] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -27,15 +49,16 @@ def command(
 
     Example: onym map diagnoses.csv --column diagnosis --kb mesh -o mapped.tsv
     """
-    from onym.cli.linking import allowed
+    from onym.cli.linking import allowed, options_of
     from onym.kb import KnowledgeBase
     from onym.linkers.mapping import map_table
     from onym.linkers.named import linker_named
 
     opened = KnowledgeBase.open(kb)
     only = allowed(opened, types, concepts)
+    options = options_of(model, tokenizer, template, search, ranking, width, window, download=download)
     with progress("mapping") as bar:
-        named = linker_named(linker, opened)
+        named = linker_named(linker, opened, options)
         counts = map_table(
             file,
             column,

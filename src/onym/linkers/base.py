@@ -71,6 +71,19 @@ def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptM
     return mask
 
 
+def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
+    """Return for each name whether it belongs to one of the concepts.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> is_named = names_of(kb, concepts_with_ids(kb, ["D005334"]))
+    >>> [kb.names[i] for i in np.flatnonzero(is_named)]
+    ['fever', 'hyperthermia', 'pyrexia']
+    """
+    mask = np.zeros(len(kb.names), dtype=bool)
+    mask[kb.name_concepts.owners()[only[kb.name_concepts.values]]] = True
+    return mask
+
+
 def ranked(
     kb: KnowledgeBase, names: Iterable[tuple[int, float]], top_k: int, only: ConceptMask | None = None
 ) -> tuple[Candidate, ...]:

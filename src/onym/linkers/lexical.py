@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask, Linked, ranked
+from onym.linkers.base import ConceptMask, Linked, names_of, ranked
 from onym.text.abbreviations import Abbreviations
 from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
@@ -65,7 +65,7 @@ class TfidfLinker:
 
     def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
         """Yield each document with the concepts of the names most like its mentions."""
-        similarity = self.similarity if only is None else self.similarity.within(_names_of(self.kb, only))
+        similarity = self.similarity if only is None else self.similarity.within(names_of(self.kb, only))
         rest = iter(documents)
         while batch := list(islice(rest, _BATCH)):
             queries = [_queries(doc, expand=self._expand) for doc in batch]
@@ -87,10 +87,3 @@ def _queries(doc: Document, *, expand: bool) -> list[str]:
 
 def _query(mention: Mention, known: Abbreviations) -> str:
     return normal_name(known.expand(mention.surface) or mention.surface)
-
-
-def _names_of(kb: KnowledgeBase, only: ConceptMask) -> ConceptMask:
-    """Return which names belong to a wanted concept."""
-    mask = np.zeros(len(kb.names), dtype=bool)
-    mask[kb.name_concepts.owners()[only[kb.name_concepts.values]]] = True
-    return mask

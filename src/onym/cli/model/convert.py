@@ -1,0 +1,30 @@
+"""`onym model convert`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, write_json, write_lines
+
+
+def command(
+    source: Annotated[Path, typer.Argument(help="The folder of a model with pytorch_model.bin.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Write the weights of an old model as safetensors. The old file is unpickled, but nothing but tensors is let through.
+
+    Example: onym model convert ANGEL_ncbi -o angel-ncbi
+    """
+    from onym.decoding.convert import convert_weights
+
+    with progress("converting"):
+        tensors = convert_weights(source, output, force=force)
+    if json:
+        write_json({"tensors": tensors, "output": str(output)})
+    else:
+        write_lines([("tensors", f"{tensors:,}")])

@@ -1,0 +1,38 @@
+"""`onym trie info`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from onym.cli.console import JSON, write_json, write_lines
+
+
+def command(
+    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases: then the tries that are kept beside them.")],
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Tell how large a trie is, how deep, and what it was made of.
+
+    Example: onym trie info hpo-kb
+    """
+    from onym.trie.info import info
+
+    found = [told for folder in folders for told in info(folder)]
+    if json:
+        write_json(found)
+    else:
+        write_lines([row for told in found for row in _rows(told)])
+
+
+def _rows(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what is told of a trie as lines; where names are counted by length, one line for each."""
+    lengths = told["names_by_tokens"]
+    rows = [(name.replace("_", " "), _shown(value)) for name, value in told.items() if isinstance(value, str | int | float)]
+    return rows + [("names", f"of {tokens} tokens: {count:,}") for tokens, count in lengths.items()]
+
+
+def _shown(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:,}"

@@ -1,0 +1,96 @@
+"""BART and its kin: BART, BioBART, Marian. Normalising after each part, positions in the embedding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - as everybody calls it
+
+from onym.decoding.adapters.base import Heads, Keys
+from onym.decoding.adapters.dense import Norm, Projection, cross_keys
+
+
+class BartAdapter:
+    """The decoder of a `BartForConditionalGeneration` or `MarianMTModel`, from its own weights."""
+
+    def __init__(self, model: Any) -> None:
+        config, decoder = model.config, model.get_decoder()
+        self._encoder = model.get_encoder()
+        self.layers = len(decoder.layers)
+        self.heads = config.decoder_attention_heads
+        self.head_width = config.d_model // self.heads
+        self.vocabulary = config.vocab_size
+        self.start, self.eos, self.pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
+        self.longest = config.max_position_embeddings
+        self.scale = self.head_width**-0.5
+        self.dtype = model.lm_head.weight.dtype
+        self._words = decoder.embed_tokens.weight
+        self._word_scale = config.d_model**0.5 if config.scale_embedding else 1.0
+        positions = decoder.embed_positions
+        self._offset = getattr(positions, "offset", 0)
+        self._positions = positions.weight
+        self._first_norm = Norm.of(getattr(decoder, "layernorm_embedding", None))
+        self._layers = [_Layer(layer, config.activation_function) for layer in decoder.layers]
+        self._cross = Projection.joined(
+            [part for layer in decoder.layers for part in (layer.encoder_attn.k_proj, layer.encoder_attn.v_proj)]
+        )
+        bias = getattr(model, "final_logits_bias", None)
+        self._out = Projection(
+            model.lm_head.weight.detach(), bias[0].to(self.dtype) if bias is not None and bias.any() else None
+        )
+
+    def encode(self, ids: Tensor, mask: Tensor) -> Keys:
+        """Run the encoder, and the projections of all layers in one product."""
+        states = self._encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        return cross_keys(states, self._cross, self.layers, self.heads)
+
+    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Add words and positions."""
+        places = positions.clamp(max=self.longest - 1) + self._offset  # a name beyond the last position is still a name
+        states = F.embedding(tokens, self._words) * self._word_scale + F.embedding(places, self._positions)
+        return self._first_norm(states)
+
+    def self_query(self, layer: int, states: Tensor) -> tuple[Heads, Heads, Heads]:
+        """Project the states, all three in one product."""
+        query, key, value = self._layers[layer].query(states).view(len(states), 3, self.heads, self.head_width).unbind(1)
+        return query, key, value
+
+    def after_self(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
+        """Add what was attended to, then normalise."""
+        part = self._layers[layer]
+        return part.self_norm(states + part.self_out(attended))
+
+    def cross_query(self, layer: int, states: Tensor) -> Heads:
+        """Project the states."""
+        return self._layers[layer].cross_query(states).view(len(states), self.heads, self.head_width)
+
+    def after_cross(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
+        """Add and normalise twice."""
+        part = self._layers[layer]
+        states = part.cross_norm(states + part.cross_out(attended))
+        return part.last_norm(states + part.down(part.activation(part.up(states))))
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Multiply by the word vectors."""
+        return self._out(states)
+
+    def bias(self, distance: Tensor) -> Tensor | None:  # noqa: ARG002 - of the protocol
+        """Return nothing: positions stand in the embedding."""
+        return None
+
+
+class _Layer:
+    def __init__(self, layer: Any, activation: str) -> None:
+        from transformers.activations import ACT2FN
+
+        attention, cross = layer.self_attn, layer.encoder_attn
+        self.query = Projection.joined([attention.q_proj, attention.k_proj, attention.v_proj])
+        self.self_out = Projection.joined([attention.out_proj])
+        self.self_norm = Norm.of(layer.self_attn_layer_norm)
+        self.cross_query = Projection.joined([cross.q_proj])
+        self.cross_out = Projection.joined([cross.out_proj])
+        self.cross_norm = Norm.of(layer.encoder_attn_layer_norm)
+        self.up, self.down = Projection.joined([layer.fc1]), Projection.joined([layer.fc2])
+        self.last_norm = Norm.of(layer.final_layer_norm)
+        self.activation = ACT2FN[activation]

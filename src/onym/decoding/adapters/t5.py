@@ -1,0 +1,111 @@
+"""T5 and flan-T5: normalising before each part, positions as a bias of self-attention, no scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - as everybody calls it
+
+from onym.decoding.adapters.base import Heads, Keys
+from onym.decoding.adapters.dense import Norm, Projection, cross_keys
+
+_UNBOUNDED = 1 << 30
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu_new": partial(F.gelu, approximate="tanh"), "relu": F.relu}
+
+
+class T5Adapter:
+    """The decoder of a `T5ForConditionalGeneration`, from its own weights."""
+
+    def __init__(self, model: Any) -> None:
+        config, decoder = model.config, model.get_decoder()
+        self._encoder = model.get_encoder()
+        self.layers = len(decoder.block)
+        self.heads, self.head_width = config.num_heads, config.d_kv
+        self.vocabulary = config.vocab_size
+        self.start, self.eos, self.pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
+        self.longest = _UNBOUNDED
+        self.scale = 1.0
+        self.dtype = model.lm_head.weight.dtype
+        self._words = decoder.embed_tokens.weight
+        self._layers = [_Layer(block, config.dense_act_fn) for block in decoder.block]
+        crosses = [block.layer[1].EncDecAttention for block in decoder.block]
+        self._cross = Projection.joined([part for cross in crosses for part in (cross.k, cross.v)])
+        self._last_norm = Norm.of(decoder.final_layer_norm)
+        self._out = Projection(model.lm_head.weight.detach())
+        self._out_scale = config.d_model**-0.5 if config.scale_decoder_outputs else 1.0
+        self._relative = decoder.block[0].layer[0].SelfAttention
+
+    def encode(self, ids: Tensor, mask: Tensor) -> Keys:
+        """Run the encoder, and the projections of all layers in one product."""
+        states = self._encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        return cross_keys(states, self._cross, self.layers, self.heads)
+
+    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:  # noqa: ARG002 - positions are a bias
+        """Look the words up."""
+        return F.embedding(tokens, self._words)
+
+    def self_query(self, layer: int, states: Tensor) -> tuple[Heads, Heads, Heads]:
+        """Normalise and project the states, all three in one product."""
+        part = self._layers[layer]
+        found = part.query(part.self_norm(states)).view(len(states), 3, self.heads, self.head_width)
+        query, key, value = found.unbind(1)
+        return query, key, value
+
+    def after_self(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
+        """Add what was attended to."""
+        return states + self._layers[layer].self_out(attended)
+
+    def cross_query(self, layer: int, states: Tensor) -> Heads:
+        """Normalise and project the states."""
+        part = self._layers[layer]
+        return part.cross_query(part.cross_norm(states)).view(len(states), self.heads, self.head_width)
+
+    def after_cross(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
+        """Add what was attended to, then the feed-forward part."""
+        part = self._layers[layer]
+        states = states + part.cross_out(attended)
+        return states + part.fed(part.feed_norm(states))
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Normalise, then multiply by the output vectors."""
+        return self._out(self._last_norm(states) * self._out_scale)
+
+    def bias(self, distance: Tensor) -> Tensor:
+        """Look up the bucket of each distance."""
+        attention = self._relative
+        buckets = attention._relative_position_bucket(  # noqa: SLF001 - there is no other way to the buckets
+            -distance,
+            bidirectional=False,
+            num_buckets=attention.relative_attention_num_buckets,
+            max_distance=attention.relative_attention_max_distance,
+        )
+        found: Tensor = attention.relative_attention_bias(buckets)
+        return found
+
+
+class _Layer:
+    def __init__(self, block: Any, activation: str) -> None:
+        attention, cross = block.layer[0].SelfAttention, block.layer[1].EncDecAttention
+        self.self_norm = Norm.of(block.layer[0].layer_norm)
+        self.query = Projection.joined([attention.q, attention.k, attention.v])
+        self.self_out = Projection.joined([attention.o])
+        self.cross_norm = Norm.of(block.layer[1].layer_norm)
+        self.cross_query = Projection.joined([cross.q])
+        self.cross_out = Projection.joined([cross.o])
+        self.feed_norm = Norm.of(block.layer[2].layer_norm)
+        dense = block.layer[2].DenseReluDense
+        self._is_gated = hasattr(dense, "wi_0")
+        self._up = Projection.joined([dense.wi_0, dense.wi_1] if self._is_gated else [dense.wi])
+        self._down = Projection.joined([dense.wo])
+        self._act = _ACTIVATIONS.get(activation) or dense.act
+
+    def fed(self, states: Tensor) -> Tensor:
+        """Return what the feed-forward part makes of states."""
+        up = self._up(states)
+        if self._is_gated:
+            gate, up = up.chunk(2, dim=-1)
+            return self._down(self._act(gate) * up)
+        return self._down(self._act(up))

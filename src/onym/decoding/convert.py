@@ -1,0 +1,85 @@
+"""From a `.bin` file of weights to safetensors. The file is unpickled, but only plain tensors are let through."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from onym.errors import ConfigError, InputError, missing_extra
+from onym.store.output import whole_folder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_KEPT = ("*.json", "*.txt", "*.model")
+_INDEX = "pytorch_model.bin.index.json"
+
+
+def convert_weights(source: Path, dest: Path, *, force: bool = False) -> int:
+    """Write a model's folder anew with safetensors, and return the number of tensors. Nothing of the old file is executed."""
+    tensors: dict[str, Tensor] = {}
+    for path in _parts(source):
+        tensors |= _tensors(path)
+    data = _saved(tensors, source)
+    with whole_folder(dest, force=force) as folder:
+        for path in sorted(path for pattern in _KEPT for path in source.glob(pattern) if path.name != _INDEX):
+            with folder.file(path.name) as file:
+                file.write(path.read_bytes())
+        with folder.file("model.safetensors") as file:
+            file.write(data)
+    return len(tensors)
+
+
+def _parts(source: Path) -> list[Path]:
+    index = source / _INDEX
+    if index.is_file():
+        try:
+            names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
+            is_inside = all(Path(name).name == name for name in names)
+        except (ValueError, KeyError, AttributeError, TypeError) as e:
+            raise InputError("model-malformed", "the index of the weights cannot be read", where=str(index)) from e
+        if not is_inside:
+            raise InputError("model-malformed", "the index names a file outside of the folder", where=str(index))
+        paths = [source / name for name in names]
+    else:
+        paths = [source / "pytorch_model.bin"]
+    if missing := [path for path in paths if not path.is_file()]:
+        raise ConfigError("model-missing", f"there is no {missing[0].name} in the folder", where=str(source))
+    return paths
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    torch = _torch()
+    try:
+        found: Any = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as e:  # of a hostile or damaged file torch raises whatever its parts raise
+        fix = "do not trust the file, or fetch it again"
+        raise InputError("model-malformed", "the file holds something else than tensors", where=str(path), fix=fix) from e
+    if not isinstance(found, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in found.values()):
+        raise InputError("model-malformed", "the file is not a table of tensors", where=str(path), fix="fetch it again")
+    return {str(name): tensor for name, tensor in found.items()}
+
+
+def _saved(tensors: dict[str, Tensor], source: Path) -> bytes:
+    from safetensors.torch import save
+
+    try:
+        data: bytes = save(_unshared(tensors), metadata={"format": "pt"})
+    except Exception as e:  # sparse, quantised or empty ones
+        what = "the file has tensors that safetensors cannot hold"
+        raise InputError("model-malformed", what, where=str(source), fix="fetch it again") from e
+    return data
+
+
+def _unshared(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Give every tensor memory of its own, as safetensors wants; tied weights are tied again when the model is opened."""
+    return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as e:
+        raise missing_extra("converting a model", "generative") from e
+    return torch

@@ -1,0 +1,167 @@
+"""The part of the trie that the model has been asked about, for each mention of a batch: nodes, and their children's chances.
+
+A node is a prefix, so that it is asked about once, whoever comes by: both searches walk over what is known, and ask for the
+rest in batches. Scores are gathered for children alone, but normalised over the whole vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from onym.decoding.session import Ints, Session
+from onym.trie.packed import ROOT, PackedTrie
+from onym.trie.restriction import Restriction
+
+Floats = npt.NDArray[np.float32]
+_CHEAP = 48  # rows of a pass: with fewer of them it takes the time to read the weights
+_CHUNK = 200_000  # logits that are normalised at a time: they stay in the cache
+_LEAST = -1e30  # a log-probability; what is less likely is impossible, so that a sum over a name does not overflow
+
+
+class Known(NamedTuple):
+    """A node that was asked about: where its token is kept, its children, and their log-probabilities."""
+
+    slot: int
+    children: Ints
+    log_probs: Floats
+
+
+class Request(NamedTuple):
+    """A node to ask about, below one that is known."""
+
+    mention: int
+    node: int
+    parent: int
+
+
+class Explorer:
+    """Asks the model about nodes of the trie. `widest` is how many children of a node are kept, the best; None is all.
+
+    `chain` is how many tokens of a path without branches are read ahead, in the pass that reads its first, while that pass has
+    so few rows that more of them cost next to nothing.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        trie: PackedTrie,
+        prompts: Sequence[Sequence[int]],
+        *,
+        restriction: Restriction | None = None,
+        widest: int | None = None,
+        chain: int = 0,
+    ) -> None:
+        self.known: list[dict[int, Known]] = [{} for _ in prompts]
+        self.expansions = np.zeros(len(prompts), dtype=np.int64)
+        self.trie = trie
+        self._session = session
+        self._restriction = restriction
+        self._widest = widest
+        self._chain = chain
+        self._rows = np.arange(len(prompts))  # of the session, by mention; -1 once let go
+        self._begin(prompts)
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Make nodes known; requests stand in the order of their mentions, and their parents are known."""
+        if not requests:
+            return
+        rows = self._with_chains(requests)
+        owners = self._rows[rows.mentions]
+        slots, logits = self._session.read(owners, rows.parents, self.trie.tokens[rows.nodes].astype(np.int64), rows.waves)
+        self._learn(rows.mentions, rows.nodes, slots, logits)
+
+    def keep(self, mentions: Sequence[int]) -> None:
+        """Let the session forget all mentions but these, which ascend. What is known stays known."""
+        kept = np.asarray(mentions)
+        self._session.keep(self._rows[kept])
+        self._rows[:] = -1
+        self._rows[kept] = np.arange(len(kept))
+
+    def _begin(self, prompts: Sequence[Sequence[int]]) -> None:
+        slots, logits = self._session.begin(prompts)
+        tokens, nodes = self.trie.children(ROOT)
+        if self._restriction is not None:
+            is_allowed = self._restriction.allows(nodes)
+            tokens, nodes = tokens[is_allowed], nodes[is_allowed]
+        found = _log_probs_at(logits, torch.from_numpy(tokens.astype(np.int64)))
+        for mention, slot in enumerate(slots):
+            self._note(mention, ROOT, int(slot), nodes, found[mention])
+        self.expansions += 1
+
+    def _with_chains(self, requests: Sequence[Request]) -> _Rows:
+        first = self.trie.first
+        chain = min(self._chain, (_CHEAP - len(requests)) // len(requests))
+        mentions, nodes, parents, waves = [], [], [], []
+        for mention, node, parent in requests:
+            mentions.append(mention)
+            nodes.append(node)
+            parents.append(self.known[mention][parent].slot)
+            waves.append(0)
+            below = node
+            for wave in range(1, chain + 1):
+                start = int(first[below])
+                if int(first[below + 1]) - start != 1 or int(first[start]) == int(first[start + 1]):
+                    break  # a choice, or the end of a name
+                below = start
+                if below in self.known[mention]:
+                    break
+                mentions.append(mention)
+                parents.append(-len(nodes))  # the row before
+                nodes.append(below)
+                waves.append(wave)
+        return _Rows(*(np.array(column, dtype=np.int64) for column in (mentions, nodes, parents, waves)))
+
+    def _learn(self, mentions: Ints, nodes: Ints, slots: Ints, logits: Tensor) -> None:
+        rows, tokens, children = self.trie.children_of(nodes)
+        if self._restriction is not None:
+            is_allowed = self._restriction.allows(children)
+            rows, tokens, children = rows[is_allowed], tokens[is_allowed], children[is_allowed]
+        found = _log_probs(logits, torch.from_numpy(rows), torch.from_numpy(tokens.astype(np.int64)))
+        ends = np.searchsorted(rows, np.arange(1, len(nodes) + 1)).tolist()
+        start = 0
+        for mention, node, slot, end in zip(mentions.tolist(), nodes.tolist(), slots.tolist(), ends, strict=True):
+            self._note(mention, node, slot, children[start:end], found[start:end])
+            start = end
+        np.add.at(self.expansions, mentions, 1)
+
+    def _note(self, mention: int, node: int, slot: int, children: Ints, log_probs: Floats) -> None:
+        if self._widest is not None and len(children) > self._widest:
+            chosen = np.argpartition(-log_probs, self._widest - 1)[: self._widest]
+            children, log_probs = children[chosen], log_probs[chosen]
+        self.known[mention][node] = Known(slot, children, log_probs)
+
+
+class _Rows(NamedTuple):
+    mentions: Ints
+    nodes: Ints
+    parents: Ints
+    waves: Ints
+
+
+def _log_probs(logits: Tensor, rows: Tensor, tokens: Tensor) -> Floats:
+    """Return the log-probability of a token after each row."""
+    chosen = logits[rows, tokens].float()
+    return _plain(chosen - _normaliser(logits)[rows])
+
+
+def _log_probs_at(logits: Tensor, tokens: Tensor) -> Floats:
+    """Return the log-probabilities of the same tokens after every row: (rows, tokens)."""
+    return _plain(logits[:, tokens].float() - _normaliser(logits)[:, None])
+
+
+def _normaliser(logits: Tensor) -> Tensor:
+    rows = max(1, _CHUNK // logits.shape[-1])
+    return torch.cat([torch.logsumexp(part.float(), dim=-1) for part in torch.split(logits, rows)])
+
+
+def _plain(log_probs: Tensor) -> Floats:
+    """Return numbers below or at zero; what a model could not say (infinite logits) is impossible."""
+    is_said = (log_probs > _LEAST) & (log_probs < torch.inf)
+    found: npt.NDArray[Any] = log_probs.clamp(max=0.0).masked_fill(~is_said, -torch.inf).numpy()
+    return found

@@ -1,0 +1,209 @@
+"""A batch of mentions being decoded: every token that was ever read, as a tree with its keys and values, never copied or moved.
+
+Each mention has slots; a slot is a token in its place in the tree, and sees its ancestors and itself. Any number of tokens, of
+any mentions and depths, are read in one pass: a step of beam search, the whole of a prompt, a path without branches, a round of
+best-first search. Cross-attention has one set of keys for a mention, whatever the number of its hypotheses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from onym.decoding.adapters.base import Adapter
+
+Ints = npt.NDArray[np.int64]
+_ROOM = 32  # slots, at first
+NO_PARENT = np.iinfo(np.int64).min
+"""What the first token of a mention has instead of a parent."""
+
+
+class Session(Protocol):
+    """What a search asks of a model. Rows of one call stand in order: a parent before its children."""
+
+    vocabulary: int
+
+    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Ints, Tensor]:
+        """Read the start token and a prompt for each mention; return the slots of the last tokens and the logits there."""
+
+    def read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
+        """Read a token after each parent slot; return its slot and the logits after it, (rows, vocabulary).
+
+        A parent in the same call is given as -1 - the number of its row; `wave` counts how many of a row's ancestors are.
+        """
+
+    def keep(self, mentions: Ints) -> None:
+        """Let go of all mentions but these; from now on they are numbered in this order."""
+
+
+class TreeSession:
+    """A session of a real model."""
+
+    def __init__(self, adapter: Adapter, sources: Sequence[Sequence[int]]) -> None:
+        self.vocabulary = adapter.vocabulary
+        self._adapter = adapter
+        self._mentions = len(sources)
+        ids, mask = _padded_ids(sources, adapter.pad)
+        with torch.inference_mode():
+            keys = adapter.encode(torch.from_numpy(ids), torch.from_numpy(mask).long())
+            self._cross = [(key.transpose(-1, -2).contiguous(), value) for key, value in keys]
+            self._hidden = _additive(torch.from_numpy(mask)[:, None, None, :], adapter.dtype) if not mask.all() else None
+        self._used = 0
+        self._keys: list[Tensor] = []  # (mentions, heads, head width, slots), ready to be multiplied by queries
+        self._values: list[Tensor] = []  # (mentions, heads, slots, head width)
+        self._sees = np.zeros((len(sources), 0, 0), dtype=bool)
+        self._depths = np.zeros((len(sources), 0), dtype=np.int64)
+
+    def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Ints, Tensor]:
+        """Read the start token and a prompt for each mention, in one pass."""
+        texts = [[self._adapter.start, *prompt] for prompt in prompts]
+        lengths = np.array([len(text) for text in texts])
+        owners = np.repeat(np.arange(len(texts)), lengths)
+        wave = np.concatenate([np.arange(length) for length in lengths])
+        parents = np.where(wave == 0, NO_PARENT, -np.arange(len(owners)))  # the row before
+        tokens = np.concatenate([np.asarray(text) for text in texts])
+        last = np.cumsum(lengths) - 1
+        slots, states = self._read(owners, parents, tokens, wave)
+        with torch.inference_mode():
+            return slots[last], self._adapter.logits(states[torch.from_numpy(last)])
+
+    def read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
+        """Read a token after each parent slot, all in one pass."""
+        slots, states = self._read(owners, parents, tokens, wave)
+        with torch.inference_mode():
+            return slots, self._adapter.logits(states)
+
+    def keep(self, mentions: Ints) -> None:
+        """Let go of all mentions but these."""
+        chosen = torch.from_numpy(mentions)
+        self._cross = [(key[chosen], value[chosen]) for key, value in self._cross]
+        self._hidden = None if self._hidden is None else self._hidden[chosen]
+        self._keys = [keys[chosen] for keys in self._keys]
+        self._values = [values[chosen] for values in self._values]
+        self._sees = self._sees[mentions]
+        self._depths = self._depths[mentions]
+        self._mentions = len(mentions)
+
+    @torch.inference_mode()
+    def _read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
+        place = _places(owners)
+        slots = self._used + place
+        rows = _Rows(torch.from_numpy(owners), torch.from_numpy(place), self._mentions, int(place.max()) + 1)
+        self._grow(self._used + rows.most)
+        self._see(owners, parents, slots, wave)
+        states = self._adapter.embed(torch.from_numpy(tokens), torch.from_numpy(self._depths[owners, slots]))
+        states = self._through(states, rows)
+        self._used += rows.most
+        return slots, states
+
+    def _grow(self, needed: int) -> None:
+        """Make room for so many slots; the buffers grow by doubling, so that a token is rarely moved."""
+        room, used = self._sees.shape[1], self._used
+        if needed <= room:
+            return
+        wide = max(needed, 2 * room, _ROOM)
+        adapter = self._adapter
+        shape = (self._mentions, adapter.heads, adapter.head_width)
+        keys = [torch.zeros((*shape, wide), dtype=adapter.dtype) for _ in range(adapter.layers)]
+        values = [torch.zeros((*shape[:2], wide, shape[2]), dtype=adapter.dtype) for _ in range(adapter.layers)]
+        for layer in range(len(self._keys)):
+            keys[layer][..., :used] = self._keys[layer][..., :used]
+            values[layer][:, :, :used] = self._values[layer][:, :, :used]
+        self._keys, self._values = keys, values
+        sees = np.zeros((self._mentions, wide, wide), dtype=bool)
+        sees[:, :used, :used] = self._sees[:, :used, :used]
+        depths = np.zeros((self._mentions, wide), dtype=np.int64)
+        depths[:, :used] = self._depths[:, :used]
+        self._sees, self._depths = sees, depths
+
+    def _see(self, owners: Ints, parents: Ints, slots: Ints, wave: Ints) -> None:
+        """Let every new token see what its parent sees, and itself."""
+        for number in range(int(wave.max()) + 1):
+            rows = np.flatnonzero(wave == number)
+            mine, new, above = owners[rows], slots[rows], parents[rows]
+            if number:
+                above = slots[-1 - above]
+            if number or above[0] != NO_PARENT:
+                self._sees[mine, new] = self._sees[mine, above]
+                self._depths[mine, new] = self._depths[mine, above] + 1
+            self._sees[mine, new, new] = True
+
+    def _through(self, states: Tensor, rows: _Rows) -> Tensor:
+        """Take the states of all rows through the layers."""
+        adapter, used, end = self._adapter, self._used, self._used + rows.most
+        mask = self._mask(used, end)
+        for layer in range(adapter.layers):
+            query, key, value = adapter.self_query(layer, states)
+            keys, values = self._keys[layer], self._values[layer]
+            keys[:, :, :, used:end] = rows.padded(key).permute(0, 2, 3, 1)
+            values[:, :, used:end] = rows.padded(value).transpose(1, 2)
+            attended = _attended(rows.padded(query), keys[..., :end], values[:, :, :end], mask, adapter.scale)
+            states = adapter.after_self(layer, states, rows.flat(attended))
+            query = rows.padded(adapter.cross_query(layer, states))
+            attended = _attended(query, *self._cross[layer], self._hidden, adapter.scale)
+            states = adapter.after_cross(layer, states, rows.flat(attended))
+        return states
+
+    def _mask(self, used: int, end: int) -> Tensor:
+        """Return what is added to the scores of new rows: minus infinity for what they do not see, and the bias of distance."""
+        sees = torch.from_numpy(self._sees[:, None, used:end, :end])
+        sees = sees | ~sees.any(dim=-1, keepdim=True)  # a row of padding may see everything: nobody looks at it
+        depths = torch.from_numpy(self._depths[:, :end])
+        bias = self._adapter.bias(depths[:, used:, None] - depths[:, None, :])
+        mask = _additive(sees, self._adapter.dtype)
+        return mask if bias is None else bias.permute(0, 3, 1, 2).to(mask.dtype) + mask
+
+
+class _Rows:
+    """Tokens of several mentions: in one list, or as a rectangle of (mentions, most rows of one)."""
+
+    def __init__(self, owners: Tensor, place: Tensor, mentions: int, most: int) -> None:
+        self.most = most
+        self._owners, self._place, self._mentions = owners, place, mentions
+        self._is_full = len(owners) == mentions * most
+
+    def padded(self, heads: Tensor) -> Tensor:
+        """Return (rows, heads, width) as (mentions, most, heads, width)."""
+        shape = (self._mentions, self.most, *heads.shape[1:])
+        if self._is_full:
+            return heads.view(shape)
+        rectangle = heads.new_zeros(shape)
+        rectangle[self._owners, self._place] = heads
+        return rectangle
+
+    def flat(self, attended: Tensor) -> Tensor:
+        """Return (mentions, heads, most, width) as (rows, heads * width)."""
+        by_row = attended.transpose(1, 2).flatten(2)
+        return by_row.flatten(0, 1) if self._is_full else by_row[self._owners, self._place]
+
+
+def _attended(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Return what queries (mentions, rows, heads, width) find; for so few rows plain products beat a fused kernel."""
+    scores = torch.matmul(query.transpose(1, 2) * scale, keys)
+    if mask is not None:
+        scores = scores + mask
+    return torch.matmul(torch.softmax(scores, dim=-1), values)
+
+
+def _additive(is_seen: Tensor, dtype: torch.dtype) -> Tensor:
+    return torch.zeros(is_seen.shape, dtype=dtype).masked_fill_(~is_seen, -torch.inf)
+
+
+def _padded_ids(sources: Sequence[Sequence[int]], pad: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    ids = np.full((len(sources), max(map(len, sources))), pad, dtype=np.int64)
+    mask = np.zeros(ids.shape, dtype=bool)
+    for row, source in enumerate(sources):
+        ids[row, : len(source)] = source
+        mask[row, : len(source)] = True
+    return ids, mask
+
+
+def _places(owners: Ints) -> Ints:
+    """Return the number of each row among those of its mention, in order; owners ascend."""
+    starts = np.flatnonzero(np.concatenate(([True], owners[1:] != owners[:-1])))
+    return np.arange(len(owners)) - np.repeat(starts, np.diff(np.append(starts, len(owners))))

@@ -1,0 +1,183 @@
+"""The generative linker: a seq2seq model writes the concept's name, and may only write names of the knowledge base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from onym.decoding.adapters import Adapter, adapter_of
+from onym.decoding.results import Decoded, Hypothesis
+from onym.decoding.search import SearchConfig, search_names
+from onym.decoding.session import TreeSession
+from onym.decoding.weights import FETCHED, Precision, fetch_model, open_model, weights_digest
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.linkers.base import ConceptMask, Linked, names_of
+from onym.text.template import GENBIOEL, Template
+from onym.text.tokens import FILE, Tokenizer
+from onym.trie.beside import trie_beside
+from onym.trie.packed import PackedTrie
+from onym.trie.restriction import Restriction
+from onym.types import Candidate, Document, Link
+
+Pooling = Literal["best", "sum"]
+"""A concept's score: that of its best name, or the logarithm of the sum of its names' probabilities."""
+_BATCH = 256  # documents
+_PROMPT = 256  # tokens; of a longer mention the end is given to the decoder
+_SOURCE = 1024  # tokens; of a mention that is longer by itself the beginning is read
+
+
+@dataclass(frozen=True, slots=True)
+class GenerativeConfig:
+    """How a model is asked. `window` is how many tokens it reads of a mention and its context, special ones included."""
+
+    window: int = 128
+    pooling: Pooling = "best"
+    search: SearchConfig = field(default_factory=SearchConfig)
+
+
+class GenerativeLinker:
+    """Links mentions by the names that a seq2seq model writes for them under the trie of all names."""
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        adapter: Adapter,
+        tokenizer: Tokenizer,
+        *,
+        template: Template = GENBIOEL,
+        settings: GenerativeConfig | None = None,
+        trie: PackedTrie | None = None,
+        model: dict[str, Any] | None = None,
+    ) -> None:
+        self.kb = kb
+        self.trie = trie or trie_beside(kb, tokenizer, template)
+        if self.trie.vocabulary > adapter.vocabulary:
+            what = f"the tokenizer has {self.trie.vocabulary:,} tokens, the model {adapter.vocabulary:,}"
+            raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
+        if self.trie.eos != adapter.eos:
+            what = f"the tokenizer ends a text with token {self.trie.eos:,}, the model with {adapter.eos:,}"
+            raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
+        self._adapter = adapter
+        self._tokenizer = tokenizer
+        self._template = template
+        self._settings = settings or GenerativeConfig()
+        self._model = model or {}
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        model: Path | str,
+        kb: KnowledgeBase,
+        *,
+        tokenizer: Path | str | None = None,
+        template: Template = GENBIOEL,
+        settings: GenerativeConfig | None = None,
+        precision: Precision = "auto",
+        download: bool = False,
+    ) -> GenerativeLinker:
+        """Open a model: a folder, or with `download` a name on Hugging Face's hub.
+
+        `tokenizer` is the folder or the name of another model whose tokenizer it shares: ANGEL's checkpoints have none of their
+        own, theirs is that of `facebook/bart-large`.
+        """
+        folder = _folder(model, FETCHED, download=download)
+        known = Tokenizer.open(_folder(tokenizer, (FILE,), download=download) if tokenizer else folder)
+        opened = open_model(folder, precision)
+        about = {
+            "model": folder.name if Path(model).exists() else str(model),
+            "weights": weights_digest(folder),
+            "parameters": sum(parameter.numel() for parameter in opened.parameters()),
+            "precision": str(opened.dtype).removeprefix("torch."),
+        }
+        return cls(kb, adapter_of(opened), known, template=template, settings=settings, model=about)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used."""
+        settings = asdict(self._settings)
+        text = {"tokenizer": self._tokenizer.digest, "template": self._template.name}
+        return {"linker": "generative", **self._model, **text, **settings}
+
+    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+        """Yield each document with the concepts of the names that the model writes, best first."""
+        restriction = None if only is None else self.trie.restriction(names_of(self.kb, only))
+        rest = iter(documents)
+        while batch := list(islice(rest, _BATCH)):
+            decoded = iter(self.decode(batch, restriction))
+            for doc in batch:
+                links = [Link(each, self._candidates(next(decoded), top_k, only, restriction)) for each in doc.mentions]
+                yield Linked(doc, tuple(links))
+
+    def decode(self, documents: Sequence[Document], restriction: Restriction | None = None) -> list[Decoded]:
+        """Return the names that the model writes for each mention of the documents, in order."""
+        pairs = [(doc, mention) for doc in documents for mention in doc.mentions]
+        if not pairs:
+            return []
+        tokens, template = self._tokenizer, self._template
+        window, most = self._room()
+        sources = [template.source_ids(doc.text, m.start, m.end, tokens, budget=window)[:most] for doc, m in pairs]
+        prompts = [template.prompt_ids(mention.surface, tokens)[-_PROMPT:] for _, mention in pairs]
+        return search_names(self._start, self.trie, sources, prompts, self._settings.search, restriction=restriction)
+
+    def with_search(self, **changes: Any) -> GenerativeLinker:
+        """Return the same linker with another way to search."""
+        settings = replace(self._settings, search=replace(self._settings.search, **changes))
+        return GenerativeLinker(
+            self.kb,
+            self._adapter,
+            self._tokenizer,
+            template=self._template,
+            settings=settings,
+            trie=self.trie,
+            model=self._model,
+        )
+
+    def _room(self) -> tuple[int, int]:
+        """Return how many tokens a source should have, and how many it may: a mention is not cut, except where it must be."""
+        longest = self._adapter.longest
+        return min(self._settings.window, longest), min(max(self._settings.window, _SOURCE), longest)
+
+    def _start(self, sources: Sequence[Sequence[int]]) -> TreeSession:
+        return TreeSession(self._adapter, sources)
+
+    def _candidates(
+        self, decoded: Decoded, top_k: int, only: ConceptMask | None, restriction: Restriction | None
+    ) -> tuple[Candidate, ...]:
+        found: dict[int, list[tuple[float, int]]] = {}
+        for hypothesis in decoded.hypotheses:
+            score = self._score(hypothesis)
+            for concept, name in self._named(hypothesis, only, restriction).items():
+                found.setdefault(concept, []).append((score, name))
+        pooled = {concept: (self._pooled([score for score, _ in names]), names[0][1]) for concept, names in found.items()}
+        order = sorted(pooled.items(), key=lambda item: (-item[1][0], item[0]))[:top_k]
+        return tuple(Candidate(self.kb.concept_ids[concept], self.kb.names[name], score) for concept, (score, name) in order)
+
+    def _named(self, hypothesis: Hypothesis, only: ConceptMask | None, restriction: Restriction | None) -> dict[int, int]:
+        """Return the concepts that were named, each with its first name there: names with the same tokens share a leaf."""
+        named: dict[int, int] = {}
+        for name in (restriction or self.trie).names_at(hypothesis.leaf).tolist():
+            for concept in self.kb.name_concepts[name].tolist():
+                if only is None or only[concept]:
+                    named.setdefault(concept, name)
+        return named
+
+    def _score(self, hypothesis: Hypothesis) -> float:
+        return hypothesis.log_prob if self._settings.pooling == "sum" else hypothesis.score(self._settings.search.ranking)
+
+    def _pooled(self, scores: list[float]) -> float:
+        return scores[0] if self._settings.pooling == "best" else float(np.logaddexp.reduce(scores))
+
+
+def _folder(model: Path | str, files: Sequence[str], *, download: bool) -> Path:
+    if Path(model).is_dir():
+        return Path(model)
+    if not download:
+        fix = "name a folder, or allow the download of a model from the hub"
+        raise ConfigError("model-missing", f"there is no folder {str(model)!r}", fix=fix)
+    return fetch_model(str(model), files)

@@ -1,0 +1,80 @@
+"""Tokenizers: text to the token ids of a model, without a model. `tokenizers` comes with `onym[generative]`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onym.errors import ConfigError, InputError, missing_extra
+from onym.store.arrays import Ragged
+from onym.store.source import InputFile
+
+FILE = "tokenizer.json"
+_EOS = ("</s>", "[SEP]", "<|endoftext|>")
+
+
+class Tokenizer:
+    """A tokenizer.json: what the models of a family share. Special tokens are only where a caller puts them.
+
+    `before` and `after` are what the tokenizer itself would put around a text, such as BART's `<s>` and `</s>`.
+    """
+
+    def __init__(self, data: bytes, where: str = FILE) -> None:
+        self._fast = _parsed(data, where)
+        self._fast.no_padding()
+        self._fast.no_truncation()
+        self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
+        self.digest = hashlib.sha256(data).hexdigest()[:16]
+        self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
+        self.eos = self._special(where)
+        around: list[int] = self._fast.encode("").ids
+        end = around.index(self.eos) if self.eos in around else len(around)
+        self.before, self.after = tuple(around[:end]), tuple(around[end:])
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Tokenizer:
+        """Read the tokenizer of a model's folder."""
+        path = Path(folder) / FILE
+        if not path.is_file():
+            fix = "save the fast tokenizer of the model's family there, as tokenizer.json"
+            raise ConfigError("tokenizer-missing", "the model has no tokenizer of its own", where=str(folder), fix=fix)
+        with InputFile.from_path(path).open() as stream:
+            return cls(stream.read(), str(path))
+
+    def ids(self, text: str) -> list[int]:
+        """Return the tokens of a text, without special ones."""
+        found: list[int] = self._fast.encode(text, add_special_tokens=False).ids
+        return found
+
+    def ids_of(self, texts: Sequence[str]) -> Ragged:
+        """Return the tokens of many texts."""
+        found = [each.ids for each in self._fast.encode_batch_fast(list(texts), add_special_tokens=False)]
+        offsets = np.zeros(len(found) + 1, dtype=np.int64)
+        np.cumsum([len(each) for each in found], out=offsets[1:])
+        flat = np.fromiter((token for each in found for token in each), dtype=np.int32, count=int(offsets[-1]))
+        return Ragged(offsets, flat)
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens, for people to look at."""
+        return str(self._fast.decode(list(ids), skip_special_tokens=True))
+
+    def _special(self, where: str) -> int:
+        for name in _EOS:
+            if (found := self._fast.token_to_id(name)) is not None:
+                return int(found)
+        raise InputError("tokenizer-malformed", "the tokenizer has no token for the end of a text", where=where)
+
+
+def _parsed(data: bytes, where: str) -> Any:
+    try:
+        from tokenizers import Tokenizer as Fast
+    except ImportError as e:
+        raise missing_extra("a tokenizer", "generative") from e
+    try:
+        return Fast.from_buffer(data)
+    except Exception as e:  # tokenizers raises plain Exception for whatever it cannot read
+        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="fetch it again") from e

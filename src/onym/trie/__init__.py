@@ -1,0 +1,11 @@
+"""The packed prefix tree over tokenised names: built with NumPy, mapped from disk, shared by processes, walked by a decoder.
+
+May import: kb, text, store, types, errors. Always true here: no model library is needed, and no object is made per node.
+"""
+
+from onym.trie.artefact import Origin, build_trie, open_trie
+from onym.trie.beside import trie_beside
+from onym.trie.packed import PackedTrie
+from onym.trie.restriction import Restriction
+
+__all__ = ["Origin", "PackedTrie", "Restriction", "build_trie", "open_trie", "trie_beside"]

@@ -1,0 +1,48 @@
+"""T5, gated or not, computes what transformers computes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from onym.decoding.adapters import adapter_of
+from tests.decoding.families import logits, model
+from tests.decoding.walk import Walk
+
+SOURCES, PROMPTS = [[5, 9, 11, 1], [7, 1]], [[6, 17, 30], []]
+kin = pytest.mark.parametrize("family", ["t5", "t5-gated"])
+
+
+@kin
+def test_as_transformers(family: str) -> None:
+    walk = Walk(model(family), SOURCES, PROMPTS)
+    walk.read([(0, (4,)), (0, (5,)), (1, (4,)), (1, (4, 8))])
+    assert walk.worst < 1e-4
+
+
+@kin
+def test_positions_are_distances_in_the_path(family: str) -> None:
+    """A path is longer than the buckets of near distances, and its tokens do not stand in slots side by side."""
+    walk = Walk(model(family), SOURCES, PROMPTS)
+    path: tuple[int, ...] = ()
+    for token in range(4, 30):
+        walk.read([(0, (*path, 3)), (0, (*path, token)), (1, (*path, token))])
+        path = (*path, token)
+    assert walk.worst < 1e-4
+
+
+@kin
+def test_what_a_search_asks(family: str) -> None:
+    adapter = adapter_of(model(family))
+    assert (adapter.start, adapter.eos, adapter.pad, adapter.vocabulary) == (0, 1, 0, 40)
+    assert (adapter.layers, adapter.heads, adapter.head_width, adapter.scale) == (2, 2, 4, 1.0)
+    assert adapter.longest > 100_000
+    bias = adapter.bias(torch.tensor([[[0, 1, 40]]]))
+    assert bias is not None
+    assert bias.shape == (1, 1, 3, 2)
+
+
+def test_in_bf16() -> None:
+    half = model("t5", torch.bfloat16)
+    walk = Walk(half, SOURCES, PROMPTS)
+    assert walk.worst < 0.1 * float(logits(half, SOURCES[0], PROMPTS[0]).float().std())

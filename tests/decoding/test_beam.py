@@ -1,0 +1,184 @@
+"""Beam search takes and drops what transformers and fairseq take and drop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from benchmarks import decode_parity
+
+from onym.decoding.beam import BeamSearch, Stopping
+from onym.decoding.explorer import Explorer
+from onym.decoding.results import Decoded, Ranking
+from onym.trie.packed import PackedTrie
+from tests.decoding.paths import EOS, PathSession, Table, drawn, every_score, some_trie, trie, written
+
+both = pytest.mark.parametrize("stopping", ["transformers", "fairseq"])
+
+
+def search(
+    names: PackedTrie, width: int, *, mentions: int = 1, table: Table = drawn, chain: int = 0, **more: Any
+) -> tuple[list[Decoded], PathSession]:
+    session = PathSession([[mention] for mention in range(mentions)], table)
+    explorer = Explorer(session, names, [[]] * mentions, widest=2 * width, chain=chain)
+    return BeamSearch(explorer, width, **more).run(), session
+
+
+def leaves(decoded: Decoded) -> list[int]:
+    return [each.leaf for each in decoded.hypotheses]
+
+
+def test_finished_names_use_up_the_beam_of_fairseq_alone() -> None:
+    """After two tokens `3` ends and `3 4` goes on; `5 6`, third, goes on where two may go on beside the end."""
+    names = trie([3], [3, 4], [5, 6])
+    table = written(
+        {
+            (0,): {3: 0.5, 5: 0.4},
+            (0, 3): {EOS: 0.5, 4: 0.4},
+            (0, 5): {6: 0.25},
+            (0, 5, 6): {EOS: 0.99},
+            (0, 3, 4): {EOS: 0.3},
+        }
+    )
+    (by_two,), _ = search(names, 2, table=table, ranking="sum")
+    (by_one,), _ = search(names, 2, table=table, ranking="sum", stopping="fairseq")
+    assert leaves(by_two) == [names.find([3]), names.find([5, 6])]
+    assert leaves(by_one) == [names.find([3]), names.find([3, 4])]
+    assert [each.log_prob for each in by_one.hypotheses] == pytest.approx(np.log([0.25, 0.06]), abs=1e-5)
+    assert [each.tokens for each in by_one.hypotheses] == [2, 3]
+
+
+def test_fairseq_takes_who_comes_first() -> None:
+    """When `4 5 6` and `4 5 7` end there is room for one beside `3`, which came before, though both are better than it."""
+    names = trie([3], [4, 5, 6], [4, 5, 7])
+    table = written(
+        {
+            (0,): {3: 0.5, 4: 0.45},
+            (0, 3): {EOS: 0.2},
+            (0, 4): {5: 0.99},
+            (0, 4, 5): {6: 0.5, 7: 0.49},
+            (0, 4, 5, 6): {EOS: 0.99},
+            (0, 4, 5, 7): {EOS: 0.99},
+        }
+    )
+    (by_one,), _ = search(names, 2, table=table, stopping="fairseq")
+    (by_two,), _ = search(names, 2, table=table)
+    assert leaves(by_one) == [names.find([4, 5, 6]), names.find([3])]
+    assert leaves(by_two) == [names.find([4, 5, 6]), names.find([4, 5, 7])]
+
+
+def test_an_end_counts_among_the_first_only() -> None:
+    """With a width of one, the end of `3` is second after `3 4`, and does not count for either rule."""
+    names = trie([3], [3, 4])
+    table = written({(0,): {3: 0.9}, (0, 3): {EOS: 0.4, 4: 0.5}, (0, 3, 4): {EOS: 0.01}})
+    for stopping in ("transformers", "fairseq"):
+        (found,), _ = search(names, 1, table=table, stopping=stopping)
+        assert leaves(found) == [names.find([3, 4])]
+
+
+def test_a_longer_name_can_have_the_better_mean() -> None:
+    names = trie([3], [3, 4, 5])
+    table = written({(0,): {3: 0.9}, (0, 3): {EOS: 0.45, 4: 0.4}, (0, 3, 4): {5: 0.99}, (0, 3, 4, 5): {EOS: 0.99}})
+    (mean,), _ = search(names, 2, table=table, ranking="mean")
+    (total,), _ = search(names, 2, table=table, ranking="sum")
+    assert leaves(mean) == leaves(total)[::-1] == [names.find([3, 4, 5]), names.find([3])]
+
+
+@both
+@pytest.mark.parametrize("ranking", ["mean", "sum"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_beam_that_is_wide_enough_finds_every_name(stopping: Stopping, ranking: Ranking, seed: int) -> None:
+    names = some_trie(seed)
+    found, _ = search(names, names.node_count + 1, mentions=2, chain=seed % 3, ranking=ranking, stopping=stopping)
+    for mention, decoded in enumerate(found):
+        wanted = every_score(names, drawn, (mention,))
+        assert len(decoded.hypotheses) == len(wanted)
+        assert not decoded.is_proved
+        for each in decoded.hypotheses:
+            assert (each.log_prob, each.tokens) == pytest.approx(wanted[each.leaf], abs=1e-4)
+        scores = [each.score(ranking) for each in decoded.hypotheses]
+        assert scores == sorted(scores, reverse=True)
+
+
+@both
+def test_fewer_names_than_the_width(stopping: Stopping) -> None:
+    names = trie([3], [3, 4], [3])  # two of three are alike
+    (found,), _ = search(names, 5, stopping=stopping)
+    assert sorted(leaves(found)) == sorted([names.find([3]), names.find([3, 4])])
+    (one,), _ = search(trie([3, 4, 5]), 10, stopping=stopping)
+    assert len(one.hypotheses) == 1
+
+
+@both
+@pytest.mark.parametrize("chain", [0, 8])
+def test_mentions_that_are_done_leave_the_batch(stopping: Stopping, chain: int) -> None:
+    names = some_trie(13)
+    together, session = search(names, 2, mentions=12, chain=chain, stopping=stopping)
+    assert session.kept
+    assert session.kept == sorted(session.kept, reverse=True)
+    for mention, decoded in enumerate(together):
+        alone = BeamSearch(Explorer(PathSession([[mention]]), names, [[]], widest=4), 2, stopping=stopping).run()
+        assert decoded.hypotheses == alone[0].hypotheses
+
+
+def test_reading_ahead_saves_passes() -> None:
+    names = trie([3, 4, 5, 6, 7], [4, 4, 5, 6, 8])
+    (plain,), before = search(names, 2)
+    (ahead,), after = search(names, 2, chain=8)
+    assert plain.hypotheses == ahead.hypotheses
+    assert (len(before.passes), len(after.passes)) == (5, 1)
+
+
+@both
+def test_some_mentions_of_an_explorer(stopping: Stopping) -> None:
+    names = some_trie(5)
+    every, _ = search(names, 3, mentions=4, stopping=stopping)
+    explorer = Explorer(PathSession([[mention] for mention in range(4)]), names, [[]] * 4, widest=6)
+    some = BeamSearch(explorer, 3, stopping=stopping).run([1, 3])
+    assert [each.hypotheses for each in some] == [every[1].hypotheses, every[3].hypotheses]
+
+
+@both
+@pytest.mark.parametrize("value", [-torch.inf, torch.inf, torch.nan])
+def test_a_model_that_says_nothing_writes_nothing(stopping: Stopping, value: float) -> None:
+    found, session = search(some_trie(2), 3, mentions=2, table=lambda _: torch.full((9,), value), stopping=stopping)
+    assert [each.hypotheses for each in found] == [(), ()]
+    assert session.passes == []
+
+
+@both
+def test_what_breaks_on_the_way_is_dropped(stopping: Stopping) -> None:
+    names = trie([3, 4], [5])
+    (found,), _ = search(
+        names, 2, table=lambda path: torch.full((9,), torch.nan) if 3 in path else drawn(path), stopping=stopping
+    )
+    assert leaves(found) == [names.find([5])]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 8])
+def test_as_transformers_and_fairseq(seed: int) -> None:
+    """Real small models: the benchmark of 10,000 cases, some of them. See benchmarks/decode_parity.py."""
+    verdict = decode_parity.compare(seed)
+    assert verdict.counts["mismatches"] == verdict.counts["ties"] == 0
+    assert verdict.counts["cases"] == decode_parity.Group.SIZE
+    assert verdict.worst < 1e-4
+
+
+def test_the_seeds_above_have_both_rules() -> None:
+    rules = {decode_parity.Group.random(seed).stopping for seed in (0, 1, 7, 8)}
+    assert rules == {"transformers", "fairseq"}
+
+
+@pytest.mark.parametrize("seed", [1, 8])
+def test_the_benchmark_sees_what_is_wrong(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = decode_parity.Group.found
+    wrong = [
+        lambda ranked: ranked[:-1],
+        lambda ranked: [(leaf, score - 0.001) for leaf, score in ranked],
+        lambda ranked: [(leaf + 1, score) for leaf, score in ranked],
+    ]
+    for change in wrong:
+        monkeypatch.setattr(decode_parity.Group, "found", lambda *args, c=change: [c(each) for each in found(*args)])
+        assert decode_parity.compare(seed).counts["mismatches"] == decode_parity.Group.SIZE

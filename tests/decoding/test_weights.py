@@ -1,0 +1,236 @@
+"""Opening models: safetensors alone, whole, without code, without network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from onym.decoding import weights
+from onym.decoding.weights import fetch_model, open_model, require_safe, weights_digest
+from onym.errors import ConfigError, InputError
+from tests.linkers.tiny_model import add_defaults, save_model, tiny_bart
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("weights") / "model")
+
+
+@pytest.fixture
+def model(tmp_path: Path, saved: Path) -> Path:
+    """Return a model that may be spoilt."""
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def configured(**changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return change
+
+
+def rewritten(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+    found = load_file(folder / "model.safetensors")
+    change(found)
+    save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def cut(folder: Path, size: int) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def test_the_weights_are_those_of_the_file(model: Path) -> None:
+    opened = open_model(model, "fp32")
+    wanted = tiny_bart().state_dict()
+    assert all(torch.equal(tensor, wanted[name]) for name, tensor in opened.state_dict().items())
+    assert not opened.training
+    assert not any(parameter.requires_grad for parameter in opened.parameters())
+
+
+@pytest.mark.parametrize(("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
+def test_precision(model: Path, precision: Any, dtype: torch.dtype) -> None:
+    assert open_model(model, precision).dtype == dtype
+
+
+@pytest.mark.parametrize(("has_amx", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_precision_is_that_which_is_fast_here(
+    model: Path, monkeypatch: pytest.MonkeyPatch, has_amx: bool, dtype: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
+    assert open_model(model).dtype == dtype
+
+
+def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from transformers.utils import logging
+
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    open_model(add_defaults(model), "fp32")
+    configured(decoder_layers=2)(model)  # of a second layer there are no weights
+    with pytest.raises(InputError):
+        open_model(model)
+    assert capfd.readouterr() == ("", "")
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+
+
+# Layouts of published checkpoints.
+
+
+def drop_bias(found: dict[str, torch.Tensor]) -> None:
+    del found["final_logits_bias"]
+
+
+def without_head(found: dict[str, torch.Tensor]) -> None:
+    for name in list(found):
+        found[name.removeprefix("model.")] = found.pop(name)
+
+
+def every_tied_copy(found: dict[str, torch.Tensor]) -> None:
+    for name in ("lm_head", "model.encoder.embed_tokens", "model.decoder.embed_tokens"):
+        found[f"{name}.weight"] = found["model.shared.weight"].clone()
+
+
+def in_bf16(found: dict[str, torch.Tensor]) -> None:
+    found.update({name: tensor.bfloat16() for name, tensor in found.items()})
+
+
+@pytest.mark.parametrize("change", [drop_bias, without_head, every_tied_copy, in_bf16])
+def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+    rewritten(model, change)
+    opened, wanted = open_model(model, "fp32"), tiny_bart()
+    tolerance = 0.02 if change is in_bf16 else 0.0
+    assert torch.allclose(opened.lm_head.weight, wanted.lm_head.weight, atol=tolerance)
+    assert opened.lm_head.weight is opened.model.decoder.embed_tokens.weight
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: cut(folder, -100),
+        lambda folder: cut(folder, 50),
+        lambda folder: cut(folder, 0),
+        lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 1000),
+        lambda folder: (folder / "config.json").unlink(),
+        lambda folder: (folder / "config.json").write_text('{"model_type"'),
+        lambda folder: (folder / "config.json").write_text("[]"),
+        lambda folder: (folder / "generation_config.json").write_text("[]"),
+        configured(model_type="none"),
+        configured(model_type="gpt2"),
+        configured(d_model="wide"),
+        configured(d_model=-1),
+        configured(d_model=32),
+        configured(decoder_attention_heads=0),
+        configured(activation_function="none"),
+        configured(decoder_start_token_id=None),
+        configured(pad_token_id=None),
+        configured(eos_token_id=[2, 3]),
+        configured(decoder_start_token_id=420),
+        configured(quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True}),
+    ],
+)
+def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
+    spoil(model)
+    with pytest.raises(InputError, match="model-malformed"):
+        open_model(model)
+
+
+@pytest.mark.parametrize("spoil", [configured(decoder_layers=2), configured(encoder_layers=2)])
+def test_weights_that_are_not_there_are_not_made_up(model: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(model)
+    with pytest.raises(InputError, match="weights are missing") as caught:
+        open_model(model)
+    assert caught.value.code == "model-malformed"
+
+
+def test_old_files_of_weights_are_refused_unread(model: Path) -> None:
+    (model / "model.safetensors").unlink()
+    with pytest.raises(ConfigError, match="model-missing"):
+        open_model(model)
+    (model / "pytorch_model.bin").write_bytes(b"not even a pickle")
+    with pytest.raises(ConfigError, match="model-unsafe") as caught:
+        open_model(model)
+    assert "onym model convert" in caught.value.fix
+    (model / "pytorch_model.bin").rename(model / "pytorch_model.bin.index.json")
+    with pytest.raises(ConfigError, match="model-unsafe"):
+        require_safe(model)
+
+
+def test_beside_safetensors_an_old_file_is_not_looked_at(model: Path) -> None:
+    (model / "pytorch_model.bin").write_bytes(b"not even a pickle")
+    assert open_model(model)
+
+
+@pytest.mark.parametrize("family", ["bart", "none"])
+def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+    mark = model / "was-run"
+    (model / "evil.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Evil: pass\n")
+    configured(auto_map={"AutoConfig": "evil.Evil", "AutoModelForSeq2SeqLM": "evil.Evil"}, model_type=family)(model)
+    monkeypatch.setitem(sys.modules, "evil", None)
+    if family == "bart":
+        assert open_model(model)
+    else:
+        with pytest.raises(InputError, match="model-malformed"):
+            open_model(model)
+    assert not mark.exists()
+
+
+# Digests and downloads.
+
+
+def test_the_digest_is_that_of_the_weights_alone(model: Path) -> None:
+    before = weights_digest(model)
+    configured(dropout=0.5)(model)
+    assert weights_digest(model) == before
+    (model / "model.safetensors.index.json").write_text("{}")
+    assert weights_digest(model) != before
+    (model / "model.safetensors.index.json").unlink()
+    cut(model, -1)
+    assert weights_digest(model) != before
+    assert len(before) == 16
+
+
+def test_fetching_asks_for_no_code_and_no_old_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def snapshot(name: str, *, allow_patterns: list[str]) -> str:
+        asked[name] = allow_patterns
+        return "/models/one"
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    assert fetch_model("lab/one") == Path("/models/one")
+    fetch_model("lab/two", ("tokenizer.json",))
+    assert asked == {"lab/one": ["*.json", "*.safetensors", "*.txt", "*.model"], "lab/two": ["tokenizer.json"]}
+
+
+@pytest.mark.parametrize("problem", [OSError("no network"), ValueError("no name")])
+def test_what_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
+    def snapshot(*_: Any, **__: Any) -> str:
+        raise problem
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    with pytest.raises(InputError, match="model-missing"):
+        fetch_model("lab/one")
+
+
+def test_a_name_that_is_none() -> None:
+    with pytest.raises(InputError, match="model-missing"):
+        fetch_model("../../etc")
+
+
+def test_without_transformers(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    for call in (lambda: open_model(model), lambda: weights.fetch_model("lab/one")):
+        with pytest.raises(ConfigError, match="extra-missing"):
+            call()

@@ -1,0 +1,31 @@
+"""docs/reference/trie.md describes what a build writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from onym.trie.artefact import FORMAT, KIND, Origin
+from onym.trie.columns import LONGEST_NAME, Columns
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "trie.md").read_text("utf-8")
+
+
+def first_cells(heading: str) -> list[str]:
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [name for cell in re.findall(r"^\|([^|]*)\|", section, re.MULTILINE) for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_the_columns_are_those_on_disk() -> None:
+    assert first_cells("Columns") == list(Columns._fields)
+
+
+def test_the_configuration_is_that_of_the_manifest() -> None:
+    assert first_cells("What it was made of")[1:] == list(Origin.model_fields)
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"format {FORMAT}." in PAGE
+    assert f"is `{KIND}`" in PAGE
+    errors = (Path(__file__).parents[2] / "docs" / "reference" / "errors.md").read_text("utf-8")
+    assert f"more than {LONGEST_NAME:,} tokens" in errors

@@ -1,0 +1,396 @@
+"""The generative linker: whatever a model says, its answers are names of the knowledge base, with the model's own scores."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from onym.decoding.search import SearchConfig
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.linkers import generative
+from onym.linkers.base import are_tied, concepts_of_types, concepts_with_ids, names_of
+from onym.linkers.generative import GenerativeConfig, GenerativeLinker
+from onym.text.template import GENBIOEL, GENRE, Template
+from onym.text.tokens import Tokenizer
+from onym.types import Candidate, Document, Mention
+from tests.linkers.tiny_model import add_defaults, save_model, save_tokenizer, tiny_bart
+
+TEXT = "He had a heart attack, then fever and high blood pressure."
+
+
+def document(text: str = TEXT, *surfaces: str, doc_id: str = "1") -> Document:
+    """Return a text with the places where the surfaces stand first."""
+    places = [(text.index(surface), surface) for surface in surfaces]
+    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in places))
+
+
+DOC = document(TEXT, "heart attack", "fever", "high blood pressure")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # quickest for a tiny model
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("model") / "tiny-bart")
+
+
+@pytest.fixture
+def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
+    """Return a knowledge base of one's own: a trie will be kept beside it."""
+    return KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+
+
+def kb_of(folder: Path, table: str) -> KnowledgeBase:
+    (folder / "table.tsv").write_text(table)
+    build_kb(Recipe.of({"sources": [{"path": "table.tsv"}]}), folder / "own-kb", root=folder)
+    return KnowledgeBase.open(folder / "own-kb")
+
+
+def opened(model: Path, kb: KnowledgeBase, template: Template = GENBIOEL, **settings: Any) -> GenerativeLinker:
+    """Return the linker in fp32, whatever the machine."""
+    return GenerativeLinker.from_pretrained(
+        model, kb, template=template, settings=GenerativeConfig(**settings), precision="fp32"
+    )
+
+
+def answers(linker: GenerativeLinker, doc: Document = DOC, **options: Any) -> list[tuple[Candidate, ...]]:
+    (linked,) = linker.link([doc], **options)
+    assert [link.mention for link in linked.links] == list(doc.mentions)
+    return [link.candidates for link in linked.links]
+
+
+def every_name(kb: KnowledgeBase) -> list[str]:
+    return [kb.names[place] for place in range(len(kb.names))]
+
+
+def forced_score(folder: Path, mention: Mention, name: str, template: Template, text: str = TEXT) -> tuple[float, int]:
+    """Return the log-probability of a name by transformers' own forward pass, and the number of its tokens; the end counts."""
+    from transformers import BartForConditionalGeneration
+
+    model, tokens = BartForConditionalGeneration.from_pretrained(folder).eval(), Tokenizer.open(folder)
+    source = template.source_ids(text, mention.start, mention.end, tokens, budget=128)
+    before = [model.config.decoder_start_token_id, *template.prompt_ids(mention.surface, tokens)]
+    target = [*tokens.ids(template.name_text(name)), tokens.eos]
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([before + target[:-1]])).logits[0]
+    chances = torch.log_softmax(logits[len(before) - 1 :], dim=-1)
+    return float(sum(chances[place, token] for place, token in enumerate(target))), len(target)
+
+
+# What comes out.
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("search", ["beam", "exact"])
+def test_every_answer_is_a_name_of_the_knowledge_base(tmp_path: Path, kb: KnowledgeBase, seed: int, search: str) -> None:
+    linker = opened(save_model(tmp_path / "model", seed), kb, search=SearchConfig(search=search))  # type: ignore[arg-type]
+    for candidates in answers(linker):
+        assert candidates
+        scores = [candidate.score for candidate in candidates]
+        assert scores == sorted(scores, reverse=True)
+        assert scores[0] < 0
+        for candidate in candidates:
+            assert candidate.name in kb[candidate.concept_id].names
+
+
+@pytest.mark.parametrize("template", [GENBIOEL, GENRE], ids=lambda template: template.name)
+@pytest.mark.parametrize("ranking", ["mean", "sum"])
+def test_scores_are_those_of_the_models_own_forward_pass(
+    model: Path, kb: KnowledgeBase, template: Template, ranking: str
+) -> None:
+    linker = opened(model, kb, template, search=SearchConfig(ranking=ranking))  # type: ignore[arg-type]
+    for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
+        for candidate in candidates:
+            log_prob, tokens = forced_score(model, mention, candidate.name, template)
+            expected = log_prob / tokens if ranking == "mean" else log_prob
+            assert candidate.score == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_prompt_matters(model: Path, kb: KnowledgeBase) -> None:
+    assert answers(opened(model, kb)) != answers(opened(model, kb, GENRE))
+
+
+def test_exact_search_finds_what_scoring_every_name_finds(model: Path, kb: KnowledgeBase) -> None:
+    linker = opened(model, kb, search=SearchConfig("exact", "mean", top_k=3))
+    decoded = linker.decode([DOC])
+    assert all(each.is_proved for each in decoded)
+    for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
+        every = (forced_score(model, mention, name, GENBIOEL) for name in every_name(kb))
+        assert candidates[0].score == pytest.approx(max(log_prob / tokens for log_prob, tokens in every), abs=1e-4)
+
+
+def test_no_more_candidates_than_asked_for(model: Path, kb: KnowledgeBase) -> None:
+    linker = opened(model, kb)
+    whole, short = answers(linker), answers(linker, top_k=1)
+    assert [each[:1] for each in whole] == short
+    assert max(map(len, whole)) > 1
+
+
+# Restrictions.
+
+
+def test_answers_are_among_the_concepts_that_are_allowed(model: Path, kb: KnowledgeBase) -> None:
+    linker = opened(model, kb)
+    only = concepts_of_types(kb, ["C23"])
+    for candidates in answers(linker, only=only):
+        assert {candidate.concept_id for candidate in candidates} == {"mesh:D005334"}
+    assert {c.concept_id for each in answers(linker) for c in each} > {"mesh:D005334"}
+
+
+def test_a_restriction_frees_the_beam_for_the_names_that_are_left(model: Path, kb: KnowledgeBase) -> None:
+    only = concepts_with_ids(kb, ["D005334"])
+    linker = opened(model, kb, search=SearchConfig(width=3))
+    for decoded in linker.decode([DOC], linker.trie.restriction(names_of(kb, only))):
+        found = {kb.names[name] for each in decoded.hypotheses for name in linker.trie.names_at(each.leaf)}
+        assert found == {"fever", "pyrexia", "hyperthermia"}
+
+
+def test_a_shared_name_leads_to_the_allowed_concept_alone(model: Path, kb: KnowledgeBase) -> None:
+    only = concepts_with_ids(kb, ["D006973"])
+    for candidates in answers(opened(model, kb), only=only):
+        assert [candidate.concept_id for candidate in candidates] == ["mesh:D006973"]
+
+
+def test_where_nothing_is_allowed_there_is_no_answer(model: Path, kb: KnowledgeBase) -> None:
+    assert answers(opened(model, kb), only=np.zeros(len(kb), dtype=bool)) == [(), (), ()]
+
+
+# From names to concepts.
+
+
+def test_concepts_that_share_the_best_name_are_tied(tmp_path: Path, model: Path) -> None:
+    kb = kb_of(tmp_path, "id\tname\nmesh:D2\tmi\nmesh:D1\tmi\n")
+    for candidates in answers(opened(model, kb)):
+        assert [candidate.concept_id for candidate in candidates] == ["mesh:D1", "mesh:D2"]
+        assert are_tied(candidates)
+
+
+@pytest.mark.parametrize("pooling", ["best", "sum"])
+def test_pooling(model: Path, kb: KnowledgeBase, pooling: str) -> None:
+    linker = opened(model, kb, pooling=pooling, search=SearchConfig(width=10, top_k=10))
+    for decoded, candidates in zip(linker.decode([DOC]), answers(linker), strict=True):
+        scores: dict[str, list[float]] = {}
+        for each in decoded.hypotheses:
+            (name,) = linker.trie.names_at(each.leaf)
+            for concept in kb.name_concepts[int(name)]:
+                score = each.score("mean") if pooling == "best" else each.log_prob
+                scores.setdefault(kb.concept_ids[int(concept)], []).append(score)
+        assert max(len(found) for found in scores.values()) > 2
+        expected = {key: max(found) if pooling == "best" else np.log(np.exp(found).sum()) for key, found in scores.items()}
+        assert {c.concept_id: c.score for c in candidates} == pytest.approx(expected)
+
+
+def test_names_with_the_same_tokens_count_once_in_a_sum(tmp_path: Path) -> None:
+    """The tokenizer knows neither word: both names are one path of the trie, and its probability counts once."""
+    kb = kb_of(tmp_path, "id\tname\tsynonyms\nmesh:D1\tfoo\tbar\nmesh:D2\tbar\t\n")
+    words = {"</s>": 2, "<pad>": 1, "<s>": 0, "<unk>": 3}
+    level = {"type": "WordLevel", "vocab": words, "unk_token": "<unk>"}
+    folder = save_model(tmp_path / "model", has_tokenizer=False)
+    described = {"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"}, "model": level}
+    (folder / "tokenizer.json").write_text(json.dumps(described))
+    linker = opened(folder, kb, pooling="sum")
+    ((hypothesis,),) = (decoded.hypotheses for decoded in linker.decode([document(TEXT, "fever")]))
+    assert len(linker.trie.names_at(hypothesis.leaf)) == 2
+    (candidates,) = answers(linker, document(TEXT, "fever"))
+    assert [(c.concept_id, c.score) for c in candidates] == [("mesh:D1", hypothesis.log_prob), ("mesh:D2", hypothesis.log_prob)]
+
+
+# Documents.
+
+
+def test_documents_without_mentions_and_batches(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generative, "_BATCH", 2)
+    linker = opened(model, kb)
+    documents = [document("", doc_id="a"), document(TEXT, "fever", doc_id="b"), document(TEXT, doc_id="c"), DOC]
+    linked = list(linker.link(iter(documents)))
+    assert [each.document for each in linked] == documents
+    assert [len(each.links) for each in linked] == [0, 1, 0, 3]
+    alone, together = linked[1].links[0].candidates, linked[3].links[1].candidates
+    assert [candidate.name for candidate in alone] == [candidate.name for candidate in together]
+    assert [candidate.score for candidate in alone] == pytest.approx([candidate.score for candidate in together], abs=1e-4)
+    assert list(linker.link([])) == []
+
+
+def test_a_long_document_a_long_mention_and_a_long_name_are_read_as_far_as_the_model_can(tmp_path: Path, model: Path) -> None:
+    """The tiny model has 160 positions."""
+    kb = kb_of(tmp_path, f"id\tname\nmesh:D1\t{'x' * 300}\nmesh:D2\tfever\n")
+    long = "a b " * 2000
+    doc = Document("1", long + TEXT, (Mention(0, 7999, long[:-1]), Mention(len(long), len(long) + 2, "He")))
+    linker = opened(model, kb, window=5000)
+    for candidates in answers(linker, doc):
+        assert {candidate.concept_id for candidate in candidates} == {"mesh:D1", "mesh:D2"}
+
+
+# The model's folder.
+
+
+@pytest.mark.parametrize("template", [GENBIOEL, GENRE], ids=lambda template: template.name)
+def test_defaults_of_generate_change_nothing(tmp_path: Path, model: Path, kb: KnowledgeBase, template: Template) -> None:
+    """`no_repeat_ngram_size` forbids to repeat the mention, `forced_bos_token_id` every name: neither is asked."""
+    told = add_defaults(shutil.copytree(model, tmp_path / "told"))
+    assert answers(opened(told, kb, template)) == answers(opened(model, kb, template))
+
+
+def test_a_tokenizer_of_another_folder(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
+    bare = save_model(tmp_path / "bare", has_tokenizer=False)
+    with pytest.raises(ConfigError, match="tokenizer-missing"):
+        GenerativeLinker.from_pretrained(bare, kb)
+    linker = GenerativeLinker.from_pretrained(bare, kb, tokenizer=save_tokenizer(tmp_path / "tokens"), precision="fp32")
+    assert answers(linker) == answers(opened(model, kb))
+    with pytest.raises(ConfigError, match="model-missing"):
+        GenerativeLinker.from_pretrained(bare, kb, tokenizer="facebook/bart-large")
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model(tmp_path: Path, kb: KnowledgeBase) -> None:
+    tokens = save_tokenizer(tmp_path / "tokens", more=200)
+    with pytest.raises(ConfigError, match="model-tokenizer"):
+        GenerativeLinker.from_pretrained(save_model(tmp_path / "model", has_tokenizer=False), kb, tokenizer=tokens)
+
+
+def test_a_tokenizer_with_another_end(tmp_path: Path, kb: KnowledgeBase) -> None:
+    model = save_model(tmp_path / "model", eos_token_id=3)
+    with pytest.raises(ConfigError, match="model-tokenizer"):
+        GenerativeLinker.from_pretrained(model, kb)
+
+
+def test_what_is_no_model(tmp_path: Path, kb: KnowledgeBase) -> None:
+    with pytest.raises(ConfigError, match="model-missing"):
+        GenerativeLinker.from_pretrained(save_tokenizer(tmp_path / "empty"), kb)
+    with pytest.raises(ConfigError, match="model-missing"):
+        GenerativeLinker.from_pretrained(tmp_path / "none", kb)
+
+
+def test_no_network_unless_it_is_asked_for(
+    tmp_path: Path, model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Any] = []
+
+    def refuse(*args: Any, **_: Any) -> Any:
+        calls.append(args)
+        raise OSError("no network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(generative, "fetch_model", refuse)
+    assert answers(opened(model, kb))
+    with pytest.raises(ConfigError, match="model-missing"):
+        GenerativeLinker.from_pretrained("dmis-lab/ANGEL_ncbi", kb)
+    assert calls == []
+    with pytest.raises(OSError, match="no network"):
+        GenerativeLinker.from_pretrained("dmis-lab/ANGEL_ncbi", kb, download=True)
+    assert [name for name, _ in calls] == ["dmis-lab/ANGEL_ncbi"]
+
+
+def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[tuple[str, tuple[str, ...]]] = []
+
+    def fetch(name: str, files: tuple[str, ...]) -> Path:
+        fetched.append((name, files))
+        return model
+
+    monkeypatch.setattr(generative, "fetch_model", fetch)
+    linker = GenerativeLinker.from_pretrained("lab/model", kb, tokenizer="lab/tokens", download=True, precision="fp32")
+    assert dict(fetched)["lab/tokens"] == ("tokenizer.json",)
+    assert "*.safetensors" in dict(fetched)["lab/model"]
+    assert linker.config["model"] == "lab/model"
+
+
+# The trie, and what is told.
+
+
+def test_the_trie_is_kept_beside_the_knowledge_base_and_found_again(
+    model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = opened(model, kb)
+    (kept,) = (kb.folder.parent / "tries").iterdir()
+    assert first.trie.digest == (kept / "CURRENT").read_text().strip()[:16]
+
+    def build_again(*_: Any, **__: Any) -> None:
+        raise AssertionError("the trie is there already")
+
+    monkeypatch.setattr("onym.trie.beside.write_trie", build_again)
+    assert opened(model, kb).trie.digest == first.trie.digest
+    with pytest.raises(AssertionError, match="there already"):
+        opened(model, kb, GENRE)
+
+
+def test_the_config_says_what_the_answers_depend_on(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
+    linker = opened(model, kb, window=64)
+    config = json.loads(json.dumps(linker.config))
+    assert (config["linker"], config["model"], config["template"]) == ("generative", "tiny-bart", "genbioel")
+    assert (config["precision"], config["window"], config["search"]["width"]) == ("float32", 64, 5)
+    assert config["parameters"] == sum(weights.numel() for weights in tiny_bart().parameters())
+    assert config["tokenizer"] == Tokenizer.open(model).digest
+    other = save_model(tmp_path / "other", seed=1)
+    assert opened(other, kb).config["weights"] != config["weights"]
+
+
+def test_another_way_to_search_with_the_same_model(model: Path, kb: KnowledgeBase) -> None:
+    linker = opened(model, kb, window=64)
+    exact = linker.with_search(search="exact", top_k=2)
+    assert exact.trie is linker.trie
+    assert (exact.config["search"]["search"], exact.config["window"]) == ("exact", 64)
+    assert linker.config["search"]["search"] == "beam"
+    assert all(each.is_proved for each in exact.decode([DOC]))
+
+
+# A published checkpoint's shape.
+
+
+def test_a_model_of_the_shape_of_bart_large_in_the_layout_of_angel(tmp_path: Path, kb: KnowledgeBase) -> None:
+    """12 and 12 layers, 1024 wide, 50,265 tokens; config.json and weights, no tokenizer, BART's defaults of `generate`."""
+    folder = tmp_path / "ANGEL_ncbi"
+    try:
+        save_large(folder)
+        with pytest.raises(ConfigError, match="tokenizer-missing"):
+            GenerativeLinker.from_pretrained(folder, kb)
+        linker = GenerativeLinker.from_pretrained(folder, kb, tokenizer=save_tokenizer(tmp_path / "tokens"))
+        assert linker.config["parameters"] == 406_291_456
+        for candidates in answers(linker, document(TEXT, "heart attack", "fever")):
+            assert {candidate.name for candidate in candidates} <= set(every_name(kb))
+            assert all(np.isfinite(candidate.score) and candidate.score < 0 for candidate in candidates)
+            assert candidates
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def save_large(folder: Path) -> None:
+    """Write random weights of BART-large straight to the file, in bf16; its own initialisation takes a minute."""
+    from safetensors.torch import save_file
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    sizes: dict[str, Any] = {"vocab_size": 50_265, "d_model": 1024, "max_position_embeddings": 1024}
+    for side in ("encoder", "decoder"):
+        sizes |= {f"{side}_layers": 12, f"{side}_attention_heads": 16, f"{side}_ffn_dim": 4096}
+    config = BartConfig(**sizes)
+    with torch.device("meta"):
+        shapes = {name: tensor.shape for name, tensor in BartForConditionalGeneration(config).state_dict().items()}
+    tied = {"lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"}
+    noise = (torch.randn(1_000_003, generator=torch.Generator().manual_seed(1)) * 0.03).bfloat16()
+    weights = {name: drawn(name, shape, noise) for name, shape in shapes.items() if name not in tied}
+    config.save_pretrained(folder)
+    add_defaults(folder)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def drawn(name: str, shape: torch.Size, noise: torch.Tensor) -> torch.Tensor:
+    if "norm" in name and name.endswith("weight"):
+        return torch.ones(shape, dtype=torch.bfloat16)
+    return noise.repeat(shape.numel() // len(noise) + 1)[: shape.numel()].reshape(shape)

@@ -1,0 +1,116 @@
+"""Tokenizers: ids without special tokens, what stands around a text, and files that are none."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import ConfigError, InputError
+from onym.text.tokens import Tokenizer
+from tests.text.small_bpe import SPECIAL, tokenizer_json
+
+pytest.importorskip("tokenizers")
+
+
+@pytest.fixture(scope="module")
+def tokens() -> Tokenizer:
+    return Tokenizer(tokenizer_json())
+
+
+def test_what_stands_around_a_text(tokens: Tokenizer) -> None:
+    assert (tokens.before, tokens.after, tokens.eos) == ((0,), (2,), 2)
+    assert tokens.vocabulary == 1 + max(json.loads(tokenizer_json())["model"]["vocab"].values())
+    assert tokens.ids("") == []
+
+
+def test_a_tokenizer_that_puts_nothing_around() -> None:
+    data = json.loads(tokenizer_json())
+    data["post_processor"] = None
+    plain = Tokenizer(json.dumps(data).encode())
+    assert (plain.before, plain.after, plain.eos) == ((), (), 2)
+
+
+@given(st.text())
+def test_ids_of_any_text(text: str) -> None:
+    tokens = Tokenizer(tokenizer_json())
+    ids = tokens.ids(text)
+    assert tokens.text(ids) == text
+    assert all(4 <= token < tokens.vocabulary for token in ids)
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_many_texts_are_as_each(texts: list[str]) -> None:
+    tokens = Tokenizer(tokenizer_json())
+    found = tokens.ids_of(texts)
+    assert [found[i].tolist() for i in range(len(found))] == [tokens.ids(text) for text in texts]
+
+
+@pytest.mark.parametrize("special", SPECIAL)
+def test_a_text_cannot_hold_special_tokens(tokens: Tokenizer, special: str) -> None:
+    """A document that says `</s>` says five letters, and does not end what the encoder reads."""
+    text = f" a {special} man"
+    assert not set(tokens.ids(text)) & set(range(len(SPECIAL)))
+    assert tokens.ids_of([text])[0].tolist() == tokens.ids(text)
+    assert tokens.text(tokens.ids(text)) == text
+
+
+def test_settings_of_the_file_do_not_cut_or_pad() -> None:
+    data = json.loads(tokenizer_json())
+    data["truncation"] = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
+    data["padding"] = {
+        "strategy": {"Fixed": 50},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 1,
+        "pad_type_id": 0,
+        "pad_token": "<pad>",
+    }
+    cut, whole = Tokenizer(json.dumps(data).encode()), Tokenizer(tokenizer_json())
+    assert cut.ids(" the patient is a man") == whole.ids(" the patient is a man")
+    assert (cut.before, cut.after) == (whole.before, whole.after)
+
+
+def test_the_digest_is_of_the_file() -> None:
+    other = tokenizer_json() + b" "
+    assert Tokenizer(tokenizer_json()).digest == Tokenizer(tokenizer_json()).digest != Tokenizer(other).digest
+
+
+def test_opening_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(tokenizer_json())
+    assert Tokenizer.open(tmp_path).digest == Tokenizer(tokenizer_json()).digest
+    assert Tokenizer.open(str(tmp_path)).eos == 2
+
+
+def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Tokenizer.open(tmp_path)
+    assert caught.value.code == "tokenizer-missing"
+    assert str(tmp_path) in caught.value.where
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b"\xff\x00", b'{"version": "1.0", "model": {"type": "Nothing"}}'])
+def test_a_file_that_is_no_tokenizer(data: bytes) -> None:
+    with pytest.raises(InputError) as caught:
+        Tokenizer(data, "there")
+    assert (caught.value.code, caught.value.where) == ("tokenizer-malformed", "there")
+
+
+def test_a_tokenizer_that_cannot_end_a_text() -> None:
+    data = tokenizer_json().replace(b"</s>", b"<end>")
+    with pytest.raises(InputError) as caught:
+        Tokenizer(data)
+    assert caught.value.code == "tokenizer-malformed"
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tokenizer_json()
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(ConfigError) as caught:
+        Tokenizer(data)
+    assert caught.value.code == "extra-missing"
+    assert "onym[generative]" in str(caught.value)

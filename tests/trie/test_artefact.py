@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onym.errors import InputError, IntegrityError, OnymError
+from onym.kb import KnowledgeBase
+from onym.store.artefact import Artefact, Record, staging
+from onym.trie import artefact
+from onym.trie.artefact import FORMAT, KIND, Origin, build_trie, open_trie, opened
+from onym.trie.columns import Columns
+from onym.trie.packed import ROOT, PackedTrie
+from tests.trie.letters import Letters, Plain, ragged
+
+
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+@pytest.fixture
+def built(kb: KnowledgeBase, tmp_path: Path) -> Path:
+    build_trie(kb, Letters(), Plain(), tmp_path / "trie")
+    return tmp_path / "trie"
+
+
+def origin(kb: KnowledgeBase, changes: dict[str, Any] | None = None) -> Origin:
+    return Origin.of(kb, Letters(), Plain()).model_copy(update=changes)
+
+
+def publish(dest: Path, trie: PackedTrie, config: dict[str, Any]) -> None:
+    """Write what says of itself that it is a trie, and let this machine forget that it has written it."""
+    with staging(dest) as stage:
+        for name, column in trie.columns._asdict().items():
+            stage.write_array(name, column)
+        stage.publish(dest, KIND, FORMAT, Record(config, [], {}))
+    forget(dest)
+
+
+def forget(dest: Path) -> None:
+    """Make the files newer than what this machine remembers of them."""
+    for path in dest.glob("*/*.npy"):
+        status = path.stat()
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
+
+
+def test_every_name_of_the_knowledge_base_is_found(kb: KnowledgeBase, built: Path) -> None:
+    trie = open_trie(built, origin(kb))
+    for name in range(len(kb.names)):
+        leaf = trie.find([ord(letter) for letter in kb.names[name]])
+        assert trie.names_at(leaf).tolist() == [name]
+    assert isinstance(trie.tokens.base, np.memmap)
+    assert trie.digest == (built / "CURRENT").read_text().strip()
+    assert repr(trie).startswith(f"<PackedTrie {trie.digest}: 9 names, ")
+
+
+def test_the_manifest_says_what_the_trie_was_made_of(kb: KnowledgeBase, built: Path) -> None:
+    trie, found, manifest = opened(built)
+    assert manifest.config == {
+        "kb": kb.digest, "names": 9, "tokenizer": "letters", "template": "plain", "eos": 2, "vocabulary": 256,
+    }  # fmt: skip
+    assert found == origin(kb)
+    assert manifest.counts == {"names": 9, "nodes": trie.node_count, "longest": len("myocardial infarction")}
+
+
+def test_the_same_input_gives_the_same_bytes(kb: KnowledgeBase, tmp_path: Path) -> None:
+    digests = {build_trie(kb, Letters(), Plain(), tmp_path / name).digest() for name in ("one", "other")}
+    assert len(digests) == 1
+
+
+def test_batches_make_no_difference(kb: KnowledgeBase, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artefact, "BATCH", 3)
+    tokenizer, told = Letters(), list[tuple[str, int]]()
+    build_trie(kb, tokenizer, Plain(), tmp_path / "other", progress=lambda *progress: told.append(progress))
+    assert tokenizer.batches == 3
+    assert told == [
+        ("tokenising names", 0),
+        ("tokenising names", 3),
+        ("tokenising names", 6),
+        ("growing the trie", 9),
+        ("writing", 9),
+    ]
+    assert (tmp_path / "other" / "CURRENT").read_text() == (built / "CURRENT").read_text()
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"kb": "0" * 16}, "another knowledge base"),
+        ({"tokenizer": "words"}, "another tokenizer"),
+        ({"template": "genre"}, "another template"),
+        ({"kb": "0" * 16, "template": "genre"}, "another knowledge base and another template"),
+        ({"eos": 3}, "another end token or vocabulary"),
+        ({"vocabulary": 257}, "another end token or vocabulary"),
+    ],
+)
+def test_a_trie_of_something_else_is_refused(kb: KnowledgeBase, built: Path, changes: dict[str, Any], what: str) -> None:
+    with pytest.raises(IntegrityError) as caught:
+        open_trie(built, origin(kb, changes))
+    assert caught.value.code == "trie-mismatch"
+    assert caught.value.what == f"the trie was built for {what}"
+    assert "onym trie build" in caught.value.fix
+
+
+def test_a_knowledge_base_is_no_trie(kb: KnowledgeBase, tiny_kb: Path, tmp_path: Path) -> None:
+    for folder, code in ((tiny_kb, "artefact-kind"), (tmp_path, "artefact-missing")):
+        with pytest.raises(IntegrityError) as caught:
+            open_trie(folder)
+        assert caught.value.code == code
+
+
+def test_a_token_beyond_the_vocabulary_is_refused_and_nothing_is_left(kb: KnowledgeBase, tmp_path: Path) -> None:
+    for vocabulary in (100, 3):
+        with pytest.raises(InputError) as caught:
+            build_trie(kb, Letters(vocabulary=vocabulary), Plain(), tmp_path / "trie")
+        assert caught.value.code == "trie-tokens"
+    assert [path.name for path in (tmp_path / "trie").iterdir()] == [".lock"]
+
+
+def test_a_token_that_16_bits_would_change_is_refused(kb: KnowledgeBase, tmp_path: Path) -> None:
+    class Wide(Letters):
+        def ids_of(self, texts: Any) -> Any:
+            return ragged([[65_536 + 97] for _ in texts])
+
+    with pytest.raises(InputError) as caught:
+        build_trie(kb, Wide(), Plain(), tmp_path / "trie")
+    assert caught.value.code == "trie-tokens"
+
+
+@pytest.mark.parametrize("column", Columns._fields)
+def test_a_changed_byte_is_found(built: Path, column: str) -> None:
+    path = next(built.glob(f"*/{column}.npy"))
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(IntegrityError) as caught:
+        open_trie(built)
+    assert caught.value.code == "artefact-torn"
+
+
+def test_a_file_that_is_cut_short_or_missing(built: Path) -> None:
+    path = next(built.glob("*/low.npy"))
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(IntegrityError, match="wrong size"):
+        open_trie(built)
+    path.unlink()
+    with pytest.raises(IntegrityError, match="missing"):
+        open_trie(built)
+
+
+def test_columns_that_are_no_trie_are_refused_though_their_digests_are_right(kb: KnowledgeBase, tmp_path: Path) -> None:
+    trie = PackedTrie.build(ragged([[3]] * len(kb.names)), 2, 256)
+    beyond = PackedTrie(trie.columns._replace(names=trie.names + np.uint32(1)), 2, 256)
+    cycle = PackedTrie(trie.columns._replace(first=np.array([1, 1, 2, 3], dtype=np.uint32)), 2, 256)
+    for number, hostile in enumerate((beyond, cycle)):
+        publish(tmp_path / str(number), hostile, origin(kb).model_dump())
+        with pytest.raises(IntegrityError) as caught:
+            open_trie(tmp_path / str(number), origin(kb))
+        assert caught.value.code == "artefact-torn"
+
+
+@pytest.mark.parametrize("change", [{"eos": "2"}, {"eos": -1}, {"vocabulary": None}, {"more": 1}, {"kb": 3}, {"names": 2**70}])
+def test_a_manifest_that_says_nonsense(kb: KnowledgeBase, tmp_path: Path, change: dict[str, Any]) -> None:
+    trie = PackedTrie.build(ragged([[3]] * len(kb.names)), 2, 256)
+    publish(tmp_path / "trie", trie, origin(kb).model_dump() | change)
+    with pytest.raises(IntegrityError) as caught:
+        open_trie(tmp_path / "trie")
+    assert caught.value.code == "artefact-torn"
+
+
+def test_a_column_that_is_missing_from_the_manifest(built: Path) -> None:
+    version = built / (built / "CURRENT").read_text().strip()
+    manifest = json.loads((version / "manifest.json").read_text())
+    del manifest["files"]["longest.npy"]
+    data = json.dumps(manifest).encode()
+    (version / "manifest.json").write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()[:16]
+    version.rename(built / digest)
+    (built / "CURRENT").write_text(digest)
+    with pytest.raises(IntegrityError) as caught:
+        open_trie(built)
+    assert caught.value.code == "artefact-torn"
+
+
+def test_structure_is_checked_once_on_a_machine(kb: KnowledgeBase, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checks: list[str] = []
+    monkeypatch.setattr(artefact, "require_sound", lambda *_: checks.append("checked"))
+    open_trie(built)
+    assert checks == []  # this machine has written it
+    forget(built)
+    for _ in range(3):
+        open_trie(built)
+    assert checks == ["checked"]
+
+
+def test_an_old_reader_keeps_its_trie_while_another_is_published(kb: KnowledgeBase, built: Path) -> None:
+    trie = open_trie(built)
+    for name in ("b", "c", "d"):
+        build_trie(kb, Letters(name), Plain(), built)
+    assert len(trie.children(ROOT)[0]) == len({kb.names[name][0] for name in range(len(kb.names))})
+    assert opened(built)[1].tokenizer == "d"
+
+
+def test_an_artefact_of_another_format(kb: KnowledgeBase, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artefact, "FORMAT", 2)
+    with pytest.raises(OnymError) as caught:
+        open_trie(built)
+    assert caught.value.code == "artefact-version"
+    assert Artefact.open(built, KIND, 1).digest

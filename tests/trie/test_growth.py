@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from onym.errors import InputError, LimitError
+from onym.trie import growth
+from onym.trie.columns import LONGEST_NAME
+from onym.trie.growth import grow
+from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
+
+
+def breadth_first(names: list[list[int]]) -> list[tuple[int, int, int, int, int]]:
+    """Return (token, children, low, high, longest) of every node of the plain trie, in breadth-first order."""
+    found, queue = [], [(0, DictTrie(names).root, 0)]
+    while queue:
+        token, node, low = queue.pop(0)
+        if "names" in node:
+            found.append((token, 0, low, low + len(node["names"]), 0))
+            continue
+        found.append((token, len(node), low, low + _count(node), _longest(node)))
+        for child in sorted(node):
+            queue.append((child, node[child], low))
+            low += _count(node[child])
+    return found
+
+
+def _count(node: dict[Any, Any]) -> int:
+    return len(node["names"]) if "names" in node else sum(_count(child) for child in node.values())
+
+
+def _longest(node: dict[Any, Any]) -> int:
+    return 1 + max(_longest(child) for child in node.values()) if node and "names" not in node else 0
+
+
+@given(SEQUENCES)
+def test_the_columns_are_those_of_a_plain_trie(names: list[list[int]]) -> None:
+    columns = grow(ragged(names), EOS, VOCABULARY)
+    widths = np.diff(columns.first)
+    found = zip(columns.tokens, widths, columns.low, columns.high, columns.longest, strict=True)
+    assert [tuple(int(each) for each in node) for node in found] == breadth_first(names)
+    assert int(columns.first[0]) == 1
+
+
+@given(SEQUENCES)
+def test_names_stand_in_the_order_of_their_tokens_and_alike_ones_in_that_of_their_ids(names: list[list[int]]) -> None:
+    order = sorted(range(len(names)), key=lambda name: ([*names[name], EOS], name))
+    assert grow(ragged(names), EOS, VOCABULARY).names.tolist() == order
+
+
+def test_the_types_are_small() -> None:
+    columns = grow(ragged([[3], [4]]), EOS, VOCABULARY)
+    assert [str(column.dtype) for column in columns] == ["uint16", "uint32", "uint32", "uint32", "uint16", "uint32"]
+    assert grow(ragged([[70_000]]), EOS, 85_401).tokens.tolist() == [0, 70_000, EOS]
+
+
+def test_no_names_make_a_root_alone() -> None:
+    columns = grow(ragged([]), EOS, VOCABULARY)
+    assert [column.tolist() for column in columns] == [[0], [1, 1], [0], [0], [0], []]
+
+
+def test_the_longest_name_that_may_be_and_one_token_more() -> None:
+    columns = grow(ragged([[3] * LONGEST_NAME]), EOS, VOCABULARY)
+    assert int(columns.longest[0]) == LONGEST_NAME + 1
+    assert len(columns.tokens) == LONGEST_NAME + 2
+    with pytest.raises(LimitError) as caught:
+        grow(ragged([[3], [3] * (LONGEST_NAME + 1)]), EOS, VOCABULARY)
+    assert (caught.value.code, caught.value.where) == ("limit-trie", "name 1")
+
+
+def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "MOST_NODES", 6)
+    assert len(grow(ragged([[3, 4], [5]]), EOS, VOCABULARY).tokens) == 6
+    with pytest.raises(LimitError) as caught:
+        grow(ragged([[3, 4], [5, 5]]), EOS, VOCABULARY)
+    assert caught.value.code == "limit-trie"
+
+
+@pytest.mark.parametrize(
+    ("names", "eos", "vocabulary", "where"),
+    [
+        ([[3], [3, 6]], 2, 6, ""),
+        ([[-1]], 2, 6, ""),
+        ([[3]], 6, 6, ""),
+        ([[3]], -1, 6, ""),
+        ([[3, 4], [5, 2, 4]], 2, 6, "name 1"),
+        ([[], [2]], 2, 6, "name 1"),
+    ],
+)
+def test_tokens_that_make_no_trie(names: list[list[int]], eos: int, vocabulary: int, where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        grow(ragged(names), eos, vocabulary)
+    assert (caught.value.code, caught.value.where) == ("trie-tokens", where)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from onym.errors import IntegrityError
+from onym.kb import KnowledgeBase
+from onym.trie.artefact import build_trie
+from onym.trie.beside import kept_beside
+from onym.trie.info import info
+from tests.trie.letters import Letters, Plain
+
+
+def test_of_a_trie_and_of_a_knowledge_base(tiny_kb: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries"))
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    with pytest.raises(IntegrityError) as caught:
+        info(tmp_path / "kb")
+    assert caught.value.code == "artefact-missing"
+    build_trie(kb, Letters(), Plain(), tmp_path / "trie")
+    (told,) = info(tmp_path / "trie")
+    assert (told["kb"], told["tokenizer"], told["template"]) == (kb.digest, "letters", "plain")
+    assert (told["names"], told["longest_name"], told["folder"]) == (9, 21, str(tmp_path / "trie"))
+    assert sum(told["nodes_by_depth"]) == told["nodes"]
+    folder = kept_beside(kb, Letters(), Plain())
+    assert info(tmp_path / "kb") == [{**told, "folder": str(folder)}]
+
+
+def test_of_nothing(tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError) as caught:
+        info(tmp_path)
+    assert caught.value.code == "artefact-missing"

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import IntegrityError
+from onym.trie.columns import Columns
+from onym.trie.packed import ROOT, PackedTrie
+from onym.trie.soundness import require_sound
+from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, ragged
+
+NAMES = [[3, 4], [3, 5], [3], [3], [4], []]
+
+
+def changed(trie: PackedTrie, **columns: npt.NDArray[Any]) -> PackedTrie:
+    return PackedTrie(trie.columns._replace(**columns), trie.eos, trie.vocabulary)
+
+
+def is_sound(trie: PackedTrie, names: int) -> bool:
+    try:
+        require_sound(trie, names, "here")
+    except IntegrityError as e:
+        return (e.code, e.where) != ("artefact-torn", "here")
+    return True
+
+
+@given(SEQUENCES)
+def test_what_is_built_is_sound(names: list[list[int]]) -> None:
+    assert is_sound(PackedTrie.build(ragged(names), EOS, VOCABULARY), len(names))
+
+
+@pytest.mark.parametrize("column", Columns._fields)
+def test_every_other_number_is_found(column: str) -> None:
+    """Change each number of each column by one: only the root's token, which means nothing, and ids of names may differ."""
+    trie = PackedTrie.build(ragged(NAMES), EOS, VOCABULARY)
+    values = getattr(trie.columns, column)
+    for place in range(len(values)):
+        for change in (1, -1):
+            other = values.copy()
+            other[place] = (int(other[place]) + change) % (np.iinfo(values.dtype).max + 1)
+            free = (column == "tokens" and place == ROOT and other[place] < VOCABULARY) or (
+                column == "names" and other[place] < len(NAMES)
+            )
+            sorted_still = column == "tokens" and _is_still_a_trie(trie, other)
+            assert is_sound(changed(trie, **{column: other}), len(NAMES)) == (free or sorted_still)
+
+
+def _is_still_a_trie(trie: PackedTrie, tokens: npt.NDArray[Any]) -> bool:
+    """Tell whether other tokens make another trie: those of siblings still differ and ascend, leaves still end names."""
+    if int(tokens.max()) >= VOCABULARY:
+        return False
+    if not np.array_equal(trie.tokens[1:] == EOS, tokens[1:] == EOS):
+        return False
+    siblings = [tokens[int(a) : int(b)].tolist() for a, b in zip(trie.first[:-1], trie.first[1:], strict=True)]
+    return all(each == sorted(set(each)) for each in siblings)
+
+
+def test_columns_of_other_lengths_and_types() -> None:
+    trie = PackedTrie.build(ragged(NAMES), EOS, VOCABULARY)
+    for name, column in trie.columns._asdict().items():
+        assert not is_sound(changed(trie, **{name: column[:-1]}), len(NAMES))
+        assert not is_sound(changed(trie, **{name: column[:0]}), len(NAMES))
+        assert not is_sound(changed(trie, **{name: column.astype(np.uint64)}), len(NAMES))
+    assert not is_sound(trie, len(NAMES) + 1)
+    assert not is_sound(PackedTrie(trie.columns, VOCABULARY, VOCABULARY), len(NAMES))
+    assert not is_sound(PackedTrie(trie.columns, EOS, 70_000), len(NAMES))
+
+
+def test_a_root_alone_has_no_names() -> None:
+    trie = PackedTrie.build(ragged([]), EOS, VOCABULARY)
+    assert not is_sound(changed(trie, names=np.zeros(1, dtype=np.uint32), high=np.ones(1, dtype=np.uint32)), 1)
+
+
+def test_a_node_that_is_its_own_child() -> None:
+    trie = PackedTrie.build(ragged([[3]]), EOS, VOCABULARY)
+    assert not is_sound(changed(trie, first=np.array([1, 1, 2, 3], dtype=np.uint32)), 1)
+
+
+@given(st.data())
+def test_no_random_columns_break_the_check(data: st.DataObject) -> None:
+    def column(kind: type[Any], length: int) -> npt.NDArray[Any]:
+        return np.array(data.draw(st.lists(st.integers(0, 7), min_size=length, max_size=length)), dtype=kind)
+
+    count = data.draw(st.integers(1, 4))
+    names = data.draw(st.integers(0, 3))
+    columns = Columns(
+        tokens=column(np.uint16, count),
+        first=column(np.uint32, count + 1),
+        low=column(np.uint32, count),
+        high=column(np.uint32, count),
+        longest=column(np.uint16, count),
+        names=column(np.uint32, names),
+    )
+    trie = PackedTrie(columns, EOS, VOCABULARY)
+    if is_sound(trie, names):
+        assert sum(len(trie.names_at(node)) for node in range(1, count)) == names
