@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
 from onym.cli.evaluating import BENCHMARK, DATA, KB, PROTOCOL, REPLACED, SPLIT, Question
-from onym.cli.linking import DOWNLOAD, LINKER, MODEL, RANKING, SEARCH, TEMPLATE, TOKENIZER, WIDTH, WINDOW, options_of
+from onym.cli.linking import LINKER, takes_options
+
+if TYPE_CHECKING:
+    from onym.linkers.named import LinkerOptions
 
 
+@takes_options
 def command(
     benchmark: Annotated[str, BENCHMARK],
     predictions: Annotated[
@@ -26,14 +30,8 @@ def command(
     replaced: Annotated[Path | None, REPLACED] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page to look at, .html.")] = None,
     save: Annotated[Path | None, typer.Option(help="Keep the linker's predictions in this file.")] = None,
-    model: Annotated[str, MODEL] = "",
-    tokenizer: Annotated[str, TOKENIZER] = "",
-    template: Annotated[str, TEMPLATE] = "genbioel",
-    search: Annotated[str, SEARCH] = "beam",
-    ranking: Annotated[str, RANKING] = "mean",
-    width: Annotated[int, WIDTH] = 5,
-    window: Annotated[int, WINDOW] = 128,
-    download: Annotated[bool, DOWNLOAD] = False,
+    *,
+    options: LinkerOptions,
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -46,7 +44,6 @@ def command(
 
     if (predictions is None) == (not linker):
         raise ConfigError("config-invalid", "either predictions or a linker can be scored", fix="name a file, or --linker")
-    options = options_of(model, tokenizer, template, search, ranking, width, window, download=download)
     with progress("evaluating"):
         question = Question.open(benchmark, data, split, kb, protocol, replaced)
         if protocol in END_TO_END:

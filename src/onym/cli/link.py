@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onym.cli.console import JSON, progress, stderr, write_json, write_lines
-from onym.cli.linking import (
-    CONCEPTS,
-    DOWNLOAD,
-    KB,
-    LINKER,
-    MODEL,
-    RANKING,
-    SEARCH,
-    TEMPLATE,
-    TOKENIZER,
-    TOP_K,
-    TYPES,
-    WIDTH,
-    WINDOW,
-)
+from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES, takes_options
+
+if TYPE_CHECKING:
+    from onym.linkers.named import LinkerOptions
 
 
+@takes_options
 def command(
     source: Annotated[Path, typer.Argument(help="A corpus with mentions: a file, a folder or an archive.")],
     kb: Annotated[Path, KB],
@@ -37,14 +27,8 @@ def command(
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     top_k: Annotated[int, TOP_K] = 10,
-    model: Annotated[str, MODEL] = "",
-    tokenizer: Annotated[str, TOKENIZER] = "",
-    template: Annotated[str, TEMPLATE] = "genbioel",
-    search: Annotated[str, SEARCH] = "beam",
-    ranking: Annotated[str, RANKING] = "mean",
-    width: Annotated[int, WIDTH] = 5,
-    window: Annotated[int, WINDOW] = 128,
-    download: Annotated[bool, DOWNLOAD] = False,
+    *,
+    options: LinkerOptions,
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -53,7 +37,7 @@ def command(
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.jsonl
     """
     from onym.cli.corpus._items import FAILED, counted
-    from onym.cli.linking import allowed, options_of
+    from onym.cli.linking import allowed
     from onym.corpora.corpus import read_corpus, require_writable
     from onym.kb import KnowledgeBase
     from onym.linkers.named import linker_named
@@ -63,7 +47,6 @@ def command(
         require_writable(format)
     opened = KnowledgeBase.open(kb)
     only = allowed(opened, types, concepts)
-    options = options_of(model, tokenizer, template, search, ranking, width, window, download=download)
     with progress("linking") as bar:
         named = linker_named(linker, opened, options)
         items = counted(read_corpus(source, from_), bar)

@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
     from onym.linkers.base import ConceptMask
-    from onym.linkers.named import LinkerOptions
 
 LINKER = typer.Option(help="exact, tfidf for likeness of character 3-grams, or generative with --model.")
-MODEL = typer.Option(help="For generative: the folder of the model, or its name on the hub with --download.")
-TOKENIZER = typer.Option(help="For generative: a folder with the tokenizer, where the model has none.")
-TEMPLATE = typer.Option(help="For generative: genbioel, or genre for no prompt.")
-SEARCH = typer.Option(help="For generative: beam, or exact for the proved best.")
-RANKING = typer.Option(help="For generative: mean or sum of a name's log-probabilities.")
-WIDTH = typer.Option(min=1, max=100, help="For generative: the width of the beam, and the most names of a mention.")
-WINDOW = typer.Option(min=8, help="For generative: how many tokens of a mention and its context are read.")
-DOWNLOAD = typer.Option("--download", help="For generative: fetch a model that is named from the hub.")
 KB = typer.Option("--kb", help="The knowledge base.")
 TYPES = typer.Option(help="Only concepts of these semantic types, separated by commas.")
 CONCEPTS = typer.Option(help="Only the concepts whose ids stand in this file, one a line.")
 TOP_K = typer.Option(min=1, max=1000, help="How many candidates to give.")
 
 
-def options_of(
-    model: str, tokenizer: str, template: str, search: str, ranking: str, width: int, window: int, *, download: bool
-) -> LinkerOptions:
+def takes_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a linker with a model, where its parameter `options` stands: it takes them together."""
+    hints = get_type_hints(command, localns={"LinkerOptions": object}, include_extras=True)  # too heavy to import for --help
+    own = [each.replace(annotation=hints[each.name]) for each in inspect.signature(command).parameters.values()]
+    shared = inspect.signature(_options, eval_str=True).parameters
+    place = next(place for place, each in enumerate(own) if each.name == "options")
+    parameters = [*own[:place], *shared.values(), *own[place + 1 :]]
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        options = _options(**{name: given.pop(name) for name in shared})
+        command(**given, options=options)
+
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {each.name: each.annotation for each in named}
+    return with_options
+
+
+def _options(
+    model: Annotated[
+        str, typer.Option(help="For generative: the folder of the model, or its name on the hub with --download.")
+    ] = "",
+    tokenizer: Annotated[str, typer.Option(help="For generative: a folder with the tokenizer, where the model has none.")] = "",
+    template: Annotated[str, typer.Option(help="For generative: genbioel, or genre for no prompt.")] = "genbioel",
+    search: Annotated[str, typer.Option(help="For generative: beam, or exact for the proved best.")] = "beam",
+    ranking: Annotated[str, typer.Option(help="For generative: mean or sum of a name's log-probabilities.")] = "mean",
+    width: Annotated[
+        int, typer.Option(min=1, max=100, help="For generative: the width of the beam, and the most names of a mention.")
+    ] = 5,
+    window: Annotated[
+        int, typer.Option(min=8, help="For generative: how many tokens of a mention and its context are read.")
+    ] = 128,
+    download: Annotated[
+        bool, typer.Option("--download", help="For generative: fetch a model that is named from the hub.")
+    ] = False,
+) -> Any:
     """Return what a linker with a model is told, checked."""
     from onym.errors import ConfigError
     from onym.linkers.named import LinkerOptions

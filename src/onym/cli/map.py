@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
-from onym.cli.linking import (
-    CONCEPTS,
-    DOWNLOAD,
-    KB,
-    LINKER,
-    MODEL,
-    RANKING,
-    SEARCH,
-    TEMPLATE,
-    TOKENIZER,
-    TOP_K,
-    TYPES,
-    WIDTH,
-    WINDOW,
-)
+from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES, takes_options
+
+if TYPE_CHECKING:
+    from onym.linkers.named import LinkerOptions
 
 
+@takes_options
 def command(
     file: Annotated[Path, typer.Argument(help="A table with a header, .csv or .tsv.")],
     column: Annotated[str, typer.Option(help="The column that holds the terms.")],
@@ -34,14 +24,8 @@ def command(
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     top_k: Annotated[int, TOP_K] = 5,
-    model: Annotated[str, MODEL] = "",
-    tokenizer: Annotated[str, TOKENIZER] = "",
-    template: Annotated[str, TEMPLATE] = "genbioel",
-    search: Annotated[str, SEARCH] = "beam",
-    ranking: Annotated[str, RANKING] = "mean",
-    width: Annotated[int, WIDTH] = 5,
-    window: Annotated[int, WINDOW] = 128,
-    download: Annotated[bool, DOWNLOAD] = False,
+    *,
+    options: LinkerOptions,
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -49,14 +33,13 @@ def command(
 
     Example: onym map diagnoses.csv --column diagnosis --kb mesh -o mapped.tsv
     """
-    from onym.cli.linking import allowed, options_of
+    from onym.cli.linking import allowed
     from onym.kb import KnowledgeBase
     from onym.linkers.mapping import map_table
     from onym.linkers.named import linker_named
 
     opened = KnowledgeBase.open(kb)
     only = allowed(opened, types, concepts)
-    options = options_of(model, tokenizer, template, search, ranking, width, window, download=download)
     with progress("mapping") as bar:
         named = linker_named(linker, opened, options)
         counts = map_table(

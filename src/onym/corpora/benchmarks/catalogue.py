@@ -55,7 +55,6 @@ def _needs(files: Mapping[str, str]) -> tuple[Need, ...]:
 
 
 def _diseases() -> tuple[Benchmark, ...]:
-    archive = Need(_NCBI_BIOSYN, is_archive=True)
     return (
         Benchmark(
             name="ncbi-disease",
@@ -70,7 +69,7 @@ def _diseases() -> tuple[Benchmark, ...]:
         Benchmark(
             name="ncbi-disease-genbioel",
             title="NCBI disease corpus as GenBioEL and ANGEL use it: dev is part of train",
-            needs=(archive, *_needs(_NCBI)),
+            needs=(Need(_NCBI_BIOSYN, is_archive=True), *_needs(_NCBI)),
             read=genbioel.reader(_NCBI_BIOSYN, _NCBI),
             names=biosyn.dictionary(_NCBI_BIOSYN),
             kb=_MEDIC,
@@ -78,17 +77,7 @@ def _diseases() -> tuple[Benchmark, ...]:
             dropped="composites, in train",
             licence=_BIOSYN_LICENCE,
         ),
-        Benchmark(
-            name="ncbi-disease-biosyn",
-            title="NCBI disease corpus as BioSyn and SapBERT use it: mentions without their text",
-            needs=(archive,),
-            read=biosyn.reader(_NCBI_BIOSYN),
-            names=biosyn.dictionary(_NCBI_BIOSYN),
-            kb=_MEDIC,
-            protocol="biosyn: every part of a composite",
-            dropped=_NO_ID,
-            licence=_BIOSYN_LICENCE,
-        ),
+        _biosyn("ncbi-disease-biosyn", "NCBI disease corpus as BioSyn and SapBERT use it", _NCBI_BIOSYN),
     )
 
 
@@ -104,17 +93,21 @@ def _chemicals_and_diseases() -> tuple[Benchmark, ...]:
             dropped=f"{_NO_ID}, composites that cannot be cut",
             licence=_NLM,
         ),
-        Benchmark(
-            name="bc5cdr-disease-biosyn",
-            title="The diseases of BioCreative V as BioSyn and SapBERT use them: mentions without their text",
-            needs=(Need(_CDR_BIOSYN, is_archive=True),),
-            read=biosyn.reader(_CDR_BIOSYN),
-            names=biosyn.dictionary(_CDR_BIOSYN),
-            kb=_MEDIC,
-            protocol="biosyn: every part of a composite",
-            dropped=_NO_ID,
-            licence=_BIOSYN_LICENCE,
-        ),
+        _biosyn("bc5cdr-disease-biosyn", "The diseases of BioCreative V as BioSyn and SapBERT use them", _CDR_BIOSYN),
+    )
+
+
+def _biosyn(name: str, title: str, archive: str) -> Benchmark:
+    return Benchmark(
+        name=name,
+        title=f"{title}: mentions without their text",
+        needs=(Need(archive, is_archive=True),),
+        read=biosyn.reader(archive),
+        names=biosyn.dictionary(archive),
+        kb=_MEDIC,
+        protocol="biosyn: every part of a composite",
+        dropped=_NO_ID,
+        licence=_BIOSYN_LICENCE,
     )
 
 
