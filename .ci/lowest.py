@@ -3,8 +3,9 @@
 import tomllib
 from pathlib import Path
 
-extras = ("lexical", "report", "generative")
+extras = ("lexical", "report", "generative", "train")
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 optional = [requirement for extra in extras for requirement in project["optional-dependencies"][extra]]
 for requirement in [*project["dependencies"], *optional]:
-    print(requirement.replace(">=", "=="))
+    if not requirement.startswith("onym["):  # an extra that has others in it
+        print(requirement.replace(">=", "=="))

@@ -34,6 +34,9 @@ NAMES = (
     "decode-exact",
     "decode-sound",
     "decode-speed",
+    "generative-results",
+    "kb-samples",
+    "train-tiny",
 )
 _MODULES = {"import": "import_time"}
 

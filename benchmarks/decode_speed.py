@@ -9,7 +9,8 @@ the open knowledge base that have 7 tokens, cut to them, and the end.
     d   Onym, beam
     e   Onym, exact, the best name alone, within a budget: with random weights little can be proved
 
-Runs of all systems alternate, and the median counts.
+Runs of all systems alternate, and the median counts. With `--model` a trained model is measured instead, as
+`benchmarks/generative_speed.py` says.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 import torch
 
+from benchmarks import generative_speed
 from benchmarks.big_kb import Words, kb_of_words
 from benchmarks.decode_setup import BATCH, WIDTH, bart, cut_trie, drawn_sources, real_sources
 from benchmarks.kb_open import build_open_kb
@@ -41,7 +43,13 @@ BUDGET = 40
 Sources = Sequence[Sequence[int]]
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    generative_speed.add_options(parser)
+
+
 def run(options: argparse.Namespace) -> dict[str, object]:
+    if options.model:
+        return generative_speed.run(options)
     trie, sources, dtype = _quick() if options.quick else _full()
     slow = sources[: 2 if options.quick else SLOW_MENTIONS]
     systems = _systems(trie, sources, slow, dtype, is_quick=options.quick)

@@ -45,15 +45,18 @@ def _options(
         str, typer.Option(help="For generative: the folder of the model, or its name on the hub with --download.")
     ] = "",
     tokenizer: Annotated[str, typer.Option(help="For generative: a folder with the tokenizer, where the model has none.")] = "",
-    template: Annotated[str, typer.Option(help="For generative: genbioel, or genre for no prompt.")] = "genbioel",
-    search: Annotated[str, typer.Option(help="For generative: beam, or exact for the proved best.")] = "beam",
-    ranking: Annotated[str, typer.Option(help="For generative: mean or sum of a name's log-probabilities.")] = "mean",
+    template: Annotated[str, typer.Option(help="For generative: genbioel, or genre for no prompt; else the model's own.")] = "",
+    search: Annotated[str, typer.Option(help="For generative: beam, or exact for the proved best; else the model's own.")] = "",
+    ranking: Annotated[
+        str, typer.Option(help="For generative: mean or sum of a name's log-probabilities; else the model's own.")
+    ] = "",
     width: Annotated[
         int, typer.Option(min=1, max=100, help="For generative: the width of the beam, and the most names of a mention.")
     ] = 5,
     window: Annotated[
-        int, typer.Option(min=8, help="For generative: how many tokens of a mention and its context are read.")
-    ] = 128,
+        int | None,
+        typer.Option(min=8, help="For generative: how many tokens of a mention in its context are read; else the model's own."),
+    ] = None,
     download: Annotated[
         bool, typer.Option("--download", help="For generative: fetch a model that is named from the hub.")
     ] = False,
@@ -63,9 +66,9 @@ def _options(
     from onym.linkers.named import LinkerOptions
 
     for value, known in ((search, ("beam", "exact")), (ranking, ("mean", "sum"))):
-        if value not in known:
+        if value and value not in known:
             raise ConfigError("config-invalid", f"{value!r} is not one of {', '.join(known)}", fix=f"name {' or '.join(known)}")
-    return LinkerOptions(model, tokenizer, template, search, ranking, width, window, download)  # type: ignore[arg-type]
+    return LinkerOptions(model, tokenizer, template, search, ranking, width, window or 0, download)  # type: ignore[arg-type]
 
 
 def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:

@@ -19,8 +19,6 @@ from onym.decoding.results import Decoded, Hypothesis, Ranking, best
 from onym.trie.packed import ROOT
 
 Stopping = Literal["transformers", "fairseq"]
-COMPACT = 0.75
-"""When fewer of a batch's mentions are left than this share, the others leave it."""
 
 
 class _Prefix(NamedTuple):
@@ -54,15 +52,14 @@ class BeamSearch:
         explorer = self._explorer
         active = list(range(len(explorer.known)) if mentions is None else mentions)
         beams = {mention: _Beam() for mention in active}
-        batched, length = len(active), 1
+        length = 1
         while active:
             for mention in active:
                 self._advance(beams[mention], mention, length)
             active = [mention for mention in active if not beams[mention].is_done]
             requests = [request for mention in active for request in self._unknown(beams[mention], mention)]
-            if requests and len(active) < COMPACT * batched:
+            if requests:
                 explorer.keep(active)
-                batched = len(active)
             explorer.ask(requests)
             length += 1
         counts = explorer.expansions

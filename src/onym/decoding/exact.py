@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onym.decoding.beam import COMPACT, BeamSearch
+from onym.decoding.beam import BeamSearch
 from onym.decoding.explorer import Explorer, Floats, Request
 from onym.decoding.results import Decoded, Hypothesis, Ranking, best
 from onym.decoding.session import Ints
@@ -83,15 +83,14 @@ class ExactSearch:
         """Return the best names of every mention, and whether they were proved to be."""
         explorer = self._explorer
         searches = [_Search(opened=[_Prefix(ROOT, 0.0, 0, ROOT)]) for _ in explorer.known]
-        active, batched = list(range(len(searches))), len(searches)
+        active = list(range(len(searches)))
         while active:
             for mention in active:
                 self._round(searches[mention], mention)
             active = [m for m in active if not (searches[m].is_proved or searches[m].is_given_up)]
             unproved = [mention for mention, search in enumerate(searches) if not search.is_proved]
-            if active and len(unproved) < COMPACT * batched:
+            if active:
                 explorer.keep(unproved)
-                batched = len(unproved)
             explorer.ask([request for mention in active for request in self._unknown(searches[mention], mention)])
         self._fall_back(searches)
         counts = explorer.expansions

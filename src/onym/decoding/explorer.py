@@ -19,6 +19,7 @@ from onym.trie.packed import ROOT, PackedTrie
 from onym.trie.restriction import Restriction
 
 Floats = npt.NDArray[np.float32]
+_COMPACT = 0.75  # when fewer of a session's mentions are wanted than this share, the others leave it
 _CHEAP = 48  # rows of a pass: with fewer of them it takes the time to read the weights
 _CHUNK = 200_000  # logits that are normalised at a time: they stay in the cache
 _LEAST = -1e30  # a log-probability; what is less likely is impossible, so that a sum over a name does not overflow
@@ -77,7 +78,9 @@ class Explorer:
         self._learn(rows.mentions, rows.nodes, slots, logits)
 
     def keep(self, mentions: Sequence[int]) -> None:
-        """Let the session forget all mentions but these, which ascend. What is known stays known."""
+        """Let the session forget all mentions but these, which ascend, if that are many. What is known stays known."""
+        if len(mentions) >= _COMPACT * np.count_nonzero(self._rows >= 0):
+            return
         kept = np.asarray(mentions)
         self._session.keep(self._rows[kept])
         self._rows[:] = -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,12 @@ def open_model(folder: Path, precision: Precision = "auto") -> Any:
     _require_whole(model, found["missing_keys"], folder)
     model = model.to(torch.bfloat16) if _is_bf16(precision) else model
     return model.eval().requires_grad_(False)
+
+
+def in_precision(model: Any, precision: Precision) -> Any:
+    """Return a copy of a model, for inference."""
+    still = copy.deepcopy(model).to(torch.bfloat16 if _is_bf16(precision) else torch.float32)
+    return still.eval().requires_grad_(False)
 
 
 def require_safe(folder: Path) -> None:

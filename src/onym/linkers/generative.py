@@ -18,27 +18,37 @@ from onym.decoding.weights import FETCHED, Precision, fetch_model, open_model, w
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked, names_of
-from onym.text.template import GENBIOEL, Template
+from onym.linkers.settings import ModelSettings, read_settings
+from onym.text.layout import Layout
+from onym.text.template import GENBIOEL, Template, template_named
 from onym.text.tokens import FILE, Tokenizer
+from onym.text.written_out import written_out
 from onym.trie.beside import trie_beside
 from onym.trie.packed import PackedTrie
 from onym.trie.restriction import Restriction
-from onym.types import Candidate, Document, Link
+from onym.types import Candidate, Document, Link, Mention
 
 Pooling = Literal["best", "sum"]
 """A concept's score: that of its best name, or the logarithm of the sum of its names' probabilities."""
 _BATCH = 256  # documents
-_PROMPT = 256  # tokens; of a longer mention the end is given to the decoder
-_SOURCE = 1024  # tokens; of a mention that is longer by itself the beginning is read
 
 
 @dataclass(frozen=True, slots=True)
 class GenerativeConfig:
-    """How a model is asked. `window` is how many tokens it reads of a mention and its context, special ones included."""
+    """How a model is asked. `window` is how many tokens it reads of a mention and its context, special ones included.
+
+    With `expand`, a mention that the document itself says to be short for something is read as that.
+    """
 
     window: int = 128
     pooling: Pooling = "best"
     search: SearchConfig = field(default_factory=SearchConfig)
+    expand: bool = True
+
+    @classmethod
+    def of(cls, own: ModelSettings, width: int = 5) -> GenerativeConfig:
+        """Return a configuration by a model's own settings; as many names come back as the beam is wide."""
+        return cls(own.window, search=SearchConfig(search=own.search, ranking=own.ranking, width=width, top_k=width))
 
 
 class GenerativeLinker:
@@ -68,6 +78,7 @@ class GenerativeLinker:
         self._template = template
         self._settings = settings or GenerativeConfig()
         self._model = model or {}
+        self.layout = Layout(template, tokenizer, self._settings.window, adapter.longest)
 
     @classmethod
     def from_pretrained(
@@ -76,18 +87,21 @@ class GenerativeLinker:
         kb: KnowledgeBase,
         *,
         tokenizer: Path | str | None = None,
-        template: Template = GENBIOEL,
+        template: Template | None = None,
         settings: GenerativeConfig | None = None,
         precision: Precision = "auto",
         download: bool = False,
     ) -> GenerativeLinker:
         """Open a model: a folder, or with `download` a name on Hugging Face's hub.
 
+        A model that Onym trained knows its template and its settings; they count where none are given.
+
         `tokenizer` is the folder or the name of another model whose tokenizer it shares: ANGEL's checkpoints have none of their
         own, theirs is that of `facebook/bart-large`.
         """
-        folder = _folder(model, FETCHED, download=download)
-        known = Tokenizer.open(_folder(tokenizer, (FILE,), download=download) if tokenizer else folder)
+        folder = folder_of(model, download=download)
+        own = read_settings(folder)
+        known = Tokenizer.open(folder_of(tokenizer, (FILE,), download=download) if tokenizer else folder)
         opened = open_model(folder, precision)
         about = {
             "model": folder.name if Path(model).exists() else str(model),
@@ -95,6 +109,7 @@ class GenerativeLinker:
             "parameters": sum(parameter.numel() for parameter in opened.parameters()),
             "precision": str(opened.dtype).removeprefix("torch."),
         }
+        template, settings = template or template_named(own.template), settings or GenerativeConfig.of(own)
         return cls(kb, adapter_of(opened), known, template=template, settings=settings, model=about)
 
     @property
@@ -116,13 +131,16 @@ class GenerativeLinker:
 
     def decode(self, documents: Sequence[Document], restriction: Restriction | None = None) -> list[Decoded]:
         """Return the names that the model writes for each mention of the documents, in order."""
-        pairs = [(doc, mention) for doc in documents for mention in doc.mentions]
+        return self.decode_mentions([place for doc in documents for place in self._asked(doc)], restriction)
+
+    def decode_mentions(
+        self, pairs: Sequence[tuple[Document, Mention]], restriction: Restriction | None = None
+    ) -> list[Decoded]:
+        """Return the names that the model writes for each mention, given with its document."""
         if not pairs:
             return []
-        tokens, template = self._tokenizer, self._template
-        window, most = self._room()
-        sources = [template.source_ids(doc.text, m.start, m.end, tokens, budget=window)[:most] for doc, m in pairs]
-        prompts = [template.prompt_ids(mention.surface, tokens)[-_PROMPT:] for _, mention in pairs]
+        sources = [self.layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs]
+        prompts = [self.layout.prompt(mention.surface) for _, mention in pairs]
         return search_names(self._start, self.trie, sources, prompts, self._settings.search, restriction=restriction)
 
     def with_search(self, **changes: Any) -> GenerativeLinker:
@@ -138,10 +156,8 @@ class GenerativeLinker:
             model=self._model,
         )
 
-    def _room(self) -> tuple[int, int]:
-        """Return how many tokens a source should have, and how many it may: a mention is not cut, except where it must be."""
-        longest = self._adapter.longest
-        return min(self._settings.window, longest), min(max(self._settings.window, _SOURCE), longest)
+    def _asked(self, doc: Document) -> list[tuple[Document, Mention]]:
+        return written_out(doc) if self._settings.expand else [(doc, mention) for mention in doc.mentions]
 
     def _start(self, sources: Sequence[Sequence[int]]) -> TreeSession:
         return TreeSession(self._adapter, sources)
@@ -174,7 +190,8 @@ class GenerativeLinker:
         return scores[0] if self._settings.pooling == "best" else float(np.logaddexp.reduce(scores))
 
 
-def _folder(model: Path | str, files: Sequence[str], *, download: bool) -> Path:
+def folder_of(model: Path | str, files: Sequence[str] = FETCHED, *, download: bool) -> Path:
+    """Return the folder of a model, fetched from the hub where that is wished."""
     if Path(model).is_dir():
         return Path(model)
     if not download:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from onym.errors import ConfigError, missing_extra
 from onym.linkers.base import Linker
 from onym.linkers.lexical import ExactLinker, TfidfLinker
+from onym.linkers.settings import read_settings
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
@@ -18,15 +19,18 @@ LINKERS = ("exact", "tfidf", "generative")
 
 @dataclass(frozen=True, slots=True)
 class LinkerOptions:
-    """What a linker with a model may be told. `model` and `tokenizer` are folders, or names on the hub with `download`."""
+    """What a linker with a model may be told. `model` and `tokenizer` are folders, or names on the hub with `download`.
+
+    Of `template`, `search`, `ranking` and `window` those that are not given are the model's own.
+    """
 
     model: str = ""
     tokenizer: str = ""
-    template: str = "genbioel"
-    search: Literal["beam", "exact"] = "beam"
-    ranking: Literal["mean", "sum"] = "mean"
+    template: str = ""
+    search: Literal["", "beam", "exact"] = ""
+    ranking: Literal["", "mean", "sum"] = ""
     width: int = 5
-    window: int = 128
+    window: int = 0
     download: bool = False
 
 
@@ -52,16 +56,19 @@ def _generative(kb: KnowledgeBase, options: LinkerOptions) -> Linker:
     if not options.model:
         raise ConfigError("model-missing", "a generative linker needs a model", fix="name its folder with --model")
     try:
-        from onym.decoding.search import SearchConfig
-        from onym.linkers.generative import GenerativeConfig, GenerativeLinker
+        from onym.linkers.generative import GenerativeConfig, GenerativeLinker, folder_of
     except ImportError as e:
         raise missing_extra("a generative linker", "generative") from e
-    search = SearchConfig(search=options.search, ranking=options.ranking, width=options.width, top_k=options.width)
+    if options.template:
+        template_named(options.template)  # a wrong one is refused before anything is opened
+    model = Path(options.model) if Path(options.model).is_dir() else options.model
+    given = {name: getattr(options, name) for name in ("template", "search", "ranking", "window")}
+    own = read_settings(folder_of(model, download=options.download)).changed(**given)
     return GenerativeLinker.from_pretrained(
-        Path(options.model) if Path(options.model).is_dir() else options.model,
+        model,
         kb,
         tokenizer=options.tokenizer or None,
-        template=template_named(options.template),
-        settings=GenerativeConfig(window=options.window, search=search),
+        template=template_named(own.template),
+        settings=GenerativeConfig.of(own, options.width),
         download=options.download,
     )

@@ -50,6 +50,11 @@ class Folder:
     def __init__(self, stage: Path) -> None:
         self._stage = stage
 
+    @property
+    def path(self) -> Path:
+        """Where it is being written, for a library that writes by its own means."""
+        return self._stage
+
     @contextmanager
     def file(self, name: str = "") -> Iterator[BinaryIO]:
         """Open a new file of that name."""
@@ -83,8 +88,8 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
         stage = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
             yield Folder(stage)
-            stage.chmod(0o777 & ~_umask())
-            sync_folder(stage)
+            _open_up(stage)
+            sync_tree(stage)
             if path.exists():
                 _require_alike(path, stage)
                 _exchange(path, stage)
@@ -93,6 +98,29 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
             sync_folder(path.parent)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
+
+
+def _open_up(stage: Path) -> None:
+    """Give a folder and its files the rights of new ones: some libraries make theirs readable by their owner alone."""
+    mask = _umask()
+    stage.chmod(0o777 & ~mask)
+    for path in stage.iterdir():
+        if path.is_file():
+            path.chmod(0o666 & ~mask)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that this program wrote, and all that is in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sync_tree(folder: Path) -> None:
+    """Bring every file of a folder to disk, and the folder itself: for what a library wrote by its own means."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+    sync_folder(folder)
 
 
 def _require_alike(old: Path, new: Path) -> None:

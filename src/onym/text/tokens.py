@@ -28,6 +28,7 @@ class Tokenizer:
         self._fast.no_padding()
         self._fast.no_truncation()
         self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
+        self.data = data
         self.digest = hashlib.sha256(data).hexdigest()[:16]
         self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
         self.eos = self._special(where)

@@ -1,0 +1,66 @@
+"""Train a model of the results page again, by the name of its recipe in benchmarks/recipes/generative.
+
+    python -m benchmarks.generative_train ncbi-finetuned
+
+In a recipe, `model:NAME` is a real pretrained model, `run:NAME` a model trained before, and `kb:NAME` a knowledge base: they
+are found, fetched or built here. The rest is what `onym train STAGE --config` takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.generative_tasks import medic_kb, open_kb, task
+from benchmarks.models import model_folder
+from benchmarks.report import data_folder
+from onym.kb import KnowledgeBase
+from onym.train.config import TrainConfig
+from onym.train.recipes import train
+from onym.train.recipes.run import runs_folder
+
+RECIPES = Path(__file__).parent / "recipes" / "generative"
+KBS: dict[str, Callable[[], KnowledgeBase]] = {
+    "open": open_kb,
+    "ncbi-medic": medic_kb,
+    "ncbi-dev": lambda: task("ncbi_disease", "dev").kb,
+    "askapatient-labels": lambda: task("askapatient_fold0_labels", "dev").kb,
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.generative_train")
+    parser.add_argument("names", nargs="+", help="recipes, run one after the other; a model that is there is not trained again")
+    for name in parser.parse_args(arguments).names:
+        dest = runs_folder() / name
+        if not dest.exists():
+            train(TrainConfig.of(recipe(name), name), dest, data_folder())
+        print(dest)
+    return 0
+
+
+def recipe(name: str) -> dict[str, Any]:
+    """Return a recipe with all that it names in the place of the names."""
+    values: dict[str, Any] = _resolved(tomllib.loads((RECIPES / f"{name}.toml").read_text("utf-8")))
+    return values
+
+
+def _resolved(values: Any) -> Any:
+    if isinstance(values, dict):
+        return {key: _resolved(value) for key, value in values.items()}
+    kind, colon, name = values.partition(":") if isinstance(values, str) else ("", "", "")
+    if colon and kind == "model":
+        return str(model_folder(name))
+    if colon and kind == "run":
+        return str(runs_folder() / name)
+    if colon and kind == "kb":
+        return str(KBS[name]().folder.parent)
+    return values
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,208 @@
+"""What a training is told: frozen, strict, read from TOML, with presets for the rows of the papers' tables.
+
+A configuration may build on a preset (`preset = "genbioel-ncbi"`); its own keys, then those given as `key=value`, win.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from onym.errors import ConfigError, InputError
+
+Stage = Literal["pretrain", "finetune", "prefer"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StartConfig(_Strict):
+    """The model to begin with: a folder, and how it reads and writes."""
+
+    model: str = Field(min_length=1)
+    tokenizer: str = ""
+    template: str = "genbioel"
+    window: int = Field(default=128, ge=8)
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    attention_dropout: float = Field(default=0.1, ge=0, lt=1)
+    freeze_embeddings: bool = False
+
+
+class DataConfig(_Strict):
+    """What is learnt from. A benchmark is a name or a folder; a knowledge base a folder, or nothing for the benchmark's own.
+
+    `without` are splits whose mentions are taken out of train, where a preparation put them in.
+    """
+
+    benchmark: str = ""
+    splits: tuple[str, ...] = ("train",)
+    without: tuple[str, ...] = ()
+    kb: str = ""
+    target: Literal["similar", "shortest", "sampled"] = "similar"
+    names: int = Field(default=1, ge=1, le=50)
+    mention: Literal["random", "similar"] = "random"
+
+
+class DevConfig(_Strict):
+    """The score that a training is watched by: recall@1, any-id, of the real decoder on some mentions of a split.
+
+    The best model by it is kept. After `patience` scores that are no better the training stops; 0 never stops it.
+    """
+
+    split: str = "dev"
+    kb: str = ""
+    mentions: int = Field(default=300, ge=0)
+    patience: int = Field(default=0, ge=0)
+    search: Literal["beam", "exact"] = "beam"
+    ranking: Literal["mean", "sum"] = "mean"
+
+
+class OptimConfig(_Strict):
+    """How the weights are moved. `steps` count updates of the weights; `batch` samples are seen by each on one device.
+
+    After `every` so many steps there is a score on dev and a checkpoint. `precision`: `bf16` casts at every operation;
+    `bf16-weights` keeps the weights so, with a copy in fp32 that is moved: faster on a CPU, and not for FSDP.
+    """
+
+    steps: int = Field(default=1000, ge=1)
+    batch: int = Field(default=8, ge=1)
+    accumulation: int = Field(default=1, ge=1)
+    learning_rate: float = Field(default=1e-5, gt=0)
+    warmup: int = Field(default=0, ge=0)
+    schedule: Literal["linear", "polynomial", "cosine", "constant", "constant_with_warmup"] = "polynomial"
+    weight_decay: float = Field(default=0.01, ge=0)
+    epsilon: float = Field(default=1e-8, gt=0)
+    betas: tuple[float, float] = (0.9, 0.999)
+    clip: float = Field(default=0.1, gt=0)
+    smoothing: float = Field(default=0.1, ge=0, lt=1)
+    precision: Literal["fp32", "bf16", "bf16-weights"] = "bf16"
+    seed: int = 0
+    every: int = Field(default=500, ge=1)
+
+
+class PreferConfig(_Strict):
+    """Learning from mistakes: where the wrong names come from, which pairs are kept, and the loss.
+
+    In each of `rounds` the mentions of one part of the corpus are decoded with the model as it then is, which is also the
+    reference of that round.
+    """
+
+    loss: Literal["dpo", "cpo", "simpo", "pairwise"] = "dpo"
+    beta: float = Field(default=0.1, gt=0)
+    gamma: float = Field(default=0.5, ge=0)
+    alpha: float = Field(default=1.0, ge=0)
+    score: Literal["", "sum", "mean"] = ""
+    negatives: Literal["predictions", "similar"] = "predictions"
+    rule: Literal["violating", "all"] = "violating"
+    top: int = Field(default=5, ge=2, le=100)
+    width: int = Field(default=10, ge=2, le=100)
+    rounds: int = Field(default=1, ge=1)
+    epochs: float = Field(default=1.0, gt=0)
+
+
+class TrainConfig(_Strict):
+    """A whole training.
+
+    >>> TrainConfig.of({"stage": "finetune", "start": {"model": "m"}}).optim.batch
+    8
+    """
+
+    stage: Stage
+    start: StartConfig
+    data: DataConfig = DataConfig()
+    dev: DevConfig = DevConfig()
+    optim: OptimConfig = OptimConfig()
+    prefer: PreferConfig = PreferConfig()
+
+    @classmethod
+    def of(cls, values: dict[str, Any], where: str = "") -> TrainConfig:
+        """Make a configuration of plain values, refusing unknown keys."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as e:
+            first = e.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            fix = "docs/reference/training.md lists every key"
+            raise ConfigError("config-invalid", f"{key}: {first['msg']}", where=where, fix=fix) from e
+
+
+def read_config(stage: Stage, path: Path | None, preset: str = "", settings: Sequence[str] = ()) -> TrainConfig:
+    """Return the configuration of a stage: a preset, over it a file, over both settings such as `optim.steps=100`.
+
+    >>> read_config("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"]).optim.learning_rate
+    3e-07
+    """
+    own = _toml(path.read_bytes(), str(path)) if path and _require_file(path) else {}
+    named = str(own.pop("preset", preset) or preset)
+    values = _merged(preset_named(named) if named else {}, own)
+    for setting in settings:
+        values = _merged(values, _setting(setting))
+    if values.setdefault("stage", stage) != stage:
+        what = f"the configuration is for `onym train {values['stage']}`, not for {stage}"
+        raise ConfigError("config-invalid", what, where=str(path or named), fix=f"onym train {values['stage']}")
+    return TrainConfig.of(values, where=str(path or named))
+
+
+def presets() -> list[str]:
+    """Return the names of all presets.
+
+    >>> "angel-bc5cdr-negative" in presets()
+    True
+    """
+    return sorted(file.name.removesuffix(".toml") for file in _PRESETS.iterdir() if file.name.endswith(".toml"))
+
+
+def preset_named(name: str) -> dict[str, Any]:
+    """Return the values of a preset."""
+    return _toml(preset_text(name).encode(), name)
+
+
+def preset_text(name: str) -> str:
+    """Return a preset as it is written."""
+    if name not in presets():
+        raise ConfigError("config-invalid", f"no preset is named {name!r}", fix=f"known are {', '.join(presets())}")
+    return (_PRESETS / f"{name}.toml").read_text("utf-8")
+
+
+_PRESETS = files("onym.train") / "presets"
+
+
+def _require_file(path: Path) -> bool:
+    if not path.is_file():
+        raise InputError("input-missing", "no such configuration", where=str(path), fix="check the path")
+    return True
+
+
+def _toml(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise ConfigError("config-invalid", f"not valid TOML: {e}", where=where) from e
+
+
+def _setting(setting: str) -> dict[str, Any]:
+    key, equals, value = setting.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise ConfigError("config-invalid", f"{setting!r} is no setting", fix="write key=value, as in optim.steps=100")
+    try:
+        parsed: Any = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value  # a word needs no quotes
+    for part in reversed(parts):
+        parsed = {part: parsed}
+    return dict(parsed)
+
+
+def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged

@@ -1,0 +1,39 @@
+"""What a model is trained on: a source, a prompt and a name, or two names of which it should prefer one. All are tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+T_co = TypeVar("T_co", bound="Sample | Pair", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A mention and the name to write for it, without the token that ends it."""
+
+    source: list[int]
+    prompt: list[int]
+    name: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A mention, a right name and a wrong one; `reference` is what the model before said of both, log-probabilities."""
+
+    source: list[int]
+    prompt: list[int]
+    chosen: list[int]
+    rejected: list[int]
+    reference: tuple[float, float] = (0.0, 0.0)
+
+
+class Samples(Protocol[T_co]):
+    """Samples by their place: the same place always gives the same sample, so a training can go on anywhere."""
+
+    def __len__(self) -> int:
+        """Return how many there are, all epochs together."""
+
+    def __getitems__(self, places: Sequence[int]) -> Sequence[T_co]:
+        """Return the samples at these places."""

@@ -1,0 +1,122 @@
+"""Orders and draws that are computed, not kept: what comes at a place follows from the seed and the place alone.
+
+So a training can go on anywhere, any number of processes can share it, and nothing is as long as the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Draws = npt.NDArray[np.uint64]
+
+_MASK = 2**64 - 1
+_STEP = 0x9E3779B97F4A7C15  # splitmix64: Steele, Lea and Flood 2014, and its two multipliers
+_ONE, _TWO = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_ROUNDS = 8
+_ORDER = 1  # the stream of an order's keys: not the one that what stands at a place is drawn from
+
+
+class Shuffled:
+    """The numbers below `length` in a random order by `seed`, over and over: every epoch has another order.
+
+    A Feistel network over pairs (high, low) with high * low >= length: each round adds to one half a hash of the other, so it
+    can be undone, and is a permutation. A number that falls outside is sent through again until it falls inside.
+
+    >>> order = Shuffled(5, seed=3)
+    >>> sorted(order.at(np.arange(5)).tolist()), sorted(order.at(np.arange(5, 10)).tolist())
+    ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
+    """
+
+    __slots__ = ("_highs", "_length", "_lows", "_seed")
+
+    def __init__(self, length: int, seed: int) -> None:
+        self._length = length
+        self._seed = seed
+        self._highs = isqrt(max(0, length - 1)) + 1
+        self._lows = max(1, -(-length // self._highs))
+
+    def __len__(self) -> int:
+        """Return the length of an epoch."""
+        return self._length
+
+    def at(self, places: Ints) -> Ints:
+        """Return the numbers at these places; `place // length` is the epoch."""
+        if len(places) == 0:
+            return np.zeros(0, dtype=np.int64)
+        if not self._length or int(places.min()) < 0:
+            raise IndexError("no such place in the order")
+        epochs, numbers = np.divmod(places.astype(np.uint64), np.uint64(self._length))
+        keys = draw_rows(self._seed, epochs, _ROUNDS, stream=_ORDER)
+        numbers = self._sent_through(numbers, keys)
+        while len(outside := np.flatnonzero(numbers >= self._length)):
+            numbers[outside] = self._sent_through(numbers[outside], keys[outside])
+        return numbers.astype(np.int64)
+
+    def _sent_through(self, numbers: Draws, keys: Draws) -> Draws:
+        highs, lows = np.uint64(self._highs), np.uint64(self._lows)
+        high, low = np.divmod(numbers, lows)
+        for turn in range(0, _ROUNDS, 2):
+            high = (high + _mixed(low ^ keys[:, turn]) % highs) % highs
+            low = (low + _mixed(high ^ keys[:, turn + 1]) % lows) % lows
+        return np.asarray(high * lows + low)
+
+
+def draws(seed: int, place: int, bound: int, *, stream: int = 0) -> int:
+    """Return a random number below `bound` for a place: always the same one.
+
+    >>> draws(13, 7, 100) == draws(13, 7, 100), draws(13, 7, 1)
+    (True, 0)
+    """
+    state = _mixed_one(place + _mixed_one(seed + stream * _STEP))
+    return _mixed_one(state + _STEP) % bound
+
+
+def draw_rows(seed: int, places: npt.NDArray[np.integer], width: int, *, stream: int = 0) -> Draws:
+    """Return for each place a row of `width` random numbers of 64 bits: splitmix64, begun at a hash of seed and place.
+
+    The first of a row is what `draws` takes. Streams of one seed have nothing to do with each other.
+
+    >>> int(draw_rows(13, np.array([7]), 2)[0, 0]) % 100 == draws(13, 7, 100)
+    True
+    """
+    start = np.uint64(_mixed_one(seed + stream * _STEP))
+    states = _mixed(places.astype(np.uint64) + start)
+    steps = np.array([_STEP * turn & _MASK for turn in range(1, width + 1)], dtype=np.uint64)
+    return _mixed(states[:, None] + steps)
+
+
+def picks(numbers: Sequence[int], size: int, without: Collection[int] = ()) -> list[int]:
+    """Return distinct places below `size`, one for each random number while there are any; none of those in `without`.
+
+    >>> picks([4, 4, 4], 3)
+    [1, 0, 2]
+    >>> picks([5, 6], 4, without=[0, 3])
+    [2, 1]
+    """
+    taken = sorted(without)
+    found: list[int] = []
+    for number in numbers[: max(0, size - len(taken))]:
+        place = number % (size - len(taken))
+        for other in taken:  # in order, so that each is stepped over once
+            place += place >= other
+        found.append(place)
+        taken = sorted((*taken, place))
+    return found
+
+
+def _mixed(values: Draws) -> Draws:
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(_ONE)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(_TWO)
+    return np.asarray(values ^ (values >> np.uint64(31)))
+
+
+def _mixed_one(value: int) -> int:
+    value &= _MASK
+    value = (value ^ (value >> 30)) * _ONE & _MASK
+    value = (value ^ (value >> 27)) * _TWO & _MASK
+    return value ^ (value >> 31)

@@ -1,0 +1,79 @@
+"""Pairs of names as samples, with what the model before said of them; and the file that keeps them while a training lasts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from onym.errors import IntegrityError
+from onym.store.arrays import Strings
+from onym.store.output import whole_file
+from onym.text.layout import Layout
+from onym.train.samples.base import Pair
+from onym.train.samples.mistakes import Preferred
+from onym.train.samples.order import Shuffled
+
+Asked = Callable[[int], tuple[str, int, int]]
+"""Gives the text of a question by its place, and where the mention stands in it."""
+Reference = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PairSamples:
+    """`count` pairs, in an order by `seed`, each seen once in an epoch."""
+
+    preferred: Sequence[Preferred]
+    asked: Asked
+    names: Strings
+    layout: Layout
+    count: int
+    seed: int = 0
+    references: Sequence[Reference] = ()
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitems__(self, places: Sequence[int]) -> list[Pair]:
+        order = Shuffled(len(self.preferred), self.seed)
+        return [self.at(row) for row in order.at(np.asarray(places, dtype=np.int64)).tolist()]
+
+    def at(self, row: int) -> Pair:
+        """Return a pair by its number, in the order in which they were found."""
+        each, layout = self.preferred[row], self.layout
+        text, start, end = self.asked(each.place)
+        return Pair(
+            layout.source(text, start, end),
+            layout.prompt(text[start:end]),
+            layout.name(self.names[each.right]),
+            layout.name(self.names[each.wrong]),
+            self.references[row] if self.references else (0.0, 0.0),
+        )
+
+
+def write_pairs(preferred: Sequence[Preferred], references: Sequence[Reference], path: Path) -> None:
+    """Keep pairs as JSON lines: numbers alone."""
+    with whole_file(path, force=True) as file:
+        for each, reference in zip(preferred, references, strict=True):
+            file.write(json.dumps([each.place, each.right, each.wrong, *reference]).encode() + b"\n")
+
+
+def read_pairs(path: Path) -> tuple[list[Preferred], list[Reference]]:
+    """Read what `write_pairs` wrote.
+
+    >>> path = getfixture("tmp_path") / "pairs.jsonl"
+    >>> write_pairs([Preferred(0, 3, 4)], [(-1.5, -2.0)], path)
+    >>> read_pairs(path)
+    ([Preferred(place=0, right=3, wrong=4)], [(-1.5, -2.0)])
+    """
+    try:
+        rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+        pairs = [
+            (Preferred(int(place), int(right), int(wrong)), (float(one), float(two))) for place, right, wrong, one, two in rows
+        ]
+    except (OSError, ValueError, TypeError, IndexError) as e:
+        raise IntegrityError("artefact-torn", "the pairs cannot be read", where=str(path), fix="remove the file") from e
+    return [each for each, _ in pairs], [reference for _, reference in pairs]

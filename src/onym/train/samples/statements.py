@@ -1,0 +1,116 @@
+"""What a knowledge base says of its own names: one in a clause with a definition or with other names of its concept.
+
+KB-guided pre-training: GenBioEL, section 2.2 and appendix E.2. ANGEL takes the most similar name instead of any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import ConfigError, InputError
+from onym.kb import KnowledgeBase
+from onym.train.samples.clauses import Clause, clause_of, templates_for
+from onym.train.samples.likeness import most_like
+from onym.train.samples.order import Shuffled, draw_rows, picks
+
+Mentioned = Literal["random", "similar"]
+"""The name in the clause: any of the concept's others, or the one most like the name to write."""
+_STREAM = 2
+_DEFINITIONS, _NAMES = 2, 3  # in a context, at most
+_MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # which random number decides what
+_WIDTH = _CONTEXT + max(_DEFINITIONS, _NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A concept by its place, two of its names by their ids, and the clause around the first. The second is to be written."""
+
+    concept: int
+    mention: int
+    target: int
+    clause: Clause
+
+
+class Statements:
+    """An endless row of statements: in an epoch every name of every concept is the target once, in an order by `seed`.
+
+    The mention is another name of the concept, wherever it has one. The context is up to two of its definitions; without any,
+    up to three of its other names; of two names the target (as the paper says), of one that one.
+
+    Nothing is kept: a statement follows from the knowledge base, the seed and its place, and only what it needs is read.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> statement = Statements(kb, seed=1).at([0])[0]
+    >>> statement.mention != statement.target
+    True
+    >>> clause = statement.clause
+    >>> clause.text[clause.start : clause.end] == kb.names[statement.mention]
+    True
+    """
+
+    def __init__(self, kb: KnowledgeBase, seed: int = 0, *, mention: Mentioned = "random") -> None:
+        if mention not in get_args(Mentioned):
+            raise ConfigError("config-invalid", f"no way to choose a mention is named {mention!r}", fix="random or similar")
+        if not len(kb.term_names):
+            raise InputError("kb-empty", "the knowledge base has no names to learn", where=str(kb.folder))
+        self._kb, self._seed, self._is_similar = kb, seed, mention == "similar"
+        self._order = Shuffled(len(kb.term_names), seed)
+        # Plain views: of a map itself every look would make another map.
+        self._terms, self._defined = np.asarray(kb.concept_terms), np.asarray(kb.concept_definitions.offsets)
+        self._term_names, self._definitions = np.asarray(kb.term_names), np.asarray(kb.concept_definitions.values)
+
+    @property
+    def epoch(self) -> int:
+        """How many statements there are before the first target comes again."""
+        return len(self._order)
+
+    def at(self, places: Sequence[int]) -> list[Statement]:
+        """Return the statements at these places."""
+        numbers = np.asarray(places, dtype=np.int64)
+        # In the column's own type: numpy would make a copy of the whole column in any other.
+        terms = self._order.at(numbers).astype(self._terms.dtype)
+        concepts = np.searchsorted(self._terms, terms, side="right") - 1
+        rows = zip(
+            concepts.tolist(),
+            (terms - self._terms[concepts]).tolist(),
+            _lists(self._terms, self._term_names, concepts),
+            _lists(self._defined, self._definitions, concepts),
+            draw_rows(self._seed, numbers, _WIDTH, stream=_STREAM).tolist(),
+            strict=True,
+        )
+        return [self._statement(*row) for row in rows]
+
+    def _statement(self, concept: int, target: int, names: list[int], definitions: list[int], drawn: list[int]) -> Statement:
+        """Make the statement whose target is the one at place `target` of the concept's `names`."""
+        mention = self._mention(names, target, drawn[_MENTION])
+        if definitions:
+            parts = picks(drawn[_CONTEXT : _CONTEXT + _DEFINITIONS], len(definitions))
+            context = " ".join([self._kb.definitions[definitions[part]] for part in parts])
+        else:
+            others = picks(drawn[_CONTEXT : _CONTEXT + _NAMES], len(names), without={target, mention})
+            context = ", ".join([self._kb.names[names[other]] for other in others or (target,)])
+        templates = templates_for(len(definitions), len(names))
+        clause = clause_of(templates[drawn[_TEMPLATE] % len(templates)], self._kb.names[names[mention]], context)
+        return Statement(concept, names[mention], names[target], clause)
+
+    def _mention(self, names: list[int], target: int, number: int) -> int:
+        if len(names) == 1:
+            return target
+        if not self._is_similar:
+            return picks([number], len(names), without={target})[0]
+        others = [place for place in range(len(names)) if place != target]
+        texts = self._kb.names
+        return others[most_like(texts[names[target]], [texts[names[other]] for other in others])]
+
+
+def _lists(
+    offsets: npt.NDArray[np.unsignedinteger], values: npt.NDArray[np.uint32], rows: npt.NDArray[np.intp]
+) -> list[list[int]]:
+    """Return the lists of these rows."""
+    bounds = zip(offsets[rows].tolist(), offsets[rows + 1].tolist(), strict=True)
+    return [values[start:end].tolist() for start, end in bounds]

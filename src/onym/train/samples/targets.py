@@ -1,0 +1,61 @@
+"""Which names of its concept a mention should be written as: the most similar ones, the shortest, or all of them in turn.
+
+GenBioEL section 2.3 takes the name most similar by character 3-gram TF-IDF, ANGEL section 3.2 the three most similar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from onym.kb import KnowledgeBase
+from onym.text.normal import normal_name
+from onym.text.similarity import NameSimilarity
+from onym.types import Document, Mention
+
+Choice = Literal["similar", "shortest", "sampled"]
+"""The most similar names, the shortest, or any: GenBioEL's Table 4."""
+Place = tuple[Document, Mention]
+_ANY = 50  # names of a concept among which one is drawn, the first in the order of preference
+
+
+def targets_of(
+    places: Sequence[Place], kb: KnowledgeBase, *, choice: Choice = "similar", count: int = 1
+) -> list[tuple[int, ...]]:
+    """Return for each mention the ids of the names it may be written as, best first; none where its concept is not known.
+
+    >>> from onym.types import Document, Mention
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> doc = Document("1", "He had heart attacks", (Mention(7, 20, "heart attacks", ("mesh:D009203",)),))
+    >>> [[kb.names[name] for name in names] for names in targets_of([(doc, doc.mentions[0])], kb)]
+    [['heart attack']]
+    """
+    names = [_names_of(mention, kb) for _, mention in places]
+    if choice == "sampled":
+        return [found[:_ANY] for found in names]
+    if choice == "shortest":
+        return [tuple(sorted(found, key=lambda name: (len(kb.names[name]), kb.names[name]))[:count]) for found in names]
+    surfaces = [normal_name(mention.surface) for _, mention in places]
+    return _most_similar(surfaces, names, kb, count)
+
+
+def _names_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
+    concepts = dict.fromkeys(concept for concept_id in mention.concept_ids for concept in kb.claims(concept_id))
+    return tuple(dict.fromkeys(name for concept in concepts for name in kb.names_of(concept).tolist()))
+
+
+def _most_similar(
+    surfaces: Sequence[str], names: Sequence[tuple[int, ...]], kb: KnowledgeBase, count: int
+) -> list[tuple[int, ...]]:
+    if not names:
+        return []
+    likeness = NameSimilarity.of(kb.names)
+    left = [surface for surface, found in zip(surfaces, names, strict=True) for _ in found]
+    right = [kb.names[name] for found in names for name in found]
+    scores = np.split(likeness.pairwise(left, right), np.cumsum([len(found) for found in names])[:-1])
+    return [
+        tuple(name for _, _, name in sorted(zip(-score, range(len(found)), found, strict=True))[:count])
+        for score, found in zip(scores, names, strict=True)
+    ]

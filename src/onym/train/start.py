@@ -1,0 +1,109 @@
+"""What a training starts from: a seq2seq model, or an encoder from which a small BART is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from onym.decoding.weights import open_model, require_safe
+from onym.errors import InputError
+
+
+def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any:
+    """Return a model to be trained, in fp32.
+
+    The folder of an encoder of RoBERTa's family gives a BART whose encoder and decoder are warm-started from it.
+    """
+    model = _bart_of(folder) if _family(folder) == "roberta" else open_model(folder, "fp32")
+    config = model.config
+    for name, value in (("dropout", dropout), ("dropout_rate", dropout), ("attention_dropout", attention_dropout)):
+        if hasattr(config, name):
+            setattr(config, name, value)
+    for module in model.modules():
+        _set_dropout(module, dropout, attention_dropout)
+    return model.requires_grad_(True).train()
+
+
+def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
+    """Give a value to what was made before: transformers reads its configuration only when a module is built."""
+    is_attention = hasattr(module, "q_proj") or hasattr(module, "q")
+    if isinstance(module, torch.nn.Dropout):
+        module.p = dropout
+    elif isinstance(getattr(module, "dropout", None), float):
+        module.dropout = attention_dropout if is_attention else dropout
+
+
+def _family(folder: Path) -> str:
+    from transformers import AutoConfig
+
+    try:
+        return str(AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False).model_type)
+    except (OSError, ValueError) as e:
+        fix = "name a folder with config.json and model.safetensors"
+        raise InputError("model-malformed", "the folder holds no model's configuration", where=str(folder), fix=fix) from e
+
+
+def _bart_of(folder: Path) -> Any:
+    """Return a BART of an encoder's shape: layers copied one to one into both stacks, cross-attention from self-attention."""
+    from transformers import AutoModel, BartConfig, BartForConditionalGeneration
+
+    require_safe(folder)
+    encoder = AutoModel.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32
+    )
+    shape = encoder.config
+    config = BartConfig(
+        vocab_size=shape.vocab_size,
+        d_model=shape.hidden_size,
+        encoder_layers=shape.num_hidden_layers,
+        decoder_layers=shape.num_hidden_layers,
+        encoder_attention_heads=shape.num_attention_heads,
+        decoder_attention_heads=shape.num_attention_heads,
+        encoder_ffn_dim=shape.intermediate_size,
+        decoder_ffn_dim=shape.intermediate_size,
+        activation_function=shape.hidden_act,
+        max_position_embeddings=shape.max_position_embeddings - 2,
+        pad_token_id=shape.pad_token_id,
+        bos_token_id=shape.bos_token_id,
+        eos_token_id=shape.eos_token_id,
+        decoder_start_token_id=shape.eos_token_id,
+        forced_eos_token_id=None,
+    )
+    torch.manual_seed(0)
+    model = BartForConditionalGeneration(config)
+    with torch.no_grad():
+        for stack in (model.model.encoder, model.model.decoder):
+            _copy_embeddings(encoder.embeddings, stack)
+            for own, other in zip(stack.layers, encoder.encoder.layer, strict=True):
+                _copy_layer(own, other)
+        _calm(model.model.decoder.layers[-1].final_layer_norm, model.lm_head.weight)
+    return model
+
+
+def _calm(norm: Any, head: torch.Tensor) -> None:
+    """Bring the first scores of words to a spread of one: an encoder's words were never meant to meet its states so."""
+    spread = (norm.weight.square() + norm.bias.square()).sum().sqrt() * head.square().mean().sqrt()
+    norm.weight.div_(spread)
+    norm.bias.div_(spread)
+
+
+def _copy_embeddings(other: Any, stack: Any) -> None:
+    stack.embed_tokens.weight.copy_(other.word_embeddings.weight)
+    stack.embed_positions.weight.copy_(other.position_embeddings.weight + other.token_type_embeddings.weight[0])
+    stack.layernorm_embedding.load_state_dict(other.LayerNorm.state_dict())
+
+
+def _copy_layer(own: Any, other: Any) -> None:
+    attention, output = other.attention.self, other.attention.output
+    for part in (own.self_attn, getattr(own, "encoder_attn", None)):
+        if part is not None:
+            part.q_proj.load_state_dict(attention.query.state_dict())
+            part.k_proj.load_state_dict(attention.key.state_dict())
+            part.v_proj.load_state_dict(attention.value.state_dict())
+            part.out_proj.load_state_dict(output.dense.state_dict())
+    own.self_attn_layer_norm.load_state_dict(output.LayerNorm.state_dict())
+    own.fc1.load_state_dict(other.intermediate.dense.state_dict())
+    own.fc2.load_state_dict(other.output.dense.state_dict())
+    own.final_layer_norm.load_state_dict(other.output.LayerNorm.state_dict())

@@ -1,0 +1,162 @@
+"""transformers' Trainer for names: loss on the name alone, a dev score by the real decoder, checkpoints that are whole.
+
+Trainer and accelerate run it on one device, on several (DDP), or sharded (FSDP), as they are launched.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import broadcast_object_list
+from safetensors.torch import load_file, load_model
+from torch import Tensor
+from transformers import EarlyStoppingCallback, PrinterCallback, Trainer
+
+from onym.train.arguments import METRIC, arguments
+from onym.train.callbacks import Clock, LogFile
+from onym.train.checkpoints import prune, seal, sealed
+from onym.train.collate import Batch
+from onym.train.config import OptimConfig
+from onym.train.losses.cross_entropy import cross_entropy
+from onym.train.losses.log_probs import IGNORED
+from onym.train.master import MasterAdamW
+from onym.train.samples.base import Samples
+from onym.train.samples.buckets import Bucketed
+from onym.train.savings import head_where
+from onym.train.sharded import is_sharded, one_embedding, require_shardable, untied
+
+Dev = Callable[[Any], dict[str, float]]
+"""Scores a model."""
+_WEIGHTS = "model.safetensors"
+
+
+class NameTrainer(Trainer):  # type: ignore[misc]
+    """Trains a model to write names. `dev` scores it at every checkpoint; without it, the last model is the result."""
+
+    def __init__(
+        self,
+        model: Any,
+        samples: Samples[Any],
+        collate: Callable[[Sequence[Any]], Batch],
+        folder: Path,
+        optim: OptimConfig,
+        *,
+        dev: Dev | None = None,
+        patience: int = 0,
+    ) -> None:
+        require_shardable(optim.precision)
+        self.dev, self.optim_config = dev, optim
+        self._kept: dict[str, Tensor] | None = None
+        self.spare = copy.deepcopy(model) if dev else None  # before it is wrapped or sharded: what the dev score is taken of
+        self.master = self._master(model.to(torch.bfloat16), optim) if optim.precision == "bf16-weights" else None
+        super().__init__(
+            model=one_embedding(model) if is_sharded() else model,
+            args=arguments(folder, optim, has_dev=dev is not None),
+            data_collator=collate,
+            train_dataset=Bucketed(samples, optim.batch, seed=optim.seed),
+            optimizers=(self.master, None),
+            eval_dataset=[0] if dev else None,  # what is scored is dev's own; Trainer wants to see something
+            callbacks=[LogFile(folder), Clock()] + ([EarlyStoppingCallback(patience)] if patience else []),
+        )
+        self.remove_callback(PrinterCallback)  # which writes to stdout; there is a file for it
+        self.model_accepts_loss_kwargs = True  # have the items of all accumulated batches counted
+        self.loss_is_scaled_for_ga = True
+        self.can_return_loss = True
+
+    def _master(self, model: Any, optim: OptimConfig) -> MasterAdamW:
+        """Return the optimizer of weights in bf16, of which the same ones decay as Trainer's own would let."""
+        decayed = set(self.get_decay_parameter_names(model))
+        still = [parameter for name, parameter in model.named_parameters() if name not in decayed]
+        options = {"lr": optim.learning_rate, "betas": optim.betas, "eps": optim.epsilon, "weight_decay": optim.weight_decay}
+        return MasterAdamW(model.parameters(), undecayed=still, **options)
+
+    def resume(self) -> None:
+        """Train from the last whole checkpoint, or from the beginning."""
+        found = sealed(Path(self.args.output_dir))
+        self.args.eval_on_start &= not found  # the same score again would count as one that is no better
+        self.train(resume_from_checkpoint=str(found[-1]) if found else None)
+        self._keep_best()
+
+    def _keep_best(self) -> None:
+        """Leave the best model by dev in `model`, or the last one, in fp32; of a sharded one the weights are in `_kept`."""
+        best = self.state.best_model_checkpoint
+        if is_sharded():
+            last = self._exact(self.accelerator.get_state_dict(self.model_wrapped))
+            self._kept = load_file(Path(best) / _WEIGHTS) if best else last
+            return
+        state, bare = self._exact(), self.accelerator.unwrap_model(self.model)
+        if self.master is not None:
+            bare.float()
+        if best:
+            load_model(bare, Path(best) / _WEIGHTS)
+        else:
+            bare.load_state_dict(state)
+
+    def _load_best_model(self) -> None:
+        """Leave it to `_keep_best`: accelerate cannot load tied weights into a sharded model."""
+
+    def write(self, folder: Path) -> None:
+        """Write the model that was kept, as Hugging Face has it."""
+        self.accelerator.unwrap_model(self.model).save_pretrained(folder, state_dict=self._kept)
+
+    @property
+    def seconds(self) -> float:
+        """How long the training took, what came before a resumption included."""
+        return next(each.seconds for each in self.callback_handler.callbacks if isinstance(each, Clock))
+
+    def metrics(self) -> dict[str, float]:
+        """Return the scores on dev of the model that was kept."""
+        best = self.state.best_global_step
+        scored = [entry for entry in self.state.log_history if METRIC in entry and (not best or entry["step"] == best)]
+        found = scored[-1] if scored else {}
+        return {name.removeprefix("eval_"): value for name, value in found.items() if name.startswith("eval_dev")}
+
+    def compute_loss(self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
+        """Return the loss of a batch, as its share of all accumulated batches on all devices."""
+        loss = self.batch_loss(model, inputs) / num_items_in_batch * self.accelerator.num_processes
+        return (loss, {}) if return_outputs else loss
+
+    def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
+        """Return the sum of the losses of all labelled tokens."""
+        labels = inputs.pop("labels")
+        is_labelled = labels != IGNORED
+        with head_where(self.accelerator.unwrap_model(model), is_labelled):
+            logits = model(**inputs, use_cache=False).logits
+        return cross_entropy(logits, labels[is_labelled], self.optim_config.smoothing)
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Score the model as it is; every process learns what the first one found."""
+        state = self.accelerator.get_state_dict(self.model_wrapped)
+        found: list[Any] = [None]
+        if self.accelerator.is_main_process and self.dev and self.spare is not None:
+            self.spare.load_state_dict(state)
+            found = [{f"eval_{name}": value for name, value in self.dev(self.spare).items()}]
+        metrics: dict[str, float] = broadcast_object_list(found)[0]
+        self.log(metrics)
+        self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        self.accelerator.wait_for_everyone()
+        if self.args.should_save:
+            folder = Path(self.args.output_dir)
+            seal(folder / f"checkpoint-{self.state.global_step}")
+            best = self.state.best_model_checkpoint
+            prune(folder, keep={f"checkpoint-{self.state.global_step}"} | ({Path(best).name} if best else set()))
+
+    def _save(self, output_dir: str | None = None, state_dict: dict[str, Any] | None = None) -> None:
+        """Write weights and configuration alone: Trainer would add its arguments as a pickle."""
+        model = self.accelerator.unwrap_model(self.model)
+        model.save_pretrained(output_dir or self.args.output_dir, state_dict=self._exact(state_dict))
+
+    def _exact(self, state: dict[str, Tensor] | None = None) -> dict[str, Tensor]:
+        """Return the weights in fp32, as they are moved."""
+        bare = self.accelerator.unwrap_model(self.model)
+        if self.master is None:
+            return bare.state_dict() if state is None else untied(state, bare)
+        return self.master.full(bare.state_dict(), dict(bare.named_parameters(remove_duplicate=False)))

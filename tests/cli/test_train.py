@@ -1,0 +1,78 @@
+"""`onym train` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from onym.train.config import presets
+from tests.cli.test_corpus import onym
+from tests.linkers.tiny_model import save_model
+
+SMALL = ["optim.steps=2", "optim.batch=2", "optim.precision=fp32", "start.window=32", "dev.mentions=0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Path:
+    """Return a folder with a model, a knowledge base and a configuration."""
+    folder = tmp_path_factory.mktemp("train")
+    save_model(folder / "model")
+    shutil.copytree(tiny_kb, folder / "kb")
+    (folder / "kb.toml").write_text('[start]\nmodel = "model"\n[data]\nkb = "kb"\n[optim]\nsteps = 99\n')
+    return folder
+
+
+def sets(*settings: str) -> list[str]:
+    return [word for setting in (*SMALL, *settings) for word in ("--set", setting)]
+
+
+def test_a_model_is_trained_and_only_what_it_came_to_is_on_stdout(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default it is named after the configuration."""
+    monkeypatch.setenv("ONYM_RUNS", "runs")
+    done = onym("train", "pretrain", "--config", "kb.toml", *sets(), cwd=folder)
+    assert done.stdout == "model\truns/kb\ncard\truns/kb/README.md\nlog\truns/kb/log.jsonl\n"
+    assert json.loads((folder / "runs" / "kb" / "training.json").read_text())["steps"] == 2
+    assert (folder / "runs" / "kb" / "model.safetensors").is_file()
+
+
+def test_a_wrong_configuration_is_told_before_anything_is_opened(folder: Path) -> None:
+    words = ("train", "finetune", "-o", "x")
+    assert "config-invalid" in onym(*words, "--set", "start.model=none", "--set", "optim.stepps=3", cwd=folder, status=2).stderr
+    assert "config-invalid" in onym(*words, "--preset", "none", cwd=folder, status=2).stderr
+    assert "input-missing" in onym(*words, "--config", "none.toml", cwd=folder, status=3).stderr
+    stage = onym(*words, "--preset", "angel-ncbi-negative", "--set", "start.model=m", cwd=folder, status=2)
+    assert "onym train prefer" in stage.stderr
+    nameless = onym("train", "prefer", "--set", "start.model=model", cwd=folder, status=2)
+    assert "nothing says what to train" in nameless.stderr
+    assert not (folder / "x").exists()
+    assert not (folder / "x.work").exists()
+
+
+def test_presets(folder: Path) -> None:
+    assert onym("train", "presets", cwd=folder).stdout.split() == presets()
+    assert json.loads(onym("train", "presets", "--json", cwd=folder).stdout) == presets()
+    text = onym("train", "presets", "genbioel-ncbi", cwd=folder).stdout
+    assert "learning_rate = 3e-7" in text
+    (folder / "own.toml").write_text(text)
+    assert json.loads(onym("train", "presets", "genbioel-ncbi", "--json", cwd=folder).stdout)["optim"]["learning_rate"] == 3e-7
+    assert "config-invalid" in onym("train", "presets", "none", cwd=folder, status=2).stderr
+
+
+def test_without_the_packages(folder: Path) -> None:
+    without = "import sys; sys.modules['accelerate'] = None; from onym.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", without, "train", "pretrain", "--config", "kb.toml", "-o", "none"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "pip install 'onym[train]'" in done.stderr
+
+
+def test_every_help_has_an_example(folder: Path) -> None:
+    for stage in ("pretrain", "finetune", "prefer", "presets"):
+        assert f"Example: onym train {stage}" in onym("train", stage, "--help", cwd=folder).stdout

@@ -1,0 +1,42 @@
+"""Made-up data where the benchmarks look for the real, and a tiny model among the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.corpora.benchmarks.made import write, write_askapatient, write_biosyn, write_ncbi
+from tests.linkers.tiny_model import save_model
+
+DEV_DICTIONARY = "D005334||fever\nD010146||pain\n"
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # quickest for a tiny model
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def made_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a data folder with the files of two benchmarks; what is built of them is kept beside it."""
+    folder = write_biosyn(write_ncbi(write_askapatient(tmp_path / "data")), packed=False)
+    write(folder / "biosyn_format" / "ncbi-disease" / "dev_dictionary.txt", DEV_DICTIONARY)
+    monkeypatch.setenv("ONYM_DATA", str(folder))
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of runs, with a model named tiny and another named other."""
+    folder = tmp_path / "runs"
+    save_model(folder / "tiny")
+    save_model(folder / "other", seed=1)
+    monkeypatch.setenv("ONYM_RUNS", str(folder))
+    return folder

@@ -1,0 +1,69 @@
+"""What a seq2seq linker reads and writes: as the template says, within the window, and never without the mention."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.text.layout import Layout
+from onym.text.template import GENBIOEL, GENRE
+from onym.text.tokens import Tokenizer
+from tests.text.small_bpe import tokenizer_json
+
+TEXT = "The patient is a man with a Heart Attack and high blood pressure."
+START, END = TEXT.index("Heart"), TEXT.index(" and high")
+
+
+@pytest.fixture(scope="module")
+def tokens() -> Tokenizer:
+    return Tokenizer(tokenizer_json())
+
+
+def test_what_is_read_and_written(tokens: Tokenizer) -> None:
+    layout = Layout(GENBIOEL, tokens)
+    marked = " the patient is a man with a START heart attack END and high blood pressure."
+    assert layout.source(TEXT, START, END) == [0, *tokens.ids(marked), 2]
+    assert layout.prompt("Heart Attack") == tokens.ids(" heart attack is")
+    assert layout.name("Myocardial Infarction") == tokens.ids(" myocardial infarction")
+
+
+def test_it_is_the_templates_own_layout(tokens: Tokenizer) -> None:
+    layout = Layout(GENRE, tokens, window=20)
+    assert layout.source(TEXT, START, END) == GENRE.source_ids(TEXT, START, END, tokens, budget=20)
+    assert layout.prompt("Heart Attack") == []
+
+
+@given(st.integers(8, 60), st.integers(0, 12), st.integers(1, 3))
+def test_the_window_holds_and_the_mention_is_whole(window: int, first: int, words: int) -> None:
+    tokens = Tokenizer(tokenizer_json())
+    spans = [0] + [place + 1 for place, letter in enumerate(TEXT) if letter == " "] + [len(TEXT) + 1]
+    first = min(first, len(spans) - 1 - words)
+    start, end = spans[first], spans[first + words] - 1
+    source = Layout(GENBIOEL, tokens, window).source(TEXT, start, end)
+    marked = tokens.ids(f" START {TEXT[start:end].lower()} END")
+    assert len(source) <= max(window, len(marked) + 2)
+    places = [place for place in range(len(source)) if source[place : place + len(marked)] == marked]
+    assert len(places) == 1
+
+
+def test_a_mention_longer_than_the_window_is_whole_and_one_longer_than_the_model_is_cut(tokens: Tokenizer) -> None:
+    text = "heart attack " * 40
+    alone = [0, *tokens.ids(f" START {text.strip()} END"), 2]
+    assert Layout(GENBIOEL, tokens, window=16).source(text, 0, len(text) - 1) == alone
+    assert Layout(GENBIOEL, tokens, window=16, longest=50).source(text, 0, len(text) - 1) == alone[:50]
+    assert len(Layout(GENBIOEL, tokens, window=500, longest=12).source(TEXT, START, END)) == 12
+
+
+def test_a_mention_beyond_all_measure_is_cut(tokens: Tokenizer) -> None:
+    text = "heart attack " * 2000
+    assert len(Layout(GENBIOEL, tokens, window=16, longest=100_000).source(text, 0, len(text) - 1)) == 1024
+    prompt = Layout(GENBIOEL, tokens).prompt(text)
+    assert len(prompt) == 256
+    assert prompt[-1:] == tokens.ids(" is")[-1:]
+    assert Layout(GENBIOEL, tokens, longest=60).prompt(text) == prompt[-30:]
+
+
+def test_special_tokens_of_a_text_are_letters(tokens: Tokenizer) -> None:
+    source = Layout(GENBIOEL, tokens).source("a </s> <pad> fever", 13, 18)
+    assert [token for token in source if token in (0, 1, 2)] == [0, 2]

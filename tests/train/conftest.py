@@ -1,0 +1,54 @@
+"""What the tests of training share: one thread, a tiny model with its tokenizer, a tiny corpus and its knowledge base."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from onym.corpora.benchmarks import prepare
+from tests.linkers.tiny_model import save_model
+from tests.train.tiny import CORPUS, pubtator
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _one_thread() -> Iterator[None]:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # quickest for a tiny model, and sums are always taken in the same order
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _own_environment() -> Iterator[None]:
+    """Trainer's parts talk to each other by variables of the environment."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a BART of one layer and random weights, and its tokenizer."""
+    return save_model(tmp_path_factory.mktemp("train") / "tiny-bart")
+
+
+@pytest.fixture(scope="session")
+def kb_folder(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Path:
+    """Return a knowledge base of one's own: tries will be kept beside it."""
+    return shutil.copytree(tiny_kb, tmp_path_factory.mktemp("train") / "kb")
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a prepared benchmark with mentions of the three concepts, in train, dev and test."""
+    folder = tmp_path_factory.mktemp("train")
+    (folder / "ncbi_disease").mkdir()
+    for split, word in (("train", "train"), ("dev", "develop"), ("test", "test")):
+        (folder / "ncbi_disease" / f"NCBI{word}set_corpus.txt").write_text(pubtator(split, CORPUS[split]))
+    return prepare("ncbi-disease", folder, folder / "prepared").folder

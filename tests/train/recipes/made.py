@@ -1,0 +1,29 @@
+"""Models that a recipe made, and what has to hold of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from onym.kb import KnowledgeBase
+from onym.linkers.generative import GenerativeLinker
+from onym.types import Document, Mention
+
+DOC = Document("1", "He had a heart attack, then fever.", (Mention(9, 21, "heart attack"), Mention(28, 33, "fever")))
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle")
+
+
+def opened(folder: Path, kb_folder: Path) -> GenerativeLinker:
+    """Open a published model as anybody would, and have it answer."""
+    linker = GenerativeLinker.from_pretrained(folder, KnowledgeBase.open(kb_folder), precision="fp32")
+    (linked,) = linker.link([DOC])
+    assert all(link.candidates for link in linked.links)
+    return linker
+
+
+def record(folder: Path) -> dict[str, Any]:
+    """Return what a model says of its making; the folder has no pickle."""
+    assert not [path.name for path in folder.rglob("*") if path.suffix in PICKLES]
+    found: dict[str, Any] = json.loads((folder / "training.json").read_text())
+    return found

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.train.samples.order import Shuffled, draw_rows, draws, picks
+
+
+@given(st.integers(1, 3000), st.integers(-(2**70), 2**70), st.integers(0, 10**12))
+def test_an_epoch_is_a_permutation(length: int, seed: int, epoch: int) -> None:
+    order = Shuffled(length, seed)
+    assert sorted(order.at(np.arange(length) + epoch * length).tolist()) == list(range(length))
+
+
+@pytest.mark.parametrize("length", [*range(1, 70), 10_007, 2**14, 2**14 + 1])
+def test_every_length_has_an_order(length: int) -> None:
+    assert sorted(Shuffled(length, 13).at(np.arange(length)).tolist()) == list(range(length))
+
+
+def test_the_order_is_the_seeds() -> None:
+    places = np.arange(3000)
+    first = Shuffled(1000, 13).at(places)
+    assert first.tolist() == Shuffled(1000, 13).at(places).tolist()
+    assert first[:1000].tolist() != first[1000:2000].tolist() != first[2000:].tolist()
+    assert first.tolist() != Shuffled(1000, 14).at(places).tolist()
+
+
+def test_a_place_does_not_depend_on_the_others() -> None:
+    order = Shuffled(977, 5)
+    places = np.random.default_rng(0).integers(0, 5000, 300)
+    together = order.at(places).tolist()
+    assert together == [int(order.at(np.array([place]))[0]) for place in places]
+
+
+def test_an_order_looks_random() -> None:
+    length = 100_000
+    found = Shuffled(length, 2).at(np.arange(length))
+    near = np.arange(length)
+    assert abs(np.corrcoef(near, found)[0, 1]) < 0.02
+    assert abs(np.corrcoef(found[:-1], found[1:])[0, 1]) < 0.02
+    assert 0.3 < np.mean(found[1:] > found[:-1]) < 0.7
+    assert (found == near).sum() < 12  # one is expected
+    tenths = np.bincount(found[: length // 10] * 10 // length, minlength=10)
+    assert tenths.min() > 850
+
+
+def test_small_orders_reach_every_permutation() -> None:
+    found = {tuple(Shuffled(4, seed).at(np.arange(4)).tolist()) for seed in range(1000)}
+    assert len(found) == 24
+
+
+def test_no_places_and_no_length() -> None:
+    assert Shuffled(0, 1).at(np.zeros(0, dtype=np.int64)).tolist() == []
+    with pytest.raises(IndexError):
+        Shuffled(0, 1).at(np.array([0]))
+    with pytest.raises(IndexError):
+        Shuffled(5, 1).at(np.array([-1]))
+    assert len(Shuffled(5, 1)) == 5
+
+
+@given(st.integers(-(2**70), 2**70), st.integers(0, 2**62), st.integers(1, 10**9), st.integers(0, 9))
+def test_one_draw_is_the_first_of_a_row(seed: int, place: int, bound: int, stream: int) -> None:
+    row = draw_rows(seed, np.array([place]), 3, stream=stream)[0]
+    assert draws(seed, place, bound, stream=stream) == int(row[0]) % bound
+    assert len(set(row.tolist())) == 3
+
+
+def test_draws_are_even_and_streams_differ() -> None:
+    places = np.arange(60_000)
+    rows = draw_rows(3, places, 2)
+    for column in (rows[:, 0], rows[:, 1], rows[:, 0] ^ rows[:, 1]):
+        counts = np.bincount((column % np.uint64(6)).astype(np.int64), minlength=6)
+        assert np.all(np.abs(counts - 10_000) < 500)
+    assert not (rows == draw_rows(3, places, 2, stream=1)).any()
+    assert not (rows == draw_rows(4, places, 2)).any()
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=6), st.integers(0, 8), st.data())
+def test_picks_are_distinct(numbers: list[int], size: int, data: st.DataObject) -> None:
+    without = data.draw(st.sets(st.integers(0, size - 1))) if size else set()
+    found = picks(numbers, size, without)
+    assert len(found) == len(set(found)) == min(len(numbers), size - len(without))
+    assert set(found) <= set(range(size)) - without
+
+
+def test_picks_are_even() -> None:
+    rows = draw_rows(1, np.arange(6000), 2).tolist()
+    pairs = Counter(tuple(picks(row, 4, without=(1,))) for row in rows)
+    assert set(pairs) == {(0, 2), (0, 3), (2, 0), (2, 3), (3, 0), (3, 2)}
+    assert all(850 < count < 1150 for count in pairs.values())

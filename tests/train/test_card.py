@@ -1,0 +1,39 @@
+"""The model card: what was measured, what it was made of, and an example that names no folder of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onym.train.card import card
+
+RECORD: dict[str, Any] = {
+    "first_start": "flan-t5-small",
+    "stages": ["pretrain", "finetune"],
+    "parameters": 76_961_152,
+    "hours_in_all": 1.25,
+    "machine": "2 cores, x86_64",
+    "kb": {"digest": "ab12", "concepts": 14_967, "names": 110_142},
+    "corpus": {"name": "ncbi-disease", "digest": "cd34"},
+    "metrics": {"dev_r1": 81.25, "dev_r5": 90.0},
+    "steps": 1200,
+}
+
+
+def test_what_a_person_should_know() -> None:
+    text = card(RECORD)
+    for words in ("from flan-t5-small", "pretrain, finetune", "76,961,152", "1,200 steps", "1.25 hours", "2 cores", "14,967"):
+        assert words in text
+    assert "| dev_r1 | 81.2 |" in text
+    assert "ncbi-disease (cd34)" in text
+
+
+def test_the_head_is_that_of_a_card() -> None:
+    lines = card(RECORD).splitlines()
+    assert lines[0] == lines[3] == "---"
+    assert "library_name: onym" in lines
+
+
+def test_without_a_corpus_and_without_scores() -> None:
+    text = card(RECORD | {"corpus": {}, "metrics": {}})
+    assert "- Corpus: none" in text
+    assert "dev_r1" not in text

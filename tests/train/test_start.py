@@ -1,0 +1,154 @@
+"""What a training starts from: the weights as they were published, with the dropout that is wished for."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from onym.errors import ConfigError, InputError
+from onym.train.start import open_start
+from tests.linkers.tiny_model import save_model, tiny_bart
+from tests.train.tiny import are_equal, weights_of
+
+IDS = torch.tensor([[0, 17, 5, 9, 2], [0, 8, 2, 1, 1]])
+MASK = (IDS != 1).long()
+
+
+def roberta(folder: Path, **more: Any) -> Any:
+    from transformers import RobertaConfig, RobertaModel
+
+    sizes: dict[str, Any] = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    torch.manual_seed(0)
+    config = RobertaConfig(**sizes, intermediate_size=24, max_position_embeddings=34, type_vocab_size=1, **more)
+    model = RobertaModel(config, add_pooling_layer=False).eval()
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.add_(torch.randn_like(weights) * 0.2)
+    model.save_pretrained(folder)
+    return model
+
+
+def t5(folder: Path) -> Any:
+    """Save a T5 whose head is its own, as Flan's is."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    sizes = {"vocab_size": 60, "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
+    torch.manual_seed(0)
+    config = T5Config(decoder_start_token_id=0, feed_forward_proj="gated-gelu", tie_word_embeddings=False, **sizes)
+    model = T5ForConditionalGeneration(config)
+    model.lm_head.weight = torch.nn.Parameter(torch.randn(60, 16))
+    model.save_pretrained(folder)
+    return model.eval()
+
+
+def opened(folder: Path, dropout: float = 0.0, attention_dropout: float = 0.0) -> Any:
+    return open_start(folder, dropout=dropout, attention_dropout=attention_dropout)
+
+
+def encoded(model: Any, ids: Tensor = IDS, mask: Tensor = MASK) -> Tensor:
+    with torch.no_grad():
+        states: Tensor = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+    return states
+
+
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_a_bart_made_of_a_roberta_reads_as_it_does(tmp_path: Path, activation: str) -> None:
+    """The default eps of RoBERTa's norms is 1e-12, BART's is 1e-5: with the same one they are the same."""
+    other = roberta(tmp_path, hidden_act=activation, layer_norm_eps=1e-5)
+    with torch.no_grad():
+        expected = other(input_ids=IDS, attention_mask=MASK).last_hidden_state
+    model = opened(tmp_path)
+    assert model.config.model_type == "bart"
+    found = encoded(model)
+    torch.testing.assert_close(found[MASK.bool()], expected[MASK.bool()], rtol=0, atol=1e-5)
+
+
+def test_its_decoder_is_warm_too_and_its_head_is_tied(tmp_path: Path) -> None:
+    roberta(tmp_path)
+    model = opened(tmp_path)
+    encoder, decoder = model.model.encoder, model.model.decoder
+    for one, other in zip(encoder.layers, decoder.layers, strict=True):
+        for part in ("self_attn.q_proj", "self_attn.out_proj", "self_attn_layer_norm", "fc1", "fc2"):
+            assert torch.equal(one.get_submodule(part).weight, other.get_submodule(part).weight)
+        assert torch.equal(one.self_attn.k_proj.weight, other.encoder_attn.k_proj.weight)
+    assert model.lm_head.weight is model.model.shared.weight is encoder.embed_tokens.weight
+    assert torch.equal(encoder.embed_positions.weight, decoder.embed_positions.weight)
+    assert (model.config.decoder_start_token_id, model.config.eos_token_id, model.config.pad_token_id) == (2, 2, 1)
+    assert model.config.max_position_embeddings == 32
+    encoded(model, torch.full((1, 32), 5), torch.ones(1, 32, dtype=torch.long))
+
+
+def test_its_first_scores_are_calm(tmp_path: Path) -> None:
+    """An encoder's words were never multiplied with its states: their products would be far too sure of themselves."""
+    other = roberta(tmp_path)
+    model = opened(tmp_path).eval()
+    with torch.no_grad():
+        logits = model(input_ids=IDS, attention_mask=MASK, decoder_input_ids=IDS).logits
+        wild = other(input_ids=IDS, attention_mask=MASK).last_hidden_state @ other.embeddings.word_embeddings.weight.T
+    assert 0.5 < float(logits.std(dim=-1).mean()) < 2
+    assert not 0.9 < float(wild.std(dim=-1).mean() / logits.std(dim=-1).mean()) < 1.1
+
+
+def test_it_is_made_the_same_every_time(tmp_path: Path) -> None:
+    """A training that goes on makes its model anew before it reads a checkpoint."""
+    roberta(tmp_path)
+    torch.manual_seed(1)
+    one = weights_of(opened(tmp_path))
+    torch.manual_seed(2)
+    assert are_equal(one, weights_of(opened(tmp_path)))
+
+
+def test_a_t5_keeps_its_own_head(tmp_path: Path) -> None:
+    other = t5(tmp_path)
+    model = opened(tmp_path)
+    assert model.lm_head.weight is not model.shared.weight
+    assert are_equal(weights_of(model), weights_of(other))
+    ids = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": IDS}
+    model.save_pretrained(tmp_path / "again")
+    again = opened(tmp_path / "again")
+    for each in (model, again):
+        assert each.lm_head.weight is not each.shared.weight
+        torch.testing.assert_close(each.eval()(**ids).logits, other(**ids).logits)
+
+
+def test_a_seq2seq_model_is_opened_as_it_is_to_be_trained(tmp_path: Path) -> None:
+    model = opened(save_model(tmp_path))
+    assert are_equal(weights_of(model), weights_of(tiny_bart()))
+    assert model.training
+    assert all(weights.requires_grad and weights.dtype == torch.float32 for weights in model.parameters())
+
+
+@pytest.mark.parametrize("make", [save_model, roberta, t5], ids=["bart", "roberta", "t5"])
+def test_dropout_reaches_the_modules(tmp_path: Path, make: Any) -> None:
+    """With none of it two passes are the same; with each of both alone they differ, but not in evaluation."""
+    make(tmp_path)
+    ids = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": IDS}
+    none = opened(tmp_path)
+    assert torch.equal(none(**ids).logits, none(**ids).logits)
+    for dropouts in ((0.5, 0.0), (0.0, 0.5)):
+        model = opened(tmp_path, *dropouts)
+        assert not torch.equal(model(**ids).logits, model(**ids).logits)
+        still = copy.deepcopy(model).eval()
+        assert torch.equal(still(**ids).logits, still(**ids).logits)
+
+
+def test_the_values_are_those_that_were_given(tmp_path: Path) -> None:
+    model = opened(save_model(tmp_path), 0.25, 0.4)
+    layer = model.model.decoder.layers[0]
+    assert (layer.dropout, layer.self_attn.dropout, layer.encoder_attn.dropout) == (0.25, 0.4, 0.4)
+    assert (model.model.encoder.dropout, model.model.encoder.layers[0].self_attn.dropout) == (0.25, 0.4)
+    assert (model.config.dropout, model.config.attention_dropout) == (0.25, 0.4)
+
+
+def test_what_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="model-malformed"):
+        opened(tmp_path)
+    roberta(tmp_path / "old")
+    (tmp_path / "old" / "model.safetensors").rename(tmp_path / "old" / "pytorch_model.bin")
+    with pytest.raises(ConfigError, match="model-unsafe"):
+        opened(tmp_path / "old")

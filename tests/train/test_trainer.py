@@ -1,0 +1,334 @@
+"""The trainer: a step is the one that mathematics says, in any batch, and a stopped training ends as one that was not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from onym.train import trainer as trainer_module
+from onym.train.collate import Batch
+from onym.train.config import OptimConfig
+from onym.train.samples.base import Sample
+from onym.train.trainer import NameTrainer
+from tests.linkers.tiny_model import tiny_bart
+from tests.train.tiny import (
+    COLLATE,
+    EOS,
+    START,
+    are_equal,
+    furthest,
+    optim,
+    samples,
+    trained,
+    weights_of,
+)
+
+
+def still_bart(dtype: torch.dtype = torch.float32) -> Any:
+    """Return the tiny model without dropout."""
+    return tiny_bart(dropout=0.0).to(dtype)
+
+
+# One step, by hand.
+
+
+def loss_by_hand(model: Any, given: Sequence[Sample], smoothing: float) -> Tensor:
+    """Return the mean over the tokens of all names: each sample alone, the whole vocabulary, token after token."""
+    total, tokens = torch.zeros((), dtype=model.dtype), 0
+    for sample in given:
+        written = [*sample.name, EOS]
+        ids = torch.tensor([[START, *sample.prompt, *sample.name]])
+        logits = model(input_ids=torch.tensor([sample.source]), decoder_input_ids=ids, use_cache=False).logits[0]
+        for number, token in enumerate(written):
+            log_probs = logits[len(sample.prompt) + number].log_softmax(-1)
+            total = total - (1 - smoothing) * log_probs[token] - smoothing * log_probs.mean()
+            tokens += 1
+    return total / tokens
+
+
+class AdamWByHand:
+    """Loshchilov and Hutter's algorithm 2, with the rule that neither biases nor norms decay, and clipping before."""
+
+    def __init__(self, settings: OptimConfig) -> None:
+        self.settings, self.taken = settings, 0
+        self.first: dict[str, Tensor] = {}
+        self.second: dict[str, Tensor] = {}
+
+    @torch.no_grad()
+    def step(self, model: Any, rate: float) -> None:
+        self.taken += 1
+        (one, two), settings = self.settings.betas, self.settings
+        named = dict(model.named_parameters())
+        norm = sqrt(sum(float(parameter.grad.square().sum()) for parameter in named.values()))
+        for name, parameter in named.items():
+            gradient = parameter.grad * min(1.0, settings.clip / (norm + 1e-6))
+            first = one * self.first.get(name, 0) + (1 - one) * gradient
+            second = two * self.second.get(name, 0) + (1 - two) * gradient**2
+            self.first[name], self.second[name] = first, second
+            if not re.search(r"bias$|norm", name):
+                parameter.mul_(1 - rate * settings.weight_decay)
+            mean, square = first / (1 - one**self.taken), second / (1 - two**self.taken)
+            parameter.sub_(rate * mean / (square.sqrt() + settings.epsilon))
+
+
+@pytest.mark.parametrize(("dtype", "epsilon", "most"), [(torch.float64, 1e-8, 1e-8), (torch.float32, 1e-4, 1e-5)])
+def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, epsilon: float, most: float) -> None:
+    """With a large epsilon the rounding of gradients that should be zero does not show in fp32."""
+    settings = optim(
+        steps=3, every=3, batch=4, accumulation=2, smoothing=0.1, weight_decay=0.5, epsilon=epsilon, clip=0.5,
+        schedule="linear", warmup=1,
+    )  # fmt: skip
+    given, model = samples(24), still_bart(dtype)
+    trainer = trained(model, given, tmp_path, settings)
+
+    expected, by_hand, losses = still_bart(dtype), AdamWByHand(settings), []
+    before = weights_of(expected)
+    for step, rate in enumerate((0.0, 1e-2, 1e-2 / 2)):  # one step of warming up, then down to nothing
+        expected.zero_grad()
+        loss = loss_by_hand(expected, given.samples[step * 8 : step * 8 + 8], 0.1)
+        loss.backward()  # type: ignore[no-untyped-call]
+        losses.append(loss.item())
+        by_hand.step(expected, rate)
+    assert furthest(weights_of(model), weights_of(expected)) < most
+    assert furthest(before, weights_of(expected)) > 1e-2
+    told = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert told == pytest.approx(losses, abs=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
+def test_the_same_weights_decay_in_every_precision(tmp_path: Path, precision: str) -> None:
+    """The decay is so strong that nothing else matters: neither biases nor norms have any."""
+    model = still_bart()
+    before = weights_of(model)
+    trained(model, samples(4), tmp_path, optim(steps=1, learning_rate=1e-3, weight_decay=500.0, precision=precision))
+    for name, value in model.named_parameters():
+        ratio = float(value.detach().norm() / before[name].norm())
+        assert ratio == pytest.approx(1.0 if re.search(r"bias$|norm", name) else 0.5, abs=0.02), name
+
+
+# Batches.
+
+
+@pytest.mark.parametrize(("batch", "accumulation"), [(1, 8), (4, 2), (2, 4)])
+def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulation: int) -> None:
+    """Names differ in length: a mean of means would be another loss."""
+    found = []
+    for name, size, times in (("whole", 8, 1), ("parts", batch, accumulation)):
+        model = still_bart()
+        settings = optim(steps=1, every=1, batch=size, accumulation=times, epsilon=1e-3, smoothing=0.1)
+        trainer = trained(model, samples(8), tmp_path / name, settings)  # too few to be put into other batches by length
+        found.append((weights_of(model), [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]))
+    assert furthest(found[0][0], found[1][0]) < 1e-6
+    assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
+
+
+def test_every_sample_is_seen_once(tmp_path: Path) -> None:
+    given = samples(64 * 3)
+    trained(still_bart(), given, tmp_path, optim(steps=48, batch=4))
+    assert sorted(given.asked) == list(range(192))
+
+
+# Where there is a loss.
+
+
+def made(folder: Path, **more: Any) -> NameTrainer:
+    return NameTrainer(still_bart(), samples(4), COLLATE, folder, optim(**more))
+
+
+def test_the_loss_is_the_sum_over_names_and_their_ends(tmp_path: Path) -> None:
+    trainer, given = made(tmp_path, smoothing=0.1), samples(6).samples
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    tokens = sum(len(sample.name) + 1 for sample in given)
+    expected = loss_by_hand(model, given, 0.1) * tokens
+    assert trainer.batch_loss(trainer.model, COLLATE(given)).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_what_is_said_of_the_prompt_changes_nothing(tmp_path: Path) -> None:
+    trainer, batch = made(tmp_path), COLLATE(samples(6).samples)
+    is_labelled, added = batch["labels"] != -100, torch.zeros(*batch["labels"].shape, 16, requires_grad=True)
+    states = trainer.model.get_decoder().register_forward_hook(lambda _, __, output: _add(output, added))
+    loss = trainer.batch_loss(trainer.model, dict(batch))
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert added.grad is not None
+    assert not added.grad[~is_labelled].any()
+    assert added.grad[is_labelled].any(dim=-1).all()
+    with torch.no_grad():
+        added[~is_labelled] = 7.0
+        assert trainer.batch_loss(trainer.model, dict(batch)).item() == loss.item()
+        added[is_labelled] = 7.0
+        assert trainer.batch_loss(trainer.model, dict(batch)).item() != loss.item()
+    states.remove()
+
+
+def _add(output: Any, added: Tensor) -> Any:
+    output.last_hidden_state = output.last_hidden_state + added
+    return output
+
+
+# Stopping and going on.
+
+
+class Counted:
+    """Makes batches and counts them; the training stops before the one that is given."""
+
+    def __init__(self, stop: int | None = None) -> None:
+        self.stop, self.made = stop, 0
+
+    def __call__(self, given: Sequence[Sample]) -> Batch:
+        if self.made == self.stop:
+            raise RuntimeError("stopped")
+        self.made += 1
+        return COLLATE(given)
+
+
+PRECISIONS = ["fp32", "bf16", "bf16-weights"]
+TEN = {"steps": 10, "every": 2, "batch": 2, "accumulation": 2, "schedule": "linear", "warmup": 3}
+"""Ten steps, each of two batches, and a checkpoint after every second."""
+
+
+@pytest.fixture(scope="module", params=PRECISIONS)
+def uninterrupted(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[OptimConfig, dict[str, Tensor]]:
+    """Return the weights after ten steps with dropout, and how they were reached."""
+    settings, model = optim(precision=request.param, **TEN), tiny_bart(dropout=0.3)
+    trained(model, samples(40), tmp_path_factory.mktemp("whole"), settings)
+    return settings, weights_of(model)
+
+
+def stopped(folder: Path, settings: OptimConfig, batch: int, **more: Any) -> None:
+    with pytest.raises(RuntimeError, match="stopped"):
+        trained(tiny_bart(dropout=0.3), samples(40), folder, settings, Counted(batch), **more)
+
+
+def test_dropout_is_on(tmp_path: Path, uninterrupted: tuple[OptimConfig, dict[str, Tensor]]) -> None:
+    settings, weights = uninterrupted
+    model = tiny_bart(dropout=0.0)
+    trained(model, samples(40), tmp_path, settings)
+    assert furthest(weights_of(model), weights) > 1e-3
+
+
+@pytest.mark.parametrize("batch", [0, 3, 5, 9, 19])
+def test_a_stopped_training_ends_as_one_that_was_not(
+    tmp_path: Path, uninterrupted: tuple[OptimConfig, dict[str, Tensor]], batch: int
+) -> None:
+    settings, weights = uninterrupted
+    stopped(tmp_path, settings, batch)
+    model, counted = tiny_bart(dropout=0.3), Counted()
+    torch.manual_seed(99)
+    trained(model, samples(40), tmp_path, settings, counted)
+    assert are_equal(weights_of(model), weights)
+    assert counted.made == 20 - max(0, batch - 1) // 4 * 4, "the last checkpoint before should be gone on from"
+
+
+@pytest.mark.parametrize("how", ["unsealed", "cut", "gone"])
+def test_a_torn_checkpoint_is_not_gone_back_to(
+    tmp_path: Path, uninterrupted: tuple[OptimConfig, dict[str, Tensor]], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, weights = uninterrupted
+    monkeypatch.setattr(trainer_module, "prune", lambda *_, **__: None)  # as when the machine stops before it
+    stopped(tmp_path, settings, 15)
+    checkpoints = tmp_path / "checkpoints"
+    assert {path.name for path in checkpoints.iterdir()} == {"checkpoint-2", "checkpoint-4", "checkpoint-6"}
+    if how == "unsealed":
+        (checkpoints / "checkpoint-6" / "sealed.json").unlink()
+    else:
+        file = checkpoints / "checkpoint-6" / "optimizer.pt"
+        file.write_bytes(file.read_bytes()[:-100]) if how == "cut" else file.unlink()
+    model, counted = tiny_bart(dropout=0.3), Counted()
+    trained(model, samples(40), tmp_path, settings, counted)
+    assert counted.made == 12
+    assert are_equal(weights_of(model), weights)
+
+
+def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
+    one, other, counted = tiny_bart(), tiny_bart(), Counted()
+    trained(one, samples(40), tmp_path, optim(**TEN))
+    trained(other, samples(40), tmp_path, optim(**TEN), counted)
+    assert counted.made == 0
+    assert are_equal(weights_of(one), weights_of(other))
+
+
+def test_only_the_last_checkpoint_is_kept_and_it_has_no_pickle_of_arguments(tmp_path: Path) -> None:
+    model = tiny_bart()
+    trained(model, samples(40), tmp_path, optim(**TEN))
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["checkpoint-10"]
+    files = {path.name for path in (tmp_path / "checkpoints" / "checkpoint-10").iterdir()}
+    assert {"model.safetensors", "optimizer.pt", "sealed.json", "config.json"} <= files
+    assert "training_args.bin" not in files
+    kept = load_file(tmp_path / "checkpoints" / "checkpoint-10" / "model.safetensors")
+    assert all(torch.equal(value, model.state_dict()[name]) for name, value in kept.items())
+
+
+# The score on dev.
+
+
+class Scripted:
+    """A score that goes as it is written, and remembers what it was asked of."""
+
+    def __init__(self, *scores: float) -> None:
+        self.scores, self.asked = list(scores), list[dict[str, Tensor]]()
+
+    def __call__(self, model: Any) -> dict[str, float]:
+        assert next(model.parameters()).dtype == torch.float32
+        self.asked.append(weights_of(model))
+        return {"dev_r1": self.scores[len(self.asked) - 1], "dev_r5": 99.0}
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_the_best_model_by_dev_is_kept(tmp_path: Path, precision: str) -> None:
+    model, dev = tiny_bart(), Scripted(5.0, 10.0, 30.0, 20.0, 25.0, 15.0)
+    trainer = trained(model, samples(40), tmp_path, optim(precision=precision, **TEN), dev=dev)
+    assert len(dev.asked) == 6
+    assert trainer.metrics() == {"dev_r1": 30.0, "dev_r5": 99.0}
+    assert trainer.state.best_global_step == 4
+    assert furthest(weights_of(model), dev.asked[2]) <= (0.02 if precision == "bf16-weights" else 0)
+    assert furthest(weights_of(model), dev.asked[3]) > 1e-3
+    assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"checkpoint-4", "checkpoint-10"}
+    assert {value.dtype for value in model.state_dict().values()} == {torch.float32}
+
+
+@pytest.mark.parametrize("batch", [None, 2, 7, 11, 15, 19, 23])
+def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_path: Path, batch: int | None) -> None:
+    """By two scores that are no better. Going on is no score of its own: it would use up the patience."""
+    settings, scores = optim(**(TEN | {"steps": 20})), (5.0, 10.0, 30.0, 20.0, 40.0, 35.0, 30.0, 99.0)
+    seen = 0
+    if batch is not None:
+        dev = Scripted(*scores)
+        with pytest.raises(RuntimeError, match="stopped"):
+            trained(tiny_bart(), samples(80), tmp_path, settings, Counted(batch), dev=dev, patience=2)
+        seen = 0 if batch < 5 else len(dev.asked)
+    trainer = trained(tiny_bart(), samples(80), tmp_path, settings, dev=Scripted(*scores[seen:]), patience=2)
+    told = [(entry["step"], entry["eval_dev_r1"]) for entry in trainer.state.log_history if "eval_dev_r1" in entry]
+    assert told == [(0, 5.0), (2, 10.0), (4, 30.0), (6, 20.0), (8, 40.0), (10, 35.0), (12, 30.0)]
+    assert trainer.state.best_global_step == 8
+
+
+# What is told.
+
+
+def test_the_log_has_every_step_once_though_it_was_stopped(tmp_path: Path) -> None:
+    stopped(tmp_path, optim(**TEN), 13)
+    trained(tiny_bart(dropout=0.3), samples(40), tmp_path, optim(**TEN))
+    entries = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [entry["step"] for entry in entries if "loss" in entry] == list(range(1, 11))
+
+
+def test_two_trainings_of_one_process_log_apart(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        trained(still_bart(), samples(8), tmp_path / name, optim(steps=2))
+        assert len(list((tmp_path / name / "tensorboard").rglob("events*"))) == 1
+
+
+def test_nothing_is_written_to_stdout(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    trained(still_bart(), samples(8), tmp_path, optim(steps=2))
+    assert capfd.readouterr().out == ""

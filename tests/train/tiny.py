@@ -1,0 +1,154 @@
+"""Tiny things to train on: samples of random tokens, a corpus of three concepts, and the smallest of configurations."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import torch
+from torch import Tensor
+
+from onym.text.layout import Layout
+from onym.text.template import GENBIOEL
+from onym.text.tokens import Tokenizer
+from onym.train.collate import Batch, Collate
+from onym.train.config import OptimConfig, TrainConfig
+from onym.train.samples.base import Pair, Sample
+from onym.train.trainer import NameTrainer
+
+T = TypeVar("T")
+START, EOS, PAD, VOCABULARY = 2, 2, 1, 420
+COLLATE = Collate(START, EOS, PAD)
+
+HEART, FEVER, PRESSURE = "D009203", "D005334", "D006973"
+CORPUS: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {
+    "train": [
+        ("He had heart attacks, then a high fever.", [("heart attacks", HEART), ("fever", FEVER)]),
+        ("Hyperthermia and pyrexia were seen.", [("Hyperthermia", FEVER), ("pyrexia", FEVER)]),
+        ("High blood pressures are hypertensions.", [("High blood pressures", PRESSURE), ("hypertensions", PRESSURE)]),
+        ("An infarct of the heart, a cardiac attack.", [("infarct", HEART), ("cardiac attack", HEART)]),
+        ("Myocardial infarctions with fevers.", [("Myocardial infarctions", HEART), ("fevers", FEVER)]),
+        ("Blood pressure rose; the MI came late.", [("Blood pressure", PRESSURE), ("MI", HEART)]),
+    ],
+    "dev": [
+        ("A heart attack with pyrexias.", [("heart attack", HEART), ("pyrexias", FEVER)]),
+        ("The hypertension went with a fever.", [("hypertension", PRESSURE), ("fever", FEVER)]),
+    ],
+    "test": [("Another heart attack.", [("heart attack", HEART)])],
+}
+"""Titles with their mentions and ids, by split."""
+
+
+def pubtator(split: str, titles: Sequence[tuple[str, list[tuple[str, str]]]]) -> str:
+    """Return titles as a PubTator file; the ids of documents differ from split to split."""
+    blocks = []
+    for number, (title, mentions) in enumerate(titles):
+        doc_id = f"{['train', 'dev', 'test'].index(split) + 1}{number:02}"
+        places = [(title.index(surface), surface, concept_id) for surface, concept_id in mentions]
+        rows = [f"{doc_id}\t{at}\t{at + len(word)}\t{word}\tDisease\t{ids}" for at, word, ids in places]
+        blocks.append("\n".join([f"{doc_id}|t|{title}", f"{doc_id}|a|", *rows]))
+    return "\n\n".join(blocks) + "\n"
+
+
+class Given(Generic[T]):
+    """Samples that are given; every place is remembered that was asked for."""
+
+    def __init__(self, samples: Sequence[T]) -> None:
+        self.samples = list(samples)
+        self.asked: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitems__(self, places: Sequence[int]) -> list[T]:
+        self.asked += places
+        return [self.samples[place] for place in places]
+
+
+def samples(count: int, seed: int = 0) -> Given[Sample]:
+    """Return samples of random tokens, no two of the same length on purpose."""
+    draw = random.Random(seed)
+    return Given([Sample(_tokens(draw, 3, 9), _tokens(draw, 1, 4), _tokens(draw, 1, 5)) for _ in range(count)])
+
+
+def pairs(count: int, seed: int = 0) -> Given[Pair]:
+    """Return pairs of random tokens, with references."""
+    draw = random.Random(seed)
+    made = []
+    for _ in range(count):
+        source, prompt, chosen, rejected = (_tokens(draw, *each) for each in ((3, 9), (1, 4), (1, 5), (1, 5)))
+        made.append(Pair(source, prompt, chosen, rejected, (-draw.random() * 9, -draw.random() * 9)))
+    return Given(made)
+
+
+def _tokens(draw: random.Random, least: int, most: int) -> list[int]:
+    return [draw.randrange(4, VOCABULARY) for _ in range(draw.randint(least, most))]
+
+
+def optim(**more: Any) -> OptimConfig:
+    """Return settings for a few steps that move something."""
+    few: dict[str, Any] = {"steps": 4, "batch": 4, "every": 100, "learning_rate": 1e-2, "clip": 1.0, "precision": "fp32"}
+    return OptimConfig(**(few | {"schedule": "constant"} | more))
+
+
+def trained(
+    model: Any,
+    given: Given[Sample],
+    folder: Path,
+    settings: OptimConfig,
+    collate: Callable[[Sequence[Sample]], Batch] = COLLATE,
+    **more: Any,
+) -> NameTrainer:
+    """Train a model on samples."""
+    trainer = NameTrainer(model, given, collate, folder, settings, **more)
+    trainer.resume()
+    return trainer
+
+
+def weights_of(model: Any) -> dict[str, Tensor]:
+    """Return a copy of a model's weights."""
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def are_equal(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    """Tell whether two models are the same, bit for bit."""
+    return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+def furthest(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
+    """Return the greatest difference between the weights of two models."""
+    assert one.keys() == other.keys()
+    return max(float((value.double() - other[name].double()).abs().max()) for name, value in one.items())
+
+
+def losses(folder: Path) -> list[float]:
+    """Return the losses that a training logged."""
+    entries = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [entry["loss"] for entry in entries if "loss" in entry]
+
+
+def layout(model: Path, window: int = 32) -> Layout:
+    """Return how the tiny model reads and writes."""
+    return Layout(GENBIOEL, Tokenizer.open(model), window, 158)
+
+
+def config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> TrainConfig:
+    """Return a small configuration; `more` are its tables, whose keys win."""
+    tables: dict[str, dict[str, Any]] = {
+        "start": {"model": str(model), "window": 32},
+        "data": {"benchmark": str(corpus or ""), "kb": str(kb)},
+        "dev": {"mentions": 0},
+        "optim": optim().model_dump(),
+        "prefer": {"width": 5},
+    }
+    merged = {name: table | more.get(name, {}) for name, table in tables.items()}
+    return TrainConfig.of({"stage": stage, **merged})
+
+
+def settings_of(told: TrainConfig) -> list[str]:
+    """Return a configuration as a person would write it after `--set`."""
+    tables = told.model_dump(mode="json", exclude={"stage"}).items()
+    return [f"{name}.{key}={json.dumps(value)}" for name, table in tables for key, value in table.items()]
