@@ -37,6 +37,7 @@ NAMES = (
     "generative-results",
     "kb-samples",
     "train-tiny",
+    "preset-steps",
 )
 _MODULES = {"import": "import_time"}
 
