@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -188,3 +189,9 @@ def spread_over(work: Callable[[Job], Found], jobs: Iterable[Job], workers: int 
     """Do jobs in processes with one thread each, in any order."""
     with multiprocessing.get_context("spawn").Pool(workers, torch.set_num_threads, (1,)) as pool:
         yield from pool.imap_unordered(work, jobs)
+
+
+def add_case_options(parser: argparse.ArgumentParser, cases: int, quick: int) -> None:
+    """Let a person say how many cases there are, and how many processes do them."""
+    parser.add_argument("--cases", type=int, help=f"how many mentions; {cases:,} by default, {quick} with --quick")
+    parser.add_argument("--workers", type=int, default=2)

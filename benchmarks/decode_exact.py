@@ -18,6 +18,7 @@ from benchmarks.decode_cases import (
     CLOSE,
     RandomModel,
     Tokens,
+    add_case_options,
     difference,
     leaves_of,
     random_model,
@@ -39,8 +40,7 @@ _AT_ONCE = 512  # names that are scored together
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cases", type=int, help=f"how many; {CASES:,} by default, {QUICK} with --quick")
-    parser.add_argument("--workers", type=int, default=2)
+    add_case_options(parser, CASES, QUICK)
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:

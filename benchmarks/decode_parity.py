@@ -18,6 +18,7 @@ import torch
 from benchmarks.decode_cases import (
     RandomModel,
     Tokens,
+    add_case_options,
     difference,
     random_model,
     random_names,
@@ -41,8 +42,7 @@ Ranked = list[tuple[int, float]]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cases", type=int, help=f"how many mentions; {CASES:,} by default, {QUICK} with --quick")
-    parser.add_argument("--workers", type=int, default=2)
+    add_case_options(parser, CASES, QUICK)
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:

@@ -53,7 +53,12 @@ def open_linker(folder: Path, kb: KnowledgeBase, search: SearchConfig) -> Genera
 
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> GenerativeLinker:
     """Open a model with the settings that predictions were made with."""
-    settings = GenerativeConfig(window=config["window"], pooling=config["pooling"], search=SearchConfig(**config["search"]))
+    settings = GenerativeConfig(
+        window=config["window"],
+        pooling=config["pooling"],
+        expand=config["expand"],
+        search=SearchConfig(**config["search"]),
+    )
     return GenerativeLinker.from_pretrained(
         folder, kb, template=template_named(config["template"]), settings=settings, precision=_PRECISIONS[config["precision"]]
     )

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.generative_tasks import KINDS
-from benchmarks.results import Row, best, between, place, table
+from benchmarks.generative_tasks import KINDS, ONE_NAME
+from benchmarks.results import Curve, Row, best, between, table
+from onym.evaluate.slices import SLICES
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "results.md"
-STAGES = ("start", "pretrained", "finetuned", "preferred")
-"""The stages of training, in their order; others come after them."""
+STAGES = {
+    "start": "",
+    "pretrained": "start",
+    "finetuned": "start",
+    "preferred": "finetuned",
+    "pretrained-finetuned": "finetuned",
+    "pretrained-preferred": "pretrained-finetuned",
+}
+"""The stages of training in the order they are shown, each with the one it is compared with."""
+_USUAL, _OWN = "ablation-usual", "ablation-negatives-own"
+ABLATIONS = {
+    _USUAL: ("as GenBioEL has it: the most similar name, prompt", ""),
+    "ablation-target-shortest": ("the shortest name is learnt", _USUAL),
+    "ablation-target-sampled": ("any name is learnt", _USUAL),
+    "ablation-prompt-off": ("no prompt", _USUAL),
+    _OWN: ("as ANGEL has it: its own mistakes, where the wrong name is above the right one", ""),
+    "ablation-negatives-similar": ("wrong names that look like the mention", _OWN),
+    "ablation-negatives-all": ("its own mistakes, every pair", _OWN),
+}
+"""Trainings that differ in one thing, each with what it is and the one it is compared with."""
+COMPARED = STAGES | {stage: other for stage, (_, other) in ABLATIONS.items()}
 PUBLISHED = (
     ("GenBioEL", "BART-large, 406 M", "91.9", "93.3", "89.3", "Yuan and others 2022, tables 1 and 2"),
     ("GenBioEL, run again by ANGEL", "BART-large, 406 M", "91.0", "93.1", "89.3", "Kim and others 2024, table 1"),
@@ -22,9 +42,12 @@ _HEADER = (
 )  # fmt: skip
 
 
-def page_with(rows: Sequence[Row], page: str) -> str:
-    """Return the page with the tables of these rows."""
-    page = between(page, "generative", tables(rows))
+def page_with(rows: Sequence[Row], curves: Mapping[str, Curve], page: str) -> str:
+    """Return the page with the tables of these rows and curves."""
+    page = between(page, "generative", tables([row for row in rows if row.stage not in ABLATIONS]))
+    page = between(page, "ablations", ablations([row for row in rows if row.stage in ABLATIONS]))
+    page = between(page, "slices", slices([row for row in rows if row.stage not in ABLATIONS]))
+    page = between(page, "curves", learnt(curves))
     return between(page, "published", published())
 
 
@@ -44,13 +67,51 @@ def tables(rows: Sequence[Row]) -> str:
     return "\n\n".join(parts)
 
 
+def ablations(rows: Sequence[Row]) -> str:
+    """Return the table of trainings that differ in one thing."""
+    if not rows:
+        return "There are no rows yet."
+    header = ("what differs", "names at inference", "search", "ranking", "any-id R@1", "95 %", "any-id R@5", "p")
+    order = sorted(rows, key=lambda row: (list(ABLATIONS).index(row.stage), row.benchmark, row.search, row.ranking))
+    return table(header, [_ablation(row) for row in order])
+
+
+def _ablation(row: Row) -> list[str]:
+    names = "one" if row.benchmark == ONE_NAME else "all"
+    return [ABLATIONS[row.stage][0], names, row.search, row.ranking, *_shares(row), _p(row)]
+
+
+def slices(rows: Sequence[Row]) -> str:
+    """Return any-id recall@1 of the chosen row of each benchmark, slice by slice."""
+    chosen = [row for row in rows if row.row in set(best(rows).values())]
+    if not chosen:
+        return "There are no rows yet."
+    shown = [name for name in SLICES if any(name in row.slices for row in chosen)]
+    lines = [[SLICES[name].title, *(_slice(row.slices.get(name)) for row in chosen)] for name in shown]
+    return table(["slice", *(f"`{row.benchmark}`" for row in chosen)], lines)
+
+
+def learnt(curves: Mapping[str, Curve]) -> str:
+    """Return the scores of every model on dev while it was trained."""
+    lines = [[f"`{name}`", ", ".join(f"{step:,}: {first:.1f}" for step, first, _ in curve)] for name, curve in curves.items()]
+    return table(("model", "any-id R@1 on dev after so many steps"), [line for line in lines if line[1]])
+
+
+def _slice(found: list[float] | None) -> str:
+    return f"{found[1]:.1f} ({found[0]:,})" if found else ""
+
+
 def published() -> str:
     """Return the table of published figures."""
     return table(("system", "model", "NCBI disease", "BC5CDR", "AskAPatient", "source"), PUBLISHED)
 
 
 def _order(row: Row) -> tuple[int, str, str, str, str, str]:
-    return place(row.stage, STAGES), row.stage, row.model, row.trained_on, row.search, row.ranking
+    return _place(row.stage), row.stage, row.model, row.trained_on, row.search, row.ranking
+
+
+def _place(stage: str) -> int:
+    return list(STAGES).index(stage) if stage in STAGES else len(STAGES)
 
 
 def _counts(row: Row) -> str:
@@ -73,7 +134,16 @@ def _line(row: Row, *, is_best: bool) -> list[str]:
         f"{figures['low']:.1f}–{figures['high']:.1f}",
         f"{figures['strict_r1']:.1f}",
         f"{figures['any_id_r5']:.1f}",
-        "" if row.p is None else f"{row.p:.3g}",
+        _p(row),
         f"{row.parameters / 1e6:.1f} M",
         f"{row.hours:.1f}",
     ]
+
+
+def _shares(row: Row) -> list[str]:
+    figures = row.figures
+    return [f"{figures['any_id_r1']:.1f}", f"{figures['low']:.1f}–{figures['high']:.1f}", f"{figures['any_id_r5']:.1f}"]
+
+
+def _p(row: Row) -> str:
+    return "" if row.p is None else f"{row.p:.3g}"

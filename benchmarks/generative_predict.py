@@ -1,10 +1,10 @@
 """Predict a split with a trained model, and keep the predictions as a row of results/generative.
 
-    python -m benchmarks.generative_predict --benchmark ncbi_disease --stage finetuned --model RUN/model \\
-        --start flan-t5-small --search exact --ranking sum --split test --trained-on train --hours 0.7 \\
-        --config benchmarks/recipes/generative/NAME.toml
+    python -m benchmarks.generative_predict --benchmark ncbi_disease --stage finetuned --model ncbi-finetuned \\
+        --search exact --ranking sum --split test --trained-on train
 
-The model has to be below `ONYM_RUNS` (by default `~/.cache/onym/runs`), so that it can be found again.
+The model has to be below `ONYM_RUNS` (by default `~/.cache/onym/runs`), so that it can be found again. What it began with and
+the hours of its training are what its own record says; its recipe is the one of its name.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from benchmarks.generative_model import (
     predicted,
     search_config,
 )
-from benchmarks.generative_page import STAGES
+from benchmarks.generative_page import COMPARED
 from benchmarks.generative_tasks import KINDS, SPLITS, task
 from benchmarks.report import machine
-from benchmarks.results import FOLDER, Row, Store, file_of, judge, p_value, shortened, stage_before
+from benchmarks.results import FOLDER, Curve, Row, Store, file_of, judge, p_value, shortened, stage_before
 from onym.linkers.predictions import Predictions
+from onym.train.recipes.publish import RECORD
 from onym.train.recipes.run import runs_folder
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +44,7 @@ def main(arguments: list[str], store: Store | None = None) -> int:
     asked = task(options.benchmark, options.split)
     search = search_config(options.search, options.ranking)
     linker = open_linker(folder, asked.kb, search)
+    trained = json.loads((folder / RECORD).read_bytes())
     made = predicted(linker, asked)
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
     judged = judge(asked, predictions)
@@ -54,19 +56,21 @@ def main(arguments: list[str], store: Store | None = None) -> int:
         ranking=options.ranking,
         split=options.split,
         trained_on=options.trained_on,
-        model=options.start,
+        model=trained["first_start"],
         parameters=linker.config["parameters"],
-        hours=options.hours,
+        hours=trained["hours_in_all"],
         machine=options.machine or f"{machine()['cpu']}, {machine()['cores']} cores",
         weights=linker.config["weights"],
-        config=options.config,
+        config=recipe_of(options.model),
         model_folder=model_folder,
         file=file_of(key),
         figures=judged.figures,
+        slices=judged.slices,
     )
-    if before := stage_before(row, store.rows(), STAGES):
+    if before := stage_before(row, store.rows(), COMPARED):
         row = replace(row, before=before.row, p=p_value(judged, judge(asked, store.predictions(before))))
     store.add(row, predictions)
+    store.add_curve(folder.name, curve_of(folder))
     print(json.dumps({"row": key, "figures": row.figures, "before": row.before, "p": row.p}))
     return 0
 
@@ -77,14 +81,26 @@ def default_key(options: argparse.Namespace) -> str:
     return f"{options.benchmark}/{options.stage}/{options.search}-{options.ranking}{more}"
 
 
+def curve_of(folder: Path) -> Curve:
+    """Return the scores on dev while a model was trained, as its own log has them."""
+    log = folder / "log.jsonl"
+    entries = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.is_file() else []
+    return [[entry["step"], entry["eval_dev_r1"], entry["eval_dev_r5"]] for entry in entries if "eval_dev_r1" in entry]
+
+
+def recipe_of(model: Path) -> str:
+    """Return the recipe that a model was trained by, from the root of the project."""
+    return f"benchmarks/recipes/generative/{model.name}.toml"
+
+
 def _require(options: argparse.Namespace, store: Store, key: str) -> None:
     """Refuse before the work what would spoil the store."""
     if options.split == "dev" and options.trained_on == "train+dev":
         sys.exit("a model that was trained on dev is not judged on it")
     if any(row.row == key for row in store.rows()) and not options.force:
         sys.exit(f"there is a row {key}: add --force to put another in its place")
-    if not (ROOT / options.config).is_file():
-        sys.exit(f"there is no {options.config}: name the recipe from the root of the project")
+    if not (ROOT / recipe_of(options.model)).is_file():
+        sys.exit(f"there is no {recipe_of(options.model)}: a row has a recipe by which its model can be trained again")
     file_of(key)
 
 
@@ -96,15 +112,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--row", default="", help="the key of the row; by default made of what it is")
     parser.add_argument("--benchmark", required=True, choices=KINDS)
-    parser.add_argument("--stage", required=True, help=f"the last stage of its training: {', '.join(STAGES)} or another")
+    parser.add_argument("--stage", required=True, choices=COMPARED, help="the last stage of its training")
     parser.add_argument("--model", required=True, type=Path, help="the model's folder, absolute or below ONYM_RUNS")
-    parser.add_argument("--start", required=True, help="what the training began with, such as flan-t5-small")
     parser.add_argument("--search", required=True, choices=SEARCHES)
     parser.add_argument("--ranking", required=True, choices=RANKINGS)
     parser.add_argument("--split", default="test", choices=SPLITS)
     parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))
-    parser.add_argument("--hours", required=True, type=float, help="hours of training, all stages together")
-    parser.add_argument("--config", required=True, help="the recipe of the training, from the root of the project")
     parser.add_argument("--machine", default="", help="what it was trained on; by default this machine")
     parser.add_argument("--force", action="store_true", help="put the row in the place of one with the same key")
     return parser

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.generative_page import PAGE, STAGES, page_with
+from benchmarks.generative_page import ABLATIONS, COMPARED, PAGE, page_with
 from benchmarks.generative_tasks import KINDS, task
 from benchmarks.results import FOLDER, Judged, Row, Store, best, differences, judge, p_value, stage_before, twins
 from onym.errors import OnymError
@@ -37,18 +37,18 @@ def run(options: argparse.Namespace, store: Store | None = None) -> dict[str, ob
         _write(store, compared)
         rows = compared
     problems += [f"{row.row}: {_other(row, now)}" for row, now in zip(rows, compared, strict=True) if row != now]
-    if page_with(rows, PAGE.read_text("utf-8")) != PAGE.read_text("utf-8"):
+    if page_with(rows, store.curves(), PAGE.read_text("utf-8")) != PAGE.read_text("utf-8"):
         problems.append(_NOT_THERE)
     if options.rerun:
         problems += _rerun(store, options.rerun)
     if problems:
         sys.exit("\n".join(problems))
-    return {"runs": [run_of(row) for row in rows], "best": best(rows)}
+    return {"runs": [run_of(row) for row in rows], "best": best([row for row in rows if row.stage not in ABLATIONS])}
 
 
 def with_before(row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:
     """Return a row beside the stage before it; without the judgements of both, its p-value stays."""
-    before = stage_before(row, rows, STAGES)
+    before = stage_before(row, rows, COMPARED)
     if before is None:
         return replace(row, before="", p=None)
     if row.row in judged and before.row in judged:
@@ -78,6 +78,7 @@ def _judged(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick:
             problems.append(f"{row.row}: {e}")
             continue
         problems += [f"{row.row}: {what}" for what in differences(row.figures, found[row.row].figures)]
+        problems += [f"{row.row}: slice {what}" for what in differences(row.slices, found[row.row].slices)]
         if predictions.source["kb"]["digest"] != asked.kb.digest:
             print(f"{row.row}: made with the knowledge base {predictions.source['kb']['digest']}", file=sys.stderr)
     return found
@@ -90,7 +91,7 @@ def _other(row: Row, now: Row) -> str:
 def _write(store: Store, rows: Sequence[Row]) -> None:
     if rows:
         store.write(rows)
-    text = page_with(rows, PAGE.read_text("utf-8"))
+    text = page_with(rows, store.curves(), PAGE.read_text("utf-8"))
     with whole_file(PAGE, force=True) as file:
         file.write(text.encode())
 

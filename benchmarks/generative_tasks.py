@@ -1,6 +1,7 @@
 """What the generative linker is judged on: a split of a benchmark, the knowledge base it links to, and who is left out.
 
     ncbi_disease                NCBI's diseases as GenBioEL prepares them, linked to BioSyn's dictionary
+    ncbi_disease_one_name       the same mentions, linked to the first name of each concept of it; for an ablation
     ncbi_disease_open           the same mentions, linked to the open knowledge base
     bc5cdr                      chemicals and diseases, linked to the open knowledge base
     askapatient_fold0           phrases of patients, linked to the labels and the phrases of the fold's training file
@@ -36,6 +37,7 @@ from onym.store.source import InputFile, Source
 from onym.store.verified import cache_folder
 
 SPLITS = ("dev", "test")
+ONE_NAME = "ncbi_disease_one_name"
 _NCBI = "ncbi-disease-genbioel"
 _FOLD, _LABELS = 0, "labels.tsv"
 
@@ -110,17 +112,33 @@ def _labels(_prepared: Prepared, _split: str) -> KnowledgeBase:
     return _kept(f"benchmarks/askapatient-fold{_FOLD}-labels-kb", _build_labels)
 
 
-def _dictionary(split: str) -> KnowledgeBase:
+def _first_names(_prepared: Prepared, split: str) -> KnowledgeBase:
+    """Return the first name of each concept of BioSyn's dictionary: what MEDIC calls it."""
+    return _dictionary(split, "-one-name", first_names)
+
+
+def first_names(lines: list[str]) -> list[str]:
+    """Return of the lines of a dictionary the first with each id.
+
+    >>> first_names(["1||fever", "1||pyrexia", "2|3||pain"])
+    ['1||fever', '2|3||pain']
+    """
+    return list({line.partition("||")[0]: line for line in reversed(lines)}.values())[::-1]
+
+
+def _dictionary(split: str, suffix: str = "", chosen: Callable[[list[str]], list[str]] = list) -> KnowledgeBase:
     """Return one of the dictionaries in BioSyn's archive: MEDIC, and the mentions of the splits before this one."""
 
     def build(dest: Path) -> None:
         needs, file = get(_NCBI).needs, f"{split}_dictionary.txt"
         archive = next(need.path for need in needs if need.is_archive)
-        found = members(Inputs(data_folder(), needs).source(archive), "", file)
+        with members(Inputs(data_folder(), needs).source(archive), "", file).require(file).open() as stream:
+            lines = stream.read().decode().splitlines()
+        taken = InputFile.from_bytes(file, "".join(f"{line}\n" for line in chosen(lines)).encode())
         source = SourceConfig(path=file, format="biosyn", name="biosyn")
-        build_kb(Recipe(sources=(source,), merge=False), dest, opened={file: found})
+        build_kb(Recipe(sources=(source,), merge=False), dest, opened={file: Source.of_files(file, [taken])})
 
-    return _kept(f"benchmarks/ncbi-disease-{split}-kb", build)
+    return _kept(f"benchmarks/ncbi-disease-{split}{suffix}-kb", build)
 
 
 def _build_labels(dest: Path) -> None:
@@ -142,6 +160,7 @@ def _quoted(cell: str) -> str:
 
 KINDS = {
     "ncbi_disease": Kind("NCBI disease, BioSyn's dictionary", _NCBI, _biosyn),
+    ONE_NAME: Kind("NCBI disease, one name of each concept", _NCBI, _first_names),
     "ncbi_disease_open": Kind("NCBI disease, the open knowledge base", _NCBI, _open, is_quick=False),
     "bc5cdr": Kind("BC5CDR, the open knowledge base", "bc5cdr", _open, is_quick=False, replaced=successors),
     "askapatient_fold0": Kind("AskAPatient fold 0, labels and training phrases", f"askapatient-fold{_FOLD}", _own),

@@ -3,14 +3,14 @@
     python -m benchmarks.generative_train ncbi-finetuned
 
 In a recipe, `model:NAME` is a real pretrained model, `run:NAME` a model trained before, and `kb:NAME` a knowledge base: they
-are found, fetched or built here. The rest is what `onym train STAGE --config` takes.
+are found, fetched or built here. `like` names a recipe that this one differs from in what it says. The rest is what
+`onym train STAGE --config` takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from benchmarks.generative_tasks import medic_kb, open_kb, task
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from onym.kb import KnowledgeBase
-from onym.train.config import TrainConfig
+from onym.store.config import read_toml
+from onym.train.config import TrainConfig, merged
 from onym.train.recipes import train
 from onym.train.recipes.run import runs_folder
 
@@ -28,6 +29,8 @@ KBS: dict[str, Callable[[], KnowledgeBase]] = {
     "open": open_kb,
     "ncbi-medic": medic_kb,
     "ncbi-dev": lambda: task("ncbi_disease", "dev").kb,
+    "ncbi-test": lambda: task("ncbi_disease", "test").kb,
+    "askapatient": lambda: task("askapatient_fold0", "dev").kb,
     "askapatient-labels": lambda: task("askapatient_fold0_labels", "dev").kb,
 }
 
@@ -38,15 +41,25 @@ def main(arguments: list[str]) -> int:
     for name in parser.parse_args(arguments).names:
         dest = runs_folder() / name
         if not dest.exists():
-            train(TrainConfig.of(recipe(name), name), dest, data_folder())
+            train(TrainConfig.of(recipe(name), name), dest, data_folder(), say=_say)
         print(dest)
     return 0
 
 
+def _say(what: str) -> None:
+    print(what, file=sys.stderr)
+
+
 def recipe(name: str) -> dict[str, Any]:
     """Return a recipe with all that it names in the place of the names."""
-    values: dict[str, Any] = _resolved(tomllib.loads((RECIPES / f"{name}.toml").read_text("utf-8")))
+    values: dict[str, Any] = _resolved(_written(name))
     return values
+
+
+def _written(name: str) -> dict[str, Any]:
+    values = read_toml(RECIPES / f"{name}.toml")
+    like = values.pop("like", "")
+    return merged(_written(like), values) if like else values
 
 
 def _resolved(values: Any) -> Any:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.decode_setup import SMALL
 from benchmarks.generative_tasks import open_kb
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
@@ -23,10 +24,6 @@ from onym.train.recipes.setting import Setting
 LARGE = {
     "d_model": 1024, "encoder_layers": 12, "decoder_layers": 12, "encoder_attention_heads": 16, "decoder_attention_heads": 16,
     "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096,
-}  # fmt: skip
-SMALL = {
-    "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
-    "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
 }  # fmt: skip
 STAND_IN = "bc5cdr"
 _MENTIONS = 64

@@ -1,6 +1,7 @@
 """Results that are kept: for every row the predictions themselves, and figures that can be computed from them again.
 
     results/LINKER/rows.json            a list of rows: how each was made, and its figures
+    results/LINKER/curves.json          for each model its scores on dev while it was trained
     results/LINKER/NAME.jsonl.gz        the predictions of a row, in the format of docs/reference/predictions.md
 
 Of each mention all concepts of the five best names are kept. Scores have five decimals, and more where five would make one
@@ -12,18 +13,19 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from onym.corpora.benchmarks import Prepared
-from onym.evaluate.cases import Case
+from onym.evaluate.cases import Case, Known
 from onym.evaluate.comparison import hits as hits_of
-from onym.evaluate.evaluation import judged_cases, origin
+from onym.evaluate.evaluation import judged_cases, origin, training_of
 from onym.evaluate.metrics import places_of, recall_at
 from onym.evaluate.significance import bootstrap_interval, mcnemar_exact
+from onym.evaluate.slices import slices_of
 from onym.kb import KnowledgeBase
 from onym.linkers.predictions import Answer, Prediction, Predictions, read_predictions, write_predictions
 from onym.store.output import whole_file
@@ -36,7 +38,13 @@ DIGITS = 5
 _MOST_DIGITS = 17
 _KEY = re.compile(r"[a-z0-9_+-]+(/[a-z0-9_+-]+)*")
 
+CURVES = "curves.json"
+
 Figures = dict[str, float]
+Slices = dict[str, list[float]]
+"""For each slice its mentions, and any-id recall@1."""
+Curve = list[list[float]]
+"""Scores on dev while a model was trained: steps, recall@1, recall@5."""
 
 
 class Judgeable(Protocol):
@@ -72,6 +80,7 @@ class Row:
     model_folder: str
     file: str
     figures: Figures = field(default_factory=dict)
+    slices: Slices = field(default_factory=dict)
     before: str = ""
     p: float | None = None
 
@@ -83,10 +92,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The figures of predictions, and which of the mentions within reach are right at once, by any id."""
+    """The figures of predictions, which of the mentions within reach are right at once, by any id, and the share in slices."""
 
     figures: Figures
     hits: tuple[bool, ...]
+    slices: Slices
 
 
 class Store:
@@ -115,9 +125,21 @@ class Store:
 
     def write(self, rows: Iterable[Row]) -> None:
         """Write all rows."""
-        plain = [asdict(row) for row in sorted(rows, key=lambda row: row.row)]
-        with whole_file(self.folder / ROWS, force=True) as file:
-            file.write(json.dumps(plain, indent=1, ensure_ascii=False).encode() + b"\n")
+        self._write(ROWS, [asdict(row) for row in sorted(rows, key=lambda row: row.row)])
+
+    def curves(self) -> dict[str, Curve]:
+        """Read how models were learnt, by the name of each."""
+        path = self.folder / CURVES
+        found: dict[str, Curve] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+        return found
+
+    def add_curve(self, model: str, curve: Curve) -> None:
+        """Keep how a model was learnt."""
+        self._write(CURVES, dict(sorted((self.curves() | {model: curve}).items())))
+
+    def _write(self, name: str, value: Any) -> None:
+        with whole_file(self.folder / name, force=True) as file:
+            file.write(json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
 def file_of(key: str) -> str:
@@ -169,7 +191,8 @@ def judge(task: Judgeable, predictions: Predictions) -> Judged:
     }
     counts: Figures = {"hits": sum(hits), "mentions": len(found), "reachable": len(cases)}
     figures = {name: _percent(share) for name, share in shares.items()} | counts
-    return Judged(figures | (_mapped(task, predictions) if task.replaced else {}), tuple(hits))
+    more = _mapped(task, predictions) if task.replaced else {}
+    return Judged(figures | more, tuple(hits), _slices(task, cases, hits))
 
 
 def p_value(one: Judged, other: Judged) -> float:
@@ -177,7 +200,7 @@ def p_value(one: Judged, other: Judged) -> float:
     return float(f"{mcnemar_exact(one.hits, other.hits).p_value:.3g}")
 
 
-def differences(said: Figures, found: Figures) -> list[str]:
+def differences(said: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
     """Return what two sets of figures disagree on."""
     names = sorted(said.keys() | found.keys())
     return [f"{name} is {found.get(name)}, not {said.get(name)}" for name in names if said.get(name) != found.get(name)]
@@ -202,21 +225,22 @@ def best(rows: Sequence[Row]) -> dict[str, str]:
     return chosen
 
 
-def stage_before(row: Row, rows: Sequence[Row], stages: Sequence[str]) -> Row | None:
-    """Return the row of the nearest stage before that is like this one in all else; of two, that of the same training."""
-    alike = [
-        each
-        for each in rows
-        if (each.benchmark, each.split, each.model, each.search, each.ranking)
-        == (row.benchmark, row.split, row.model, row.search, row.ranking)
-        and place(each.stage, stages) < place(row.stage, stages)
-    ]
-    return max(alike, key=lambda each: (place(each.stage, stages), each.trained_on == row.trained_on), default=None)
+def stage_before(row: Row, rows: Sequence[Row], stages: Mapping[str, str]) -> Row | None:
+    """Return the row of the nearest stage before that is like this one in all else; of two, that of the same training.
 
-
-def place(stage: str, stages: Sequence[str]) -> int:
-    """Return the place of a stage in their order; unknown ones come last."""
-    return stages.index(stage) if stage in stages else len(stages)
+    `stages` maps a stage to the one before it.
+    """
+    stage = row.stage
+    while stage := stages.get(stage, ""):
+        alike = [
+            each
+            for each in rows
+            if (each.benchmark, each.split, each.model, each.search, each.ranking, each.stage)
+            == (row.benchmark, row.split, row.model, row.search, row.ranking, stage)
+        ]
+        if alike:
+            return max(alike, key=lambda each: each.trained_on == row.trained_on)
+    return None
 
 
 def twins(rows: Sequence[Row]) -> list[str]:
@@ -245,6 +269,12 @@ def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """Return a table of Markdown."""
     rows = [header, ["---"] * len(header), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _slices(task: Judgeable, cases: Sequence[Case], hits: Sequence[bool]) -> Slices:
+    training = training_of(task.benchmark, task.split, Known(task.kb, {}).same)
+    found = slices_of(cases, task.kb, training=training).indices
+    return {name: [len(rows), _percent(sum(hits[row] for row in rows) / len(rows))] for name, rows in found.items() if rows}
 
 
 def _mapped(task: Judgeable, predictions: Predictions) -> Figures:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.command import onym
+
 GOOD = "1|t|High fever\n1|a|It rose.\n1\t5\t10\tfever\tDisease\tD005334\n\n"
 BAD = GOOD + "2|t|Secret words\n2|a|\n2\t0\t6\tsecret\tDisease\t-1\n\n3\tbroken\n\n"
-
-
-def onym(*words: str, cwd: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-m", "onym", *words], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done
 
 
 @pytest.fixture

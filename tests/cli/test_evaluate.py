@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.corpora.benchmarks import prepare
-from tests.cli.test_corpus import onym
+from tests.cli.command import onym
 from tests.corpora.benchmarks.made import write_biosyn, write_species
 from tests.linkers.tiny_model import save_model
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.command import onym
 
 OBO = """format-version: 1.2
 
@@ -28,12 +28,6 @@ name: obsolete thing
 is_obsolete: true
 replaced_by: HP:0001658
 """
-
-
-def onym(*words: str, cwd: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-m", "onym", *words], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")

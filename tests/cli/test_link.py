@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_corpus import BAD, GOOD, onym
+from tests.cli.command import onym
+from tests.cli.test_corpus import BAD, GOOD
 from tests.linkers.tiny_model import add_defaults, save_model, save_tokenizer
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_corpus import onym
+from tests.cli.command import onym
 from tests.linkers.tiny_model import save_model
 
 

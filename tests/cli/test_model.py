@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from tests.cli.test_corpus import GOOD, onym
+from tests.cli.command import onym
+from tests.cli.test_corpus import GOOD
 from tests.linkers.tiny_model import save_model, tiny_bart
 
 

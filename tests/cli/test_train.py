@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from onym.train.config import presets
-from tests.cli.test_corpus import onym
+from tests.cli.command import onym
 from tests.linkers.tiny_model import save_model
 
 SMALL = ["optim.steps=2", "optim.batch=2", "optim.precision=fp32", "start.window=32", "dev.mentions=0"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.command import onym
 
 WORDS = ["</s>", "?", "heart", "attack", "failure", "fever"]
 TOKENIZER = {
@@ -17,12 +17,6 @@ TOKENIZER = {
     "pre_tokenizer": {"type": "WhitespaceSplit"},
     "model": {"type": "WordLevel", "vocab": {word: number for number, word in enumerate(WORDS)}, "unk_token": "?"},
 }
-
-
-def onym(*words: str, cwd: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-m", "onym", *words], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from benchmarks import generative_predict
+from benchmarks.generative_predict import recipe_of
 
 from tests.corpora.benchmarks.made import write, write_askapatient, write_biosyn, write_ncbi
 from tests.linkers.tiny_model import save_model
@@ -36,7 +39,10 @@ def made_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of runs, with a model named tiny and another named other."""
     folder = tmp_path / "runs"
-    save_model(folder / "tiny")
-    save_model(folder / "other", seed=1)
+    for seed, name in enumerate(("tiny", "other")):
+        save_model(folder / name, seed=seed)
+        write(folder / name / "training.json", json.dumps({"first_start": "tiny-bart", "hours_in_all": 0.5}))
+        write(tmp_path / recipe_of(Path(name)), "")
+    monkeypatch.setattr(generative_predict, "ROOT", tmp_path)
     monkeypatch.setenv("ONYM_RUNS", str(folder))
     return folder

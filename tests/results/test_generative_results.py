@@ -15,7 +15,6 @@ from benchmarks.generative_predict import main
 from benchmarks.generative_rerun import unlike
 from benchmarks.results import FOLDER, Row, Store
 
-CONFIG = "benchmarks/recipes/open-kb.toml"
 KEY = "askapatient_fold0_labels/finetuned/beam5-mean"
 
 
@@ -30,14 +29,14 @@ def store(tmp_path: Path, made_data: Path, runs: Path) -> Store:
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a page of one's own."""
     path = tmp_path / "results.md"
-    path.write_text(page_with([], PAGE.read_text("utf-8")), "utf-8")
+    path.write_text(page_with([], {}, PAGE.read_text("utf-8")), "utf-8")
     monkeypatch.setattr(generative_results, "PAGE", path)
     return path
 
 
 def predict(store: Store, *more: str, stage: str = "finetuned", model: str = "tiny", search: str = "beam5") -> None:
-    told = ["--benchmark", "askapatient_fold0_labels", "--stage", stage, "--model", model, "--start", "tiny-bart"]
-    main([*told, "--search", search, "--ranking", "mean", "--hours", "0.5", "--config", CONFIG, *more], store)
+    told = ["--benchmark", "askapatient_fold0_labels", "--stage", stage, "--model", model]
+    main([*told, "--search", search, "--ranking", "mean", *more], store)
 
 
 def results(store: Store, **more: Any) -> dict[str, Any]:
@@ -77,18 +76,18 @@ def test_nothing_of_a_text_or_a_name_is_kept(store: Store) -> None:
 
 
 def test_a_later_stage_stands_beside_the_one_before(store: Store) -> None:
-    predict(store, stage="pretrained")
+    predict(store, stage="start")
     predict(store, model="other")
     after = store.row(KEY)
-    assert (after.before, after.p) == ("askapatient_fold0_labels/pretrained/beam5-mean", 1.0)
+    assert (after.before, after.p) == ("askapatient_fold0_labels/start/beam5-mean", 1.0)
     results(store, write=True)
     assert store.row(KEY) == after
 
 
 def test_a_stage_before_that_came_later_is_found(store: Store) -> None:
     predict(store)
-    predict(store, stage="pretrained")
-    with pytest.raises(SystemExit, match=f"{KEY}: p against .*/pretrained/beam5-mean is 1.0, not None against no row"):
+    predict(store, stage="start")
+    with pytest.raises(SystemExit, match=f"{KEY}: p against .*/start/beam5-mean is 1.0, not None against no row"):
         results(store)
     results(store, write=True)
     assert store.row(KEY).p == 1.0
@@ -104,6 +103,35 @@ def test_a_figure_that_is_not_that_of_the_predictions_is_found(store: Store, *, 
     with pytest.raises(SystemExit, match="any_id_r5"):
         results(store, write=True)
     assert store.row(KEY).figures["any_id_r5"] == 12.3  # writing the page repairs no figure
+
+
+def test_a_slice_that_is_not_that_of_the_predictions_is_found(store: Store) -> None:
+    predict(store)
+    said = store.row(KEY).slices
+    assert said["overall"] == [store.row(KEY).figures["reachable"], store.row(KEY).figures["any_id_r1"]]
+    changed(store, slices=said | {"overall": [7, 12.3]})
+    with pytest.raises(SystemExit, match=f"{KEY}: slice overall is .*, not .7, 12.3."):
+        results(store)
+
+
+def test_how_a_model_was_learnt_is_kept_and_shown(store: Store, runs: Path, page: Path) -> None:
+    log = [
+        {"step": 0, "eval_dev_r1": 1.5, "eval_dev_r5": 2.5},
+        {"step": 5, "loss": 0.1},
+        {"step": 10, "eval_dev_r1": 50.0, "eval_dev_r5": 60.0},
+    ]
+    (runs / "tiny" / "log.jsonl").write_text("".join(f"{json.dumps(entry)}\n" for entry in log))
+    predict(store)
+    assert store.curves() == {"tiny": [[0, 1.5, 2.5], [10, 50.0, 60.0]]}
+    results(store, write=True)
+    assert "| `tiny` | 0: 1.5, 10: 50.0 |" in page.read_text("utf-8")
+
+
+def test_an_ablation_is_shown_apart_and_never_chosen(store: Store, page: Path) -> None:
+    for split in ("dev", "test"):
+        predict(store, "--split", split, stage="ablation-prompt-off")
+    assert results(store, write=True)["best"] == {}
+    assert "| no prompt | all | beam5 | mean |" in page.read_text("utf-8")
 
 
 def test_predictions_that_are_gone_are_found(store: Store) -> None:
@@ -187,18 +215,19 @@ def test_answers_differ_beyond_the_tolerance_alone(again: list[tuple[str, float]
 def test_what_would_spoil_the_store_is_refused(store: Store, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="not judged on it"):
         predict(store, "--split", "dev", "--trained-on", "train+dev")
-    with pytest.raises(SystemExit, match="there is no nowhere.toml"):
-        predict(store, "--config", "nowhere.toml")
+    with pytest.raises(SystemExit, match="there is no .*unheard-of.toml"):
+        predict(store, model="unheard-of")
     predict(store)
     with pytest.raises(SystemExit, match="add --force"):
         predict(store)
     with pytest.raises(SystemExit, match="is not below"):
-        predict(store, "--force", model=str(tmp_path))
+        predict(store, "--force", model=str(tmp_path / "tiny"))
 
 
 def test_the_page_of_the_docs_shows_the_kept_rows() -> None:
     text = PAGE.read_text("utf-8")
-    assert page_with(Store(FOLDER / "generative").rows(), text) == text
+    kept = Store(FOLDER / "generative")
+    assert page_with(kept.rows(), kept.curves(), text) == text
     assert all(system in text for system, *_ in PUBLISHED)
 
 

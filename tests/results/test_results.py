@@ -34,7 +34,7 @@ from onym.linkers.predictions import Answer, Predictions, read_predictions
 from tests.corpora.benchmarks.made import write_askapatient
 
 HEADACHE, FEVER = "snomedct:25064002", "snomedct:386661006"
-STAGES = ("pretrained", "finetuned")
+STAGES = {"pretrained": "", "finetuned": "pretrained", "preferred": "finetuned"}
 
 
 def row(key: str = "b/finetuned/exact-sum", **more: Any) -> Row:
@@ -139,7 +139,7 @@ def test_a_figure_that_changed_is_named() -> None:
 
 
 def test_p_is_mcnemars() -> None:
-    one, other = Judged({}, (True,) * 6 + (False,)), Judged({}, (False,) * 6 + (True,))
+    one, other = Judged({}, (True,) * 6 + (False,), {}), Judged({}, (False,) * 6 + (True,), {})
     assert p_value(one, other) == 0.125
 
 
@@ -180,7 +180,9 @@ def test_the_stage_before_is_the_nearest_with_the_same_search() -> None:
     before, other = row("b/p", stage="pretrained"), row("b/q", stage="pretrained", search="beam5")
     assert stage_before(row(), [before, other, row()], STAGES) == before
     assert stage_before(before, [before, other, row()], STAGES) is None
-    assert stage_before(row("b/x", stage="unheard-of"), [before, row()], STAGES) == row()
+    assert stage_before(row("b/x", stage="preferred"), [before, row()], STAGES) == row()
+    assert stage_before(row("b/x", stage="preferred"), [before], STAGES) == before
+    assert stage_before(row("b/x", stage="unheard-of"), [before, row()], STAGES) is None
     assert stage_before(row(split="dev"), [before], STAGES) is None
 
 

@@ -82,7 +82,7 @@ def evaluate(
     cases, missing = judged_cases(benchmark, split, predictions, kb, replaced)
     places = places_of(cases, name)
     low, high = _interval(cases, places)
-    training = _training(benchmark, split, Known(kb, replaced or {}).same)
+    training = training_of(benchmark, split, Known(kb, replaced or {}).same)
     sliced = slices_of(cases, kb, training=training, similarity=similarity_by(similarity) if similarity else None)
     dropped = {f"dropped by the preparation: {why}": n for why, n in benchmark.report["splits"][split]["dropped"].items()}
     return Evaluation(
@@ -169,7 +169,8 @@ def _interval(cases: Sequence[Case], places: Sequence[int | None]) -> tuple[floa
     return bootstrap_interval(hits, groups=[origin(case) for case in cases])
 
 
-def _training(benchmark: Prepared, split: str, same: Same) -> Training | None:
+def training_of(benchmark: Prepared, split: str, same: Same) -> Training | None:
+    """Return what the train split of a benchmark teaches, unless it is that which is judged."""
     if split == "train" or "train" not in benchmark.splits:
         return None
     return Training.of(benchmark.documents("train"), same)

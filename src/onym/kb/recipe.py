@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from onym.errors import ConfigError, InputError
+from onym.store.config import Strict, read_toml
 from onym.types import NameKind
 
 KindLabel = Literal["preferred", "exact", "abbreviation", "narrow", "broad", "related", "tradename", "suppressed"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SourceConfig(_Strict):
+class SourceConfig(Strict):
     """One release. The format is recognised where it is not given; `columns` and `prefix` are for tables."""
 
     path: str
@@ -28,7 +23,7 @@ class SourceConfig(_Strict):
     columns: dict[str, str] = Field(default_factory=dict)
 
 
-class Recipe(_Strict):
+class Recipe(Strict):
     """How a knowledge base is built. An empty filter lets everything pass.
 
     >>> Recipe(sources=[SourceConfig(path="hp.obo")]).shared_names
@@ -49,24 +44,7 @@ class Recipe(_Strict):
     @classmethod
     def from_toml(cls, path: Path) -> Recipe:
         """Read a recipe file."""
-        try:
-            values = tomllib.loads(path.read_text("utf-8"))
-        except OSError as e:
-            raise InputError("input-missing", "no such recipe", where=str(path), fix="check the path") from e
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-            raise ConfigError("config-invalid", f"not valid TOML: {e}", where=str(path)) from e
-        return cls.of(values, where=str(path))
-
-    @classmethod
-    def of(cls, values: dict[str, Any], where: str = "") -> Recipe:
-        """Make a recipe of plain values, refusing unknown keys."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as e:
-            first = e.errors()[0]
-            key = ".".join(str(part) for part in first["loc"])
-            fix = f"known keys are {', '.join(cls.model_fields)}"
-            raise ConfigError("config-invalid", f"{key}: {first['msg']}", where=where, fix=fix) from e
+        return cls.of(read_toml(path), where=str(path))
 
     @property
     def dropped_kinds(self) -> list[int]:

@@ -59,16 +59,15 @@ def _generative(kb: KnowledgeBase, options: LinkerOptions) -> Linker:
         from onym.linkers.generative import GenerativeConfig, GenerativeLinker, folder_of
     except ImportError as e:
         raise missing_extra("a generative linker", "generative") from e
-    if options.template:
-        template_named(options.template)  # a wrong one is refused before anything is opened
+    template = template_named(options.template) if options.template else None
     model = Path(options.model) if Path(options.model).is_dir() else options.model
-    given = {name: getattr(options, name) for name in ("template", "search", "ranking", "window")}
+    given = {name: getattr(options, name) for name in ("search", "ranking", "window")}
     own = read_settings(folder_of(model, download=options.download)).changed(**given)
     return GenerativeLinker.from_pretrained(
         model,
         kb,
         tokenizer=options.tokenizer or None,
-        template=template_named(own.template),
+        template=template,
         settings=GenerativeConfig.of(own, options.width),
         download=options.download,
     )

@@ -11,18 +11,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError
+from onym.store.config import Strict, parse_toml, read_toml
 
 Stage = Literal["pretrain", "finetune", "prefer"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class StartConfig(_Strict):
+class StartConfig(Strict):
     """The model to begin with: a folder, and how it reads and writes."""
 
     model: str = Field(min_length=1)
@@ -34,7 +31,7 @@ class StartConfig(_Strict):
     freeze_embeddings: bool = False
 
 
-class DataConfig(_Strict):
+class DataConfig(Strict):
     """What is learnt from. A benchmark is a name or a folder; a knowledge base a folder, or nothing for the benchmark's own.
 
     `without` are splits whose mentions are taken out of train, where a preparation put them in.
@@ -49,7 +46,7 @@ class DataConfig(_Strict):
     mention: Literal["random", "similar"] = "random"
 
 
-class DevConfig(_Strict):
+class DevConfig(Strict):
     """The score that a training is watched by: recall@1, any-id, of the real decoder on some mentions of a split.
 
     The best model by it is kept. After `patience` scores that are no better the training stops; 0 never stops it.
@@ -63,7 +60,7 @@ class DevConfig(_Strict):
     ranking: Literal["mean", "sum"] = "mean"
 
 
-class OptimConfig(_Strict):
+class OptimConfig(Strict):
     """How the weights are moved. `steps` count updates of the weights; `batch` samples are seen by each on one device.
 
     After `every` so many steps there is a score on dev and a checkpoint. `precision`: `bf16` casts at every operation;
@@ -86,7 +83,7 @@ class OptimConfig(_Strict):
     every: int = Field(default=500, ge=1)
 
 
-class PreferConfig(_Strict):
+class PreferConfig(Strict):
     """Learning from mistakes: where the wrong names come from, which pairs are kept, and the loss.
 
     In each of `rounds` the mentions of one part of the corpus are decoded with the model as it then is, which is also the
@@ -106,7 +103,7 @@ class PreferConfig(_Strict):
     epochs: float = Field(default=1.0, gt=0)
 
 
-class TrainConfig(_Strict):
+class TrainConfig(Strict):
     """A whole training.
 
     >>> TrainConfig.of({"stage": "finetune", "start": {"model": "m"}}).optim.batch
@@ -120,17 +117,6 @@ class TrainConfig(_Strict):
     optim: OptimConfig = OptimConfig()
     prefer: PreferConfig = PreferConfig()
 
-    @classmethod
-    def of(cls, values: dict[str, Any], where: str = "") -> TrainConfig:
-        """Make a configuration of plain values, refusing unknown keys."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as e:
-            first = e.errors()[0]
-            key = ".".join(str(part) for part in first["loc"])
-            fix = "docs/reference/training.md lists every key"
-            raise ConfigError("config-invalid", f"{key}: {first['msg']}", where=where, fix=fix) from e
-
 
 def read_config(stage: Stage, path: Path | None, preset: str = "", settings: Sequence[str] = ()) -> TrainConfig:
     """Return the configuration of a stage: a preset, over it a file, over both settings such as `optim.steps=100`.
@@ -138,15 +124,15 @@ def read_config(stage: Stage, path: Path | None, preset: str = "", settings: Seq
     >>> read_config("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"]).optim.learning_rate
     3e-07
     """
-    own = _toml(path.read_bytes(), str(path)) if path and _require_file(path) else {}
+    own = read_toml(path) if path else {}
     named = str(own.pop("preset", preset) or preset)
-    values = _merged(preset_named(named) if named else {}, own)
+    values = merged(preset_named(named) if named else {}, own)
     for setting in settings:
-        values = _merged(values, _setting(setting))
+        values = merged(values, _setting(setting))
     if values.setdefault("stage", stage) != stage:
         what = f"the configuration is for `onym train {values['stage']}`, not for {stage}"
         raise ConfigError("config-invalid", what, where=str(path or named), fix=f"onym train {values['stage']}")
-    return TrainConfig.of(values, where=str(path or named))
+    return TrainConfig.of(values, str(path or named), fix="docs/reference/training.md lists every key")
 
 
 def presets() -> list[str]:
@@ -160,7 +146,7 @@ def presets() -> list[str]:
 
 def preset_named(name: str) -> dict[str, Any]:
     """Return the values of a preset."""
-    return _toml(preset_text(name).encode(), name)
+    return parse_toml(preset_text(name).encode(), name)
 
 
 def preset_text(name: str) -> str:
@@ -171,19 +157,6 @@ def preset_text(name: str) -> str:
 
 
 _PRESETS = files("onym.train") / "presets"
-
-
-def _require_file(path: Path) -> bool:
-    if not path.is_file():
-        raise InputError("input-missing", "no such configuration", where=str(path), fix="check the path")
-    return True
-
-
-def _toml(data: bytes, where: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise ConfigError("config-invalid", f"not valid TOML: {e}", where=where) from e
 
 
 def _setting(setting: str) -> dict[str, Any]:
@@ -200,9 +173,14 @@ def _setting(setting: str) -> dict[str, Any]:
     return dict(parsed)
 
 
-def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
+def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Return values with others put over them, table by table.
+
+    >>> merged({"optim": {"steps": 5, "batch": 2}}, {"optim": {"steps": 9}})
+    {'optim': {'steps': 9, 'batch': 2}}
+    """
+    values = dict(below)
     for key, value in above.items():
-        old = merged.get(key)
-        merged[key] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return merged
+        old = values.get(key)
+        values[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return values

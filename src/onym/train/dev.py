@@ -13,7 +13,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker
 from onym.text.layout import Layout
 from onym.train.config import DevConfig
-from onym.train.samples.mistakes import gold_of
+from onym.train.samples.mistakes import gold_of, is_name_of
 from onym.train.samples.targets import Place
 from onym.trie.beside import trie_beside
 
@@ -41,8 +41,7 @@ class DevScore:
 
     def _first_right(self, decoded: Decoded, gold: frozenset[int]) -> int:
         for place, hypothesis in enumerate(decoded.hypotheses):
-            names = self._trie.names_at(hypothesis.leaf).tolist()
-            if any(not gold.isdisjoint(self._kb.name_concepts[name].tolist()) for name in names):
+            if is_name_of(gold, self._trie.names_at(hypothesis.leaf).tolist(), self._kb):
                 return place
         return len(decoded.hypotheses) + 5
 

@@ -21,12 +21,12 @@ from onym.train.callbacks import Clock, LogFile
 from onym.train.checkpoints import prune, seal, sealed
 from onym.train.collate import Batch
 from onym.train.config import OptimConfig
+from onym.train.forward_hooks import head_where
 from onym.train.losses.cross_entropy import cross_entropy
 from onym.train.losses.log_probs import IGNORED
 from onym.train.master import MasterAdamW
 from onym.train.samples.base import Samples
 from onym.train.samples.buckets import Bucketed
-from onym.train.savings import head_where
 from onym.train.sharded import is_sharded, one_embedding, require_shardable, untied
 
 Dev = Callable[[Any], dict[str, float]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -10,6 +11,7 @@ from onym.errors import ConfigError
 from onym.train.recipes import run as run_module
 from onym.train.recipes import train
 from onym.train.recipes.run import RECIPES, runs_folder
+from onym.train.recipes.setting import Setting
 from tests.train.recipes.made import opened
 from tests.train.tiny import config
 
@@ -39,6 +41,23 @@ def test_another_configuration_in_the_same_place_is_refused(
         train(config("pretrain", model, None, kb_folder, optim={"learning_rate": 1e-3}), tmp_path / "made")
     assert not (tmp_path / "made").exists()
     opened(train(config("pretrain", model, None, kb_folder), tmp_path / "made"), kb_folder)
+
+
+@pytest.mark.parametrize(("rank", "told"), [("", ["slow"]), ("0", ["slow"]), ("1", [])])
+def test_one_process_tells_what_takes_a_while(
+    tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch, rank: str, told: list[str]
+) -> None:
+    def stop(setting: Setting) -> NoReturn:
+        setting.say("slow")
+        raise RuntimeError("stopped")
+
+    if rank:
+        monkeypatch.setenv("RANK", rank)
+    monkeypatch.setitem(RECIPES, "pretrain", stop)
+    heard: list[str] = []
+    with pytest.raises(RuntimeError, match="stopped"):
+        train(config("pretrain", model, None, kb_folder), tmp_path / "made", say=heard.append)
+    assert heard == told
 
 
 def test_where_models_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker
 from onym.train.samples.mentions import mentions_of
 from onym.train.samples.mistakes import Preferred, gold_of, iter_knowledge_mistakes, lookalike_mistakes, own_mistakes
-from onym.train.samples.preferences import preferences
+from onym.train.samples.pair_rule import preferences
 from onym.train.samples.statements import Statements
 from onym.train.samples.targets import Place, targets_of
 from onym.types import Mention

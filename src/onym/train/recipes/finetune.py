@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onym.errors import InputError
+from onym.train.recipes.learn import learn
 from onym.train.recipes.setting import Setting
 from onym.train.samples.mentions import MentionSamples
 from onym.train.trainer import NameTrainer
@@ -10,7 +11,8 @@ from onym.train.trainer import NameTrainer
 
 def finetune(setting: Setting) -> NameTrainer:
     """Train on the mentions of a corpus, going on where an earlier call was stopped."""
-    data, optim = setting.config.data, setting.config.optim
+    data = setting.config.data
+    setting.say(f"choosing names for {len(setting.places):,} mentions")
     samples = MentionSamples(
         setting.places,
         setting.kb,
@@ -18,19 +20,9 @@ def finetune(setting: Setting) -> NameTrainer:
         count=setting.samples_seen,
         choice=data.target,
         names=data.names,
-        seed=optim.seed,
+        seed=setting.config.optim.seed,
     )
     if not samples.epoch:
         fix = "name the knowledge base that the corpus is annotated with"
         raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
-    trainer = NameTrainer(
-        setting.model,
-        samples,
-        setting.collate,
-        setting.work,
-        optim,
-        dev=setting.dev,
-        patience=setting.config.dev.patience,
-    )
-    trainer.resume()
-    return trainer
+    return learn(setting, samples)

@@ -17,7 +17,7 @@ from onym.errors import ConfigError, InputError
 from onym.linkers.generative import GenerativeConfig
 from onym.store.output import whole_folder
 from onym.train.dev import linker_of
-from onym.train.preference import PreferenceTrainer, reference_scores, score_of
+from onym.train.preference_trainer import PreferenceTrainer, reference_scores, score_of
 from onym.train.recipes.setting import Setting
 from onym.train.samples.mistakes import Preferred, iter_knowledge_mistakes, lookalike_mistakes, own_mistakes
 from onym.train.samples.order import Shuffled
@@ -87,6 +87,7 @@ def _pairs(setting: Setting, number: int) -> tuple[Asked, list[Preferred], list[
     pairs = PairSamples(preferred, asked, setting.kb.names, setting.layout, len(preferred))
     found = [pairs.at(row) for row in range(len(preferred))]
     how = score_of(setting.config.prefer)
+    setting.say(f"scoring {len(found):,} pairs of names as they are before the training")
     references = reference_scores(setting.model, found, setting.collate, how, precision=setting.config.optim.precision)
     write_pairs(preferred, references, path)
     return asked, preferred, references
@@ -123,5 +124,6 @@ def _preferred(setting: Setting, places: list[Place], statements: Statements | N
         return lookalike_mistakes(places, setting.kb, top=how.top, seed=seed)
     search = SearchConfig(ranking=setting.config.dev.ranking, width=how.width, top_k=how.top)
     settings = GenerativeConfig(window=setting.layout.window, search=search)
+    setting.say(f"linking {len(places):,} mentions, to learn from the mistakes")
     linker = linker_of(setting.model, setting.kb, setting.layout, settings)
     return own_mistakes(linker, places, top=how.top, rule=how.rule)

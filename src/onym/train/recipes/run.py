@@ -18,14 +18,18 @@ from onym.train.trainer import NameTrainer
 RECIPES: dict[Stage, Callable[[Setting], NameTrainer]] = {"pretrain": pretrain, "finetune": finetune, "prefer": prefer}
 
 
-def train(config: TrainConfig, dest: Path, data: Path | None = None) -> Path:
+def train(
+    config: TrainConfig, dest: Path, data: Path | None = None, *, say: Callable[[str], None] = lambda _what: None
+) -> Path:
     """Train a model and publish it at `dest`; checkpoints and logs are beside it in `dest`.work. `data` is for corpora.
 
+    `say` is told, by one of several processes, of all that takes a while before the steps themselves.
     Where an earlier call with the same configuration was stopped, it goes on.
     """
     if dest.exists():
         raise ConfigError("output-exists", "the folder exists", where=str(dest), fix="name another folder")
-    setting = Setting(config, dest.with_name(f"{dest.name}.work"), data)
+    is_first = os.environ.get("RANK", "0") == "0"
+    setting = Setting(config, dest.with_name(f"{dest.name}.work"), data, say if is_first else lambda _what: None)
     setting.require_same()
     trainer = RECIPES[config.stage](setting)
     if trainer.accelerator.is_main_process:

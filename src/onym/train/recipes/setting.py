@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,15 @@ from onym.train.start import open_start
 
 @dataclass(frozen=True)
 class Setting:
-    """A training's surroundings. `work` is where checkpoints and logs go; `data` holds the files of corpora never prepared."""
+    """A training's surroundings. `work` is where checkpoints and logs go; `data` holds the files of corpora never prepared.
+
+    `say` is told of all that takes a while.
+    """
 
     config: TrainConfig
     work: Path
     data: Path | None = None
+    say: Callable[[str], None] = field(default=lambda _what: None, repr=False)
 
     def require_same(self) -> None:
         """Refuse to go on with a training that was begun with another configuration."""
@@ -49,6 +54,7 @@ class Setting:
     def model(self) -> Any:
         """The model, to be trained."""
         start = self.config.start
+        self.say(f"opening the model {start.model}")
         model = open_start(Path(start.model), dropout=start.dropout, attention_dropout=start.attention_dropout)
         if start.freeze_embeddings:
             model.get_input_embeddings().requires_grad_(False)
@@ -71,7 +77,10 @@ class Setting:
     @cached_property
     def benchmark(self) -> Prepared | None:
         """The corpus, where one is named."""
-        return open_benchmark(self.config.data.benchmark, self.data) if self.config.data.benchmark else None
+        if not self.config.data.benchmark:
+            return None
+        self.say(f"opening the corpus {self.config.data.benchmark}")
+        return open_benchmark(self.config.data.benchmark, self.data)
 
     @cached_property
     def kb(self) -> KnowledgeBase:
@@ -97,6 +106,7 @@ class Setting:
         if self.benchmark is None or not wanted.mentions:
             return None
         kb = KnowledgeBase.open(wanted.kb) if wanted.kb else self.kb
+        self.say("preparing the score on dev")
         places = every_nth(mentions_of(self.benchmark.documents(wanted.split)), wanted.mentions)
         return DevScore(places, kb, self.layout, wanted)
 

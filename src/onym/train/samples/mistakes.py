@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
 from onym.train.samples.lookalikes import NONE, Lookalikes
-from onym.train.samples.preferences import Rule, preferences
+from onym.train.samples.pair_rule import Rule, preferences
 from onym.train.samples.statements import Statements
 from onym.train.samples.targets import Place, targets_of
 from onym.types import Mention
@@ -33,7 +33,7 @@ def own_mistakes(
     for number, ((_, mention), answer) in enumerate(zip(places, linker.decode_mentions(places), strict=True)):
         gold = gold_of(mention, linker.kb)
         names = [linker.trie.names_at(each.leaf).tolist() for each in answer.hypotheses[:top]]
-        is_right = [any(not gold.isdisjoint(linker.kb.name_concepts[name].tolist()) for name in alike) for alike in names]
+        is_right = [is_name_of(gold, alike, linker.kb) for alike in names]
         found += [Preferred(number, names[good][0], names[bad][0]) for good, bad in preferences(is_right, rule=rule)]
     return found
 
@@ -64,3 +64,8 @@ def iter_knowledge_mistakes(statements: Statements, kb: KnowledgeBase, count: in
 def gold_of(mention: Mention, kb: KnowledgeBase) -> frozenset[int]:
     """Return the concepts that a mention means, by their places in the knowledge base."""
     return frozenset(concept for concept_id in mention.concept_ids for concept in kb.claims(concept_id))
+
+
+def is_name_of(gold: frozenset[int], names: Sequence[int], kb: KnowledgeBase) -> bool:
+    """Return whether one of the names, all written alike, is of one of these concepts."""
+    return any(not gold.isdisjoint(kb.name_concepts[name].tolist()) for name in names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.train.samples.preferences import preferences
+from onym.train.samples.pair_rule import preferences
 
 RANKED = st.lists(st.booleans(), max_size=8)
 

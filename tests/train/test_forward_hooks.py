@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from onym.train.collate import Batch, Collate
+from onym.train.forward_hooks import head_where, sources_once
 from onym.train.losses.log_probs import IGNORED
-from onym.train.savings import head_where, sources_once
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
 from tests.train.tiny import pairs, samples

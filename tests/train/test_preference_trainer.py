@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from onym.train.config import OptimConfig, PreferConfig
-from onym.train.preference import PreferenceTrainer, loss_of, name_scores, reference_scores, score_of
+from onym.train.preference_trainer import PreferenceTrainer, loss_of, name_scores, reference_scores, score_of
 from onym.train.samples.base import Pair
 from tests.linkers.tiny_model import tiny_bart
 from tests.train.tiny import COLLATE, EOS, START, Given, are_equal, furthest, optim, pairs, weights_of

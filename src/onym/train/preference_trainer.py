@@ -11,10 +11,10 @@ from torch import Tensor
 
 from onym.train.collate import Batch, Collate
 from onym.train.config import OptimConfig, PreferConfig
+from onym.train.forward_hooks import head_where, sources_once
 from onym.train.losses import IGNORED, NamedLoss, Preference, Score, loss_named
 from onym.train.losses.log_probs import averaged, gathered_log_probs, scored
 from onym.train.samples.base import Pair, Samples
-from onym.train.savings import head_where, sources_once
 from onym.train.trainer import Dev, NameTrainer
 
 _NAMES = 2
