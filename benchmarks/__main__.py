@@ -36,6 +36,7 @@ NAMES = (
     "decode-speed",
     "generative-results",
     "kb-samples",
+    "miner",
     "train-tiny",
     "preset-steps",
 )

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from benchmarks.models import model_folder
-from benchmarks.report import data_folder
+from benchmarks.report import data_folder, own_bytes
 from benchmarks.synthetic_umls import write_release
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
@@ -80,13 +80,11 @@ def stream(kb: str, tokenizer: str, count: int) -> None:
         batch = samples.__getitems__(range(place, min(count, place + BATCH)))
         tokens += sum(len(sample.source) for sample in batch)
     seconds, busy = time.perf_counter() - start, time.process_time() - busy
-    status = Path("/proc/self/status").read_text().splitlines()
-    peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     figures = {
         "samples": count,
         "tokens_per_source": round(tokens / count, 1),
         "samples_per_s_per_core": round(count / seconds),
         "core_share": round(busy / seconds, 2),
-        "peak_gb": round(peak * 1024 / 1e9, 2),
+        "peak_gb": round(own_bytes("VmHWM") / 1e9, 2),
     }
     print(json.dumps(figures))

@@ -9,8 +9,11 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-_PACKAGES = ("onym", "numpy", "polars", "pyarrow", "lxml", "ijson", "scikit-learn", "torch", "transformers")
-_MODULES = {"scikit-learn": "sklearn"}
+_PACKAGES = (
+    *("onym", "numpy", "polars", "pyarrow", "lxml", "ijson", "scikit-learn", "torch", "transformers"),
+    "pytorch-metric-learning",
+)
+_MODULES = {"scikit-learn": "sklearn", "pytorch-metric-learning": "pytorch_metric_learning"}
 
 
 def data_folder() -> Path:
@@ -31,6 +34,12 @@ def versions() -> dict[str, str]:
 
 def _is_there(package: str) -> bool:
     return bool(find_spec(_MODULES.get(package, package)))
+
+
+def own_bytes(kind: str) -> int:
+    """Return what Linux says of this process's memory: `VmRSS` is what it holds now, `VmHWM` the most that it held."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{kind}:"))
 
 
 def percent(part: int, whole: int) -> float:

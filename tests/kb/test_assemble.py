@@ -22,15 +22,6 @@ def test_coded_is_rank_among_distinct(values: list[str]) -> None:
     assert [distinct[int(code)] for code in codes] == values
 
 
-@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1), st.randoms())
-def test_lists_can_be_reordered(lists: list[list[int]], random: object) -> None:
-    offsets = assemble.counts_to_offsets(np.array([len(members) for members in lists]))
-    values = np.array([v for members in lists for v in members], dtype=np.uint16)
-    order = np.array(sorted(range(len(lists)), key=lambda _: random.random()))  # type: ignore[attr-defined]
-    ends, moved = assemble.gathered_lists(offsets, values, order)
-    assert [moved[ends[i] : ends[i + 1]].tolist() for i in range(len(order))] == [lists[i] for i in order]
-
-
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9))))
 def test_grouped_lists_are_sorted_and_distinct(pairs: list[tuple[int, int]]) -> None:
     owner, value = np.array([p[0] for p in pairs], dtype=np.uint32), np.array([p[1] for p in pairs], dtype=np.uint32)

@@ -114,6 +114,17 @@ def test_ragged_values_stay_within_their_table() -> None:
         lists.require_sound("lists", 4)
 
 
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1), st.data())
+def test_lists_of_some_rows(lists: list[list[int]], data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(lists) - 1)))
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.uint32)
+    values = np.array([value for members in lists for value in members], dtype=np.uint16)
+    found = Ragged(offsets, values).take(np.array(rows, dtype=np.int64))
+    assert [found[i].tolist() for i in range(len(found))] == [lists[row] for row in rows]
+    assert found.values.dtype == np.uint16
+    found.require_sound("lists")
+
+
 def test_half_of_a_surrogate_pair_is_not_found() -> None:
     assert Strings.of(["?", "a"]).find("\ud800") == -1
 

@@ -17,7 +17,7 @@ import polars as pl
 from onym.kb.gather import Codes, Gathered
 from onym.kb.identity import Identity
 from onym.kb.recipe import Recipe
-from onym.store.arrays import Strings
+from onym.store.arrays import Ragged, Strings
 from onym.types import NameKind
 
 Ints = npt.NDArray[Any]
@@ -41,15 +41,15 @@ class Terms:
 
     def ordered(self, order: Ints) -> Terms:
         """Return the terms in another order, or some of them."""
-        offsets, values = gathered_lists(self.source_offsets, self.source_values, order)
+        sources = Ragged(self.source_offsets, self.source_values).take(order)
         return Terms(
             concept=self.concept[order],
             name=self.name[order],
             kind=self.kind[order],
             language=self.language[order],
             row=self.row[order],
-            source_offsets=offsets,
-            source_values=values,
+            source_offsets=sources.offsets,
+            source_values=sources.values,
         )
 
 
@@ -185,14 +185,6 @@ def _distinct(values: Ints) -> Ints:
 def counts_to_offsets(counts: Ints) -> npt.NDArray[np.int64]:
     """Return where each list begins, given how long each is."""
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-
-
-def gathered_lists(offsets: npt.NDArray[np.int64], values: Ints, order: Ints) -> tuple[npt.NDArray[np.int64], Ints]:
-    """Return lists in another order."""
-    lengths = np.diff(offsets)[order]
-    ends = counts_to_offsets(lengths)
-    places = np.arange(ends[-1]) - np.repeat(ends[:-1] - offsets[order], lengths)
-    return ends, values[places]
 
 
 def grouped(owner: Ints, values: Ints, owners: int) -> tuple[npt.NDArray[np.int64], Ints]:

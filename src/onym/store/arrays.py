@@ -93,6 +93,18 @@ class Ragged:
     def __getitem__(self, i: int) -> npt.NDArray[Any]:
         return self.values[int(self.offsets[i]) : int(self.offsets[i + 1])]
 
+    def take(self, rows: npt.NDArray[Any]) -> Ragged:
+        """Return the lists of these rows, in their order; of the others nothing is read.
+
+        >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).take(np.array([2, 1, 0]))
+        >>> lists.offsets.tolist(), lists.values.tolist()
+        ([0, 1, 1, 3], [9, 7, 8])
+        """
+        starts = self.offsets[rows].astype(np.int64)
+        lengths = self.offsets[rows + 1].astype(np.int64) - starts
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return Ragged(offsets, self.values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)])
+
     def owners(self) -> npt.NDArray[np.int64]:
         """Return for each value the list that it stands in.
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.train.samples.order import Shuffled, draw_rows, draws, picks
+from onym.train.samples.order import Shuffled, draw_rows, draws, picks, shuffled
 
 
 @given(st.integers(1, 3000), st.integers(-(2**70), 2**70), st.integers(0, 10**12))
@@ -51,6 +51,23 @@ def test_an_order_looks_random() -> None:
 def test_small_orders_reach_every_permutation() -> None:
     found = {tuple(Shuffled(4, seed).at(np.arange(4)).tolist()) for seed in range(1000)}
     assert len(found) == 24
+
+
+@given(st.lists(st.tuples(st.integers(1, 60), st.integers(0, 10**9)), min_size=1, max_size=9, unique_by=lambda each: each[1]))
+def test_orders_of_many_lengths_at_once(orders: list[tuple[int, int]]) -> None:
+    numbers = np.array([number for length, _ in orders for number in range(length)])
+    lengths, which = (np.array([each[part] for each in orders for _ in range(each[0])]) for part in (0, 1))
+    found = shuffled(numbers, lengths, 3, which, stream=9)
+    for length, order in orders:
+        assert sorted(found[which == order].tolist()) == list(range(length))
+    one = np.array([len(numbers) // 2])
+    assert shuffled(numbers[one], lengths[one], 3, which[one], stream=9) == found[one]
+
+
+def test_an_order_is_always_the_same() -> None:
+    # A training goes on where it stopped, with whatever version: what comes at a place must never change.
+    assert Shuffled(10, 7).at(np.arange(20)).tolist() == [7, 3, 2, 6, 4, 5, 1, 9, 0, 8, 2, 5, 8, 6, 7, 3, 1, 0, 9, 4]
+    assert Shuffled(13_248_620, 7).at(np.array([0, 1, 13_248_620])).tolist() == [8796225, 5889414, 8101382]
 
 
 def test_no_places_and_no_length() -> None:

@@ -1,4 +1,7 @@
-"""What a model is trained on: a source, a prompt and a name, or two names of which it should prefer one. All are tokens."""
+"""What a model is trained on: a source, a prompt and a name, or two names of which it should prefer one, as tokens.
+
+For encoders: two strings of one concept, as they are written.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-T_co = TypeVar("T_co", bound="Sample | Pair", covariant=True)
+T_co = TypeVar("T_co", bound="Sample | Pair | Positive", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,20 @@ class Pair:
     chosen: list[int]
     rejected: list[int]
     reference: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """Two strings of one concept, which is given by its place; `names` are their ids, by which equal strings are known.
+
+    A string that is no name of the knowledge base has an id beyond its names. `also` are other concepts that the first means.
+    """
+
+    first: str
+    second: str
+    concept: int
+    names: tuple[int, int]
+    also: tuple[int, ...] = ()
 
 
 class Samples(Protocol[T_co]):

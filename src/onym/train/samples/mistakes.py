@@ -10,7 +10,7 @@ from onym.linkers.generative import GenerativeLinker
 from onym.train.samples.lookalikes import NONE, Lookalikes
 from onym.train.samples.pair_rule import Rule, preferences
 from onym.train.samples.statements import Statements
-from onym.train.samples.targets import Place, targets_of
+from onym.train.samples.targets import Place, concepts_of, targets_of
 from onym.types import Mention
 
 _BATCH = 1024  # statements, of which the like names are looked up together
@@ -63,7 +63,7 @@ def iter_knowledge_mistakes(statements: Statements, kb: KnowledgeBase, count: in
 
 def gold_of(mention: Mention, kb: KnowledgeBase) -> frozenset[int]:
     """Return the concepts that a mention means, by their places in the knowledge base."""
-    return frozenset(concept for concept_id in mention.concept_ids for concept in kb.claims(concept_id))
+    return frozenset(concepts_of(mention, kb))
 
 
 def is_name_of(gold: frozenset[int], names: Sequence[int], kb: KnowledgeBase) -> bool:

@@ -6,7 +6,6 @@ So a training can go on anywhere, any number of processes can share it, and noth
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from math import isqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -24,21 +23,16 @@ _ORDER = 1  # the stream of an order's keys: not the one that what stands at a p
 class Shuffled:
     """The numbers below `length` in a random order by `seed`, over and over: every epoch has another order.
 
-    A Feistel network over pairs (high, low) with high * low >= length: each round adds to one half a hash of the other, so it
-    can be undone, and is a permutation. A number that falls outside is sent through again until it falls inside.
-
     >>> order = Shuffled(5, seed=3)
     >>> sorted(order.at(np.arange(5)).tolist()), sorted(order.at(np.arange(5, 10)).tolist())
     ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
     """
 
-    __slots__ = ("_highs", "_length", "_lows", "_seed")
+    __slots__ = ("_length", "_seed")
 
     def __init__(self, length: int, seed: int) -> None:
         self._length = length
         self._seed = seed
-        self._highs = isqrt(max(0, length - 1)) + 1
-        self._lows = max(1, -(-length // self._highs))
 
     def __len__(self) -> int:
         """Return the length of an epoch."""
@@ -51,19 +45,41 @@ class Shuffled:
         if not self._length or int(places.min()) < 0:
             raise IndexError("no such place in the order")
         epochs, numbers = np.divmod(places.astype(np.uint64), np.uint64(self._length))
-        keys = draw_rows(self._seed, epochs, _ROUNDS, stream=_ORDER)
-        numbers = self._sent_through(numbers, keys)
-        while len(outside := np.flatnonzero(numbers >= self._length)):
-            numbers[outside] = self._sent_through(numbers[outside], keys[outside])
-        return numbers.astype(np.int64)
+        return shuffled(numbers, np.full_like(numbers, self._length), self._seed, epochs, stream=_ORDER)
 
-    def _sent_through(self, numbers: Draws, keys: Draws) -> Draws:
-        highs, lows = np.uint64(self._highs), np.uint64(self._lows)
-        high, low = np.divmod(numbers, lows)
-        for turn in range(0, _ROUNDS, 2):
-            high = (high + _mixed(low ^ keys[:, turn]) % highs) % highs
-            low = (low + _mixed(high ^ keys[:, turn + 1]) % lows) % lows
-        return np.asarray(high * lows + low)
+
+def shuffled(
+    numbers: npt.NDArray[np.integer],
+    lengths: npt.NDArray[np.integer],
+    seed: int,
+    orders: npt.NDArray[np.integer],
+    *,
+    stream: int,
+) -> Ints:
+    """Return what comes at each number, in an order of its own `length`; `orders` tells which of all orders by the seed it is.
+
+    A Feistel network over pairs (high, low) with high * low >= length: each round adds to one half a hash of the other, so it
+    can be undone, and is a permutation. A number that falls outside is sent through again until it falls inside.
+
+    >>> shuffled(np.array([0, 1, 2, 0]), np.array([3, 3, 3, 1]), 13, np.array([7, 7, 7, 8]), stream=9).tolist()
+    [0, 2, 1, 0]
+    """
+    bounds = lengths.astype(np.uint64)
+    highs = np.sqrt(bounds - np.uint64(1)).astype(np.uint64) + np.uint64(1)
+    lows = (bounds - np.uint64(1)) // highs + np.uint64(1)
+    keys = draw_rows(seed, orders, _ROUNDS, stream=stream)
+    found = _sent_through(numbers.astype(np.uint64), keys, highs, lows)
+    while len(out := np.flatnonzero(found >= bounds)):
+        found[out] = _sent_through(found[out], keys[out], highs[out], lows[out])
+    return found.astype(np.int64)
+
+
+def _sent_through(numbers: Draws, keys: Draws, highs: Draws, lows: Draws) -> Draws:
+    high, low = np.divmod(numbers, lows)
+    for turn in range(0, _ROUNDS, 2):
+        high = (high + _mixed(low ^ keys[:, turn]) % highs) % highs
+        low = (low + _mixed(high ^ keys[:, turn + 1]) % lows) % lows
+    return np.asarray(high * lows + low)
 
 
 def draws(seed: int, place: int, bound: int, *, stream: int = 0) -> int:

@@ -32,7 +32,7 @@ def targets_of(
     >>> [[kb.names[name] for name in names] for names in targets_of([(doc, doc.mentions[0])], kb)]
     [['heart attack']]
     """
-    names = [_names_of(mention, kb) for _, mention in places]
+    names = [names_of(concepts_of(mention, kb), kb) for _, mention in places]
     if choice == "sampled":
         return [found[:_ANY] for found in names]
     if choice == "shortest":
@@ -41,8 +41,23 @@ def targets_of(
     return _most_similar(surfaces, names, kb, count)
 
 
-def _names_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
-    concepts = dict.fromkeys(concept for concept_id in mention.concept_ids for concept in kb.claims(concept_id))
+def concepts_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
+    """Return the concepts that a mention means, by their places in the knowledge base, each once.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> [kb.concept_ids[concept] for concept in concepts_of(Mention(0, 2, "MI", ("mesh:D0", "omim:608446")), kb)]
+    ['mesh:D009203']
+    """
+    return tuple(dict.fromkeys(concept for concept_id in mention.concept_ids for concept in kb.claims(concept_id)))
+
+
+def names_of(concepts: Sequence[int], kb: KnowledgeBase) -> tuple[int, ...]:
+    """Return the ids of all names of these concepts, each once.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> [kb.names[name] for name in names_of(kb.resolve("mesh:D005334"), kb)]
+    ['fever', 'pyrexia', 'hyperthermia']
+    """
     return tuple(dict.fromkeys(name for concept in concepts for name in kb.names_of(concept).tolist()))
 
 

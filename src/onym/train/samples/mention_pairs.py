@@ -1,0 +1,98 @@
+"""Pairs of a mention and a name of its concept, to fine-tune an encoder on a corpus: SapBERT, appendix A.3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onym.errors import ConfigError, InputError
+from onym.kb import KnowledgeBase
+from onym.text.normal import normal_name
+from onym.train.samples.base import Positive
+from onym.train.samples.order import Shuffled, draw_rows
+from onym.train.samples.targets import Place, concepts_of, names_of, targets_of
+
+_STREAM = 5
+_ALL = 2**64  # random numbers are below it
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A mention: its string and the id of it, what it means, all names of that, and the one that is most like it."""
+
+    surface: str
+    string: int
+    concepts: tuple[int, ...]
+    names: tuple[int, ...]
+    best: int
+
+
+class MentionPairs:
+    """`count` pairs of mentions: every mention is seen once in an epoch, in an order by `seed`.
+
+    Its name is drawn anew each time: with the probability `similar` the most similar one, by TF-IDF, else any name of what the
+    mention means. The paper takes every name of it in turn, which gives a concept of many names more weight.
+
+    >>> from onym.types import Document, Mention
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> doc = Document("1", "He had Heart Attacks", (Mention(7, 20, "Heart Attacks", ("mesh:D009203",)),))
+    >>> pairs = MentionPairs([(doc, doc.mentions[0])], kb, count=2, similar=1.0)
+    >>> [(pair.first, pair.second) for pair in pairs.__getitems__([0, 1])]
+    [('heart attacks', 'heart attack'), ('heart attacks', 'heart attack')]
+    """
+
+    def __init__(self, places: Sequence[Place], kb: KnowledgeBase, *, count: int, similar: float = 0.5, seed: int = 0) -> None:
+        if not 0 <= similar <= 1:
+            raise ConfigError("config-invalid", f"a probability of {similar}", fix="give a number from 0 to 1")
+        self._kb, self._count, self._similar, self._seed = kb, count, similar, seed
+        self._asked = _asked(places, kb, is_compared=similar > 0)
+        self.unreachable = len(places) - len(self._asked)
+        if not self._asked:
+            fix = "name the knowledge base that the corpus is annotated with"
+            raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
+        self._order = Shuffled(len(self._asked), seed)
+
+    @property
+    def epoch(self) -> int:
+        """How many pairs there are before the first mention comes again."""
+        return len(self._order)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitems__(self, places: Sequence[int]) -> list[Positive]:
+        numbers = np.asarray(places, dtype=np.int64)
+        drawn = draw_rows(self._seed, numbers, 2, stream=_STREAM).tolist()
+        return [self._pair(self._asked[row], *draw) for row, draw in zip(self._order.at(numbers).tolist(), drawn, strict=True)]
+
+    def _pair(self, asked: _Asked, chance: int, number: int) -> Positive:
+        name = asked.best if chance < self._similar * _ALL else asked.names[number % len(asked.names)]
+        named = self._kb.name_concepts[name].tolist()
+        concept = next(concept for concept in asked.concepts if concept in named)
+        also = tuple(other for other in asked.concepts if other != concept)
+        return Positive(asked.surface, self._kb.names[name], concept, (asked.string, name), also)
+
+
+def _asked(places: Sequence[Place], kb: KnowledgeBase, *, is_compared: bool) -> list[_Asked]:
+    """Return the mentions whose concepts are known; without a comparison any of their names is the best."""
+    best = targets_of(places, kb, choice="similar" if is_compared else "sampled")
+    surfaces = [normal_name(mention.surface) for _, mention in places]
+    strings = _strings(surfaces, kb)
+    meant = {mention.concept_ids: concepts_of(mention, kb) for _, mention in places}
+    names = {concept_ids: names_of(concepts, kb) for concept_ids, concepts in meant.items()}
+    return [
+        _Asked(surface, strings[surface], meant[mention.concept_ids], names[mention.concept_ids], found[0])
+        for surface, (_, mention), found in zip(surfaces, places, best, strict=True)
+        if found
+    ]
+
+
+def _strings(surfaces: Sequence[str], kb: KnowledgeBase) -> dict[str, int]:
+    """Return the id of each string: that of the name that it is, else one beyond all names."""
+    found: dict[str, int] = {}
+    for number, surface in enumerate(dict.fromkeys(surfaces), start=len(kb.names)):
+        name = kb.names.find(surface)
+        found[surface] = name if name >= 0 else number
+    return found

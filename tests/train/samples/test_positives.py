@@ -1,0 +1,146 @@
+"""Pairs of names: all of a small concept, fifty of a large one, each once in an epoch."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import combinations, pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import ConfigError, InputError
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.store.arrays import Strings
+from onym.train.samples.base import Positive, Samples
+from onym.train.samples.positives import PositivePairs, _pair
+from tests.train.samples.made_kb import made_kb
+
+SIZES = [1, 2, 30, 1, 11, 10, 3, 200, 1]  # names of concepts: 11 have 55 pairs, 10 have 45
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return made_kb(tmp_path_factory.mktemp("made"))
+
+
+def kb_of(sizes: list[int]) -> Any:
+    """Return what is asked of a knowledge base with so many names of each concept."""
+    terms = np.cumsum([0, *sizes]).astype(np.uint32)
+    names = Strings.of([f"n{number:06}" for number in range(terms[-1])])
+    return SimpleNamespace(
+        concept_terms=terms, term_names=np.arange(terms[-1], dtype=np.uint32), names=names, folder=Path("kb")
+    )
+
+
+def by_concept(pairs: list[Positive]) -> dict[int, list[tuple[int, int]]]:
+    found = defaultdict(list)
+    for pair in pairs:
+        found[pair.concept].append(pair.names)
+    return found
+
+
+def epochs(pairs: PositivePairs, count: int) -> list[list[Positive]]:
+    return [pairs.__getitems__(range(number * pairs.epoch, (number + 1) * pairs.epoch)) for number in range(count)]
+
+
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=8).filter(lambda sizes: max(sizes) > 1),
+    st.integers(0, 2**40),
+    st.integers(1, 60),
+)
+def test_an_epoch_has_every_pair_or_the_most_of_it(sizes: list[int], seed: int, most: int) -> None:
+    kb = kb_of(sizes)
+    found = by_concept(epochs(PositivePairs(kb, 9, seed, most=most), 1)[0])
+    assert set(found) == {concept for concept, size in enumerate(sizes) if size > 1}
+    for concept, pairs in found.items():
+        names = range(int(kb.concept_terms[concept]), int(kb.concept_terms[concept + 1]))
+        every = set(combinations(names, 2))
+        assert len(pairs) == len(set(pairs)) == min(most, len(every))
+        assert set(pairs) <= every
+
+
+def test_fifty_pairs_at_most() -> None:
+    found = by_concept(epochs(PositivePairs(kb_of(SIZES), 9), 1)[0])
+    assert {concept: len(pairs) for concept, pairs in found.items()} == {1: 1, 2: 50, 4: 50, 5: 45, 6: 3, 7: 50}
+
+
+def test_every_epoch_has_the_same_pairs_in_another_order() -> None:
+    first, second = epochs(PositivePairs(kb_of(SIZES), 9, 3), 2)
+    assert Counter(pair.names for pair in first) == Counter(pair.names for pair in second)
+    assert first != second
+    neighbours = Counter(one.concept == other.concept for one, other in pairwise(first))
+    assert neighbours[True] < neighbours[False]
+
+
+def test_drawn_pairs_are_even() -> None:
+    """Every pair of a concept of 12 names comes in about 50 of 66 draws, by the seed; and each seed draws others."""
+    drawn = [frozenset(pair.names for pair in epochs(PositivePairs(kb_of([12]), 9, seed), 1)[0]) for seed in range(400)]
+    counts = Counter(names for each in drawn for names in each)
+    assert set(counts) == set(combinations(range(12), 2))
+    assert all(250 < count < 350 for count in counts.values())  # 303 is expected
+    assert len(set(drawn)) > 390
+
+
+def test_concepts_of_one_size_draw_different_pairs() -> None:
+    found = by_concept(epochs(PositivePairs(kb_of([40, 40]), 9), 1)[0])
+    assert {(one - 40, other - 40) for one, other in found[1]} != set(found[0])
+
+
+def test_the_seed_gives_the_pairs() -> None:
+    places, kb = range(500), kb_of(SIZES)
+    assert PositivePairs(kb, 9, 5).__getitems__(places) == PositivePairs(kb, 9, 5).__getitems__(places)
+    assert PositivePairs(kb, 9, 5).__getitems__(places) != PositivePairs(kb, 9, 6).__getitems__(places)
+
+
+@given(places=st.lists(st.integers(0, 5000), max_size=9))
+def test_a_pair_does_not_depend_on_its_batch(places: list[int]) -> None:
+    pairs = PositivePairs(kb_of(SIZES), 9, 5)
+    assert pairs.__getitems__(places) == [pairs.__getitems__([place])[0] for place in places]
+
+
+def test_a_real_knowledge_base(kb: KnowledgeBase) -> None:
+    pairs: Samples[Positive] = PositivePairs(kb, count=77, seed=1)
+    assert len(pairs) == 77
+    found = pairs.__getitems__(range(PositivePairs(kb, 77).epoch))
+    expected = {
+        (concept, *sorted(names)) for concept in range(len(kb)) for names in combinations(kb.names_of(concept).tolist(), 2)
+    }
+    assert {(pair.concept, *sorted(pair.names)) for pair in found} == expected
+    assert len(found) == len(expected)
+    for pair in found:
+        assert (pair.first, pair.second) == tuple(kb.names[name] for name in pair.names)
+        assert pair.also == ()
+
+
+@given(
+    st.lists(st.integers(0, 10**13), min_size=1)
+    | st.integers(1, 4 * 10**6).map(lambda n: [n * (n - 1) // 2 - 1, n * (n - 1) // 2])
+)
+def test_ranks_are_pairs(ranks: list[int]) -> None:
+    ranks = [rank for rank in ranks if rank >= 0]
+    one, other = _pair(np.array(ranks, dtype=np.int64))
+    assert ((one >= 0) & (one < other)).all()
+    assert (other * (other - 1) // 2 + one).tolist() == ranks
+
+
+def test_the_first_ranks_are_of_the_first_names() -> None:
+    one, other = _pair(np.arange(6))
+    assert list(zip(one.tolist(), other.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as refused:
+        PositivePairs(kb_of([2]), 9, most=0)
+    assert refused.value.code == "config-invalid"
+    (tmp_path / "single.tsv").write_text("id\tname\nmesh:D000001\tFever\nmesh:D000002\tCough\n")
+    build_kb(Recipe.of({"sources": [{"path": "single.tsv"}]}), tmp_path / "kb", root=tmp_path)
+    with pytest.raises(InputError) as empty:
+        PositivePairs(KnowledgeBase.open(tmp_path / "kb"), 9)
+    assert empty.value.code == "training-empty"
