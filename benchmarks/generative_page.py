@@ -25,7 +25,8 @@ ABLATIONS = {
     "ablation-target-shortest": ("the shortest name is learnt", _USUAL),
     "ablation-target-sampled": ("any name is learnt", _USUAL),
     "ablation-prompt-off": ("no prompt", _USUAL),
-    _OWN: ("as ANGEL has it: its own mistakes, where the wrong name is above the right one", ""),
+    _OWN: ("its own mistakes, by CPO and means; ANGEL's rule of pairs", ""),
+    "ablation-negatives-dpo": ("its own mistakes, by DPO and sums as ANGEL learns them", _OWN),
     "ablation-negatives-similar": ("wrong names that look like the mention", _OWN),
     "ablation-negatives-all": ("its own mistakes, every pair", _OWN),
 }
