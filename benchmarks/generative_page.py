@@ -45,9 +45,10 @@ _HEADER = (
 
 def page_with(rows: Sequence[Row], curves: Mapping[str, Curve], page: str) -> str:
     """Return the page with the tables of these rows and curves."""
-    page = between(page, "generative", tables([row for row in rows if row.stage not in ABLATIONS]))
+    whole = [row for row in rows if row.stage not in ABLATIONS]
+    page = between(page, "generative", tables(whole))
+    page = between(page, "slices", slices(whole))
     page = between(page, "ablations", ablations([row for row in rows if row.stage in ABLATIONS]))
-    page = between(page, "slices", slices([row for row in rows if row.stage not in ABLATIONS]))
     page = between(page, "curves", learnt(curves))
     return between(page, "published", published())
 
@@ -123,7 +124,7 @@ def _counts(row: Row) -> str:
 
 def _line(row: Row, *, is_best: bool) -> list[str]:
     figures = row.figures
-    first = f"{figures['any_id_r1']:.1f}"
+    first, interval, fifth = _shares(row)
     mapped = f" ({figures['mapped_any_id_r1']:.1f} mapped)" if "mapped" in figures else ""
     return [
         row.stage,
@@ -132,18 +133,19 @@ def _line(row: Row, *, is_best: bool) -> list[str]:
         row.ranking,
         row.trained_on,
         (f"**{first}**" if is_best else first) + mapped,
-        f"{figures['low']:.1f}–{figures['high']:.1f}",
+        interval,
         f"{figures['strict_r1']:.1f}",
-        f"{figures['any_id_r5']:.1f}",
+        fifth,
         _p(row),
         f"{row.parameters / 1e6:.1f} M",
         f"{row.hours:.1f}",
     ]
 
 
-def _shares(row: Row) -> list[str]:
+def _shares(row: Row) -> tuple[str, str, str]:
+    """Return any-id recall@1, its interval, and recall@5."""
     figures = row.figures
-    return [f"{figures['any_id_r1']:.1f}", f"{figures['low']:.1f}–{figures['high']:.1f}", f"{figures['any_id_r5']:.1f}"]
+    return f"{figures['any_id_r1']:.1f}", f"{figures['low']:.1f}–{figures['high']:.1f}", f"{figures['any_id_r5']:.1f}"
 
 
 def _p(row: Row) -> str:
