@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.generative_tasks import Task
 from onym.decoding.search import SearchConfig
-from onym.decoding.weights import Precision
+from onym.encoders.loading import Precision
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker
 from onym.linkers.predictions import Prediction, Predictions, predictions_of, source_of

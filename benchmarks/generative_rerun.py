@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from benchmarks.generative_model import open_as_said, parts, predicted_part
 from benchmarks.generative_tasks import task
 from benchmarks.results import Row, Store
-from onym.decoding.weights import weights_digest
 from onym.linkers.predictions import Answer
+from onym.store.model_folder import weights_digest
 from onym.train.recipes.run import runs_folder
 
 TOLERANCE = 0.02

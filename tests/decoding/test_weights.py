@@ -1,8 +1,7 @@
-"""Opening models: safetensors alone, whole, without code, without network."""
+"""Opening seq2seq models: whole, without code, without network, and able to start and end a text."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,11 +10,10 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
-from onym.decoding import weights
-from onym.decoding.weights import fetch_model, open_model, require_safe, weights_digest
+from onym.decoding.weights import open_model
 from onym.errors import ConfigError, InputError
+from tests.encoders.spoil import configured, cut, rewritten
 from tests.linkers.tiny_model import add_defaults, save_model, tiny_bart
 
 
@@ -30,44 +28,12 @@ def model(tmp_path: Path, saved: Path) -> Path:
     return shutil.copytree(saved, tmp_path / "model")
 
 
-def configured(**changes: Any) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        path = folder / "config.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-    return change
-
-
-def rewritten(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
-    found = load_file(folder / "model.safetensors")
-    change(found)
-    save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def cut(folder: Path, size: int) -> None:
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:size])
-
-
 def test_the_weights_are_those_of_the_file(model: Path) -> None:
     opened = open_model(model, "fp32")
     wanted = tiny_bart().state_dict()
     assert all(torch.equal(tensor, wanted[name]) for name, tensor in opened.state_dict().items())
     assert not opened.training
     assert not any(parameter.requires_grad for parameter in opened.parameters())
-
-
-@pytest.mark.parametrize(("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
-def test_precision(model: Path, precision: Any, dtype: torch.dtype) -> None:
-    assert open_model(model, precision).dtype == dtype
-
-
-@pytest.mark.parametrize(("has_amx", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
-def test_precision_is_that_which_is_fast_here(
-    model: Path, monkeypatch: pytest.MonkeyPatch, has_amx: bool, dtype: torch.dtype
-) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
-    assert open_model(model).dtype == dtype
 
 
 def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -154,19 +120,6 @@ def test_weights_that_are_not_there_are_not_made_up(model: Path, spoil: Callable
     assert caught.value.code == "model-malformed"
 
 
-def test_old_files_of_weights_are_refused_unread(model: Path) -> None:
-    (model / "model.safetensors").unlink()
-    with pytest.raises(ConfigError, match="model-missing"):
-        open_model(model)
-    (model / "pytorch_model.bin").write_bytes(b"not even a pickle")
-    with pytest.raises(ConfigError, match="model-unsafe") as caught:
-        open_model(model)
-    assert "onym model convert" in caught.value.fix
-    (model / "pytorch_model.bin").rename(model / "pytorch_model.bin.index.json")
-    with pytest.raises(ConfigError, match="model-unsafe"):
-        require_safe(model)
-
-
 def test_beside_safetensors_an_old_file_is_not_looked_at(model: Path) -> None:
     (model / "pytorch_model.bin").write_bytes(b"not even a pickle")
     assert open_model(model)
@@ -186,51 +139,7 @@ def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPat
     assert not mark.exists()
 
 
-# Digests and downloads.
-
-
-def test_the_digest_is_that_of_the_weights_alone(model: Path) -> None:
-    before = weights_digest(model)
-    configured(dropout=0.5)(model)
-    assert weights_digest(model) == before
-    (model / "model.safetensors.index.json").write_text("{}")
-    assert weights_digest(model) != before
-    (model / "model.safetensors.index.json").unlink()
-    cut(model, -1)
-    assert weights_digest(model) != before
-    assert len(before) == 16
-
-
-def test_fetching_asks_for_no_code_and_no_old_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
-
-    def snapshot(name: str, *, allow_patterns: list[str]) -> str:
-        asked[name] = allow_patterns
-        return "/models/one"
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    assert fetch_model("lab/one") == Path("/models/one")
-    fetch_model("lab/two", ("tokenizer.json",))
-    assert asked == {"lab/one": ["*.json", "*.safetensors", "*.txt", "*.model"], "lab/two": ["tokenizer.json"]}
-
-
-@pytest.mark.parametrize("problem", [OSError("no network"), ValueError("no name")])
-def test_what_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
-    def snapshot(*_: Any, **__: Any) -> str:
-        raise problem
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    with pytest.raises(InputError, match="model-missing"):
-        fetch_model("lab/one")
-
-
-def test_a_name_that_is_none() -> None:
-    with pytest.raises(InputError, match="model-missing"):
-        fetch_model("../../etc")
-
-
 def test_without_transformers(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    for call in (lambda: open_model(model), lambda: weights.fetch_model("lab/one")):
-        with pytest.raises(ConfigError, match="extra-missing"):
-            call()
+    with pytest.raises(ConfigError, match="extra-missing"):
+        open_model(model)

@@ -288,7 +288,7 @@ def test_no_network_unless_it_is_asked_for(
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    monkeypatch.setattr(generative, "fetch_model", refuse)
+    monkeypatch.setattr("onym.store.model_folder.fetch_model", refuse)
     assert answers(opened(model, kb))
     with pytest.raises(ConfigError, match="model-missing"):
         GenerativeLinker.from_pretrained("dmis-lab/ANGEL_ncbi", kb)
@@ -305,7 +305,7 @@ def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, m
         fetched.append((name, files))
         return model
 
-    monkeypatch.setattr(generative, "fetch_model", fetch)
+    monkeypatch.setattr("onym.store.model_folder.fetch_model", fetch)
     linker = GenerativeLinker.from_pretrained("lab/model", kb, tokenizer="lab/tokens", download=True, precision="fp32")
     assert dict(fetched)["lab/tokens"] == ("tokenizer.json",)
     assert "*.safetensors" in dict(fetched)["lab/model"]

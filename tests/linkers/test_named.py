@@ -11,6 +11,7 @@ import pytest
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.named import LINKERS, LinkerOptions, linker_named
+from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model, save_tokenizer
 
 
@@ -22,7 +23,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", LINKERS)
 def test_the_linker_says_its_own_name(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
-    assert linker_named(name, kb, LinkerOptions(model=str(model))).config["linker"] == name
+    folder = save_encoder(tmp_path / "tiny-bert") if name == "dense" else model
+    assert linker_named(name, kb, LinkerOptions(model=str(folder))).config["linker"] == name
+
+
+def test_the_kind_of_index_reaches_the_linker(tmp_path: Path, tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    options = LinkerOptions(model=str(save_encoder(tmp_path / "tiny-bert")), index="sq8")
+    assert linker_named("dense", kb, options).config["index"] == "sq8"
 
 
 def test_the_options_reach_the_linker(tmp_path: Path, tiny_kb: Path, model: Path) -> None:
@@ -49,9 +57,25 @@ def test_a_generative_linker_without_its_model(tiny_kb: Path, options: LinkerOpt
         linker_named("generative", KnowledgeBase.open(tiny_kb), options)
 
 
+@pytest.mark.parametrize("options", [None, LinkerOptions(model="lab/model")])
+def test_a_dense_linker_without_its_model(tiny_kb: Path, options: LinkerOptions | None) -> None:
+    with pytest.raises(ConfigError, match="model-missing"):
+        linker_named("dense", KnowledgeBase.open(tiny_kb), options)
+
+
+def test_a_dense_linker_without_its_packages(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith(("onym.encoders", "onym.linkers.dense"))]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ConfigError, match=r"onym\[dense\]"):
+        linker_named("dense", KnowledgeBase.open(tiny_kb), LinkerOptions(model="lab/model"))
+
+
 def test_a_generative_linker_without_its_packages(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    for name in [name for name in sys.modules if name.startswith(("onym.decoding", "onym.linkers.generative"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("onym.decoding", "onym.encoders", "onym.linkers.generative"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ConfigError, match="extra-missing"):
         linker_named("generative", KnowledgeBase.open(tiny_kb), LinkerOptions(model="lab/model"))

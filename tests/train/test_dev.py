@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from onym.corpora.benchmarks import Prepared
-from onym.decoding import weights as decoding_weights
 from onym.decoding.search import SearchConfig
+from onym.encoders import loading
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker
 from onym.train.config import DevConfig
@@ -33,7 +33,7 @@ def places(corpus: Path) -> list[Place]:
 
 @pytest.fixture(autouse=True)
 def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding_weights, "_is_bf16", lambda _: False)
+    monkeypatch.setattr(loading, "_is_bf16", lambda _: False)
 
 
 @pytest.mark.parametrize("search", ["beam", "exact"])

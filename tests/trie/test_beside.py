@@ -11,9 +11,9 @@ import pytest
 from onym.errors import ConfigError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.kb.check import check_kb
+from onym.store import beside
 from onym.store.artefact import staging
 from onym.store.verified import cache_folder
-from onym.trie import beside
 from onym.trie.artefact import Origin
 from onym.trie.beside import kept_beside, places_of, trie_beside, tries_of
 from tests.trie.letters import Letters, Plain
@@ -102,7 +102,7 @@ def test_who_comes_second_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPat
             held.__exit__(None, None, None)
             waited.set()
 
-    monkeypatch.setattr(beside, "_WAIT", 0.01)
+    monkeypatch.setattr(beside, "WAIT", 0.01)
     trie = trie_beside(kb, Letters(), Plain(), progress=progress)
     assert waited.is_set()
     assert told[:2] == ["waiting for another process that builds the trie"] * 2

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
     from onym.linkers.base import ConceptMask
 
-LINKER = typer.Option(help="exact, tfidf for likeness of character 3-grams, or generative with --model.")
+LINKER = typer.Option(help="exact, tfidf for likeness of character 3-grams, or dense or generative with --model.")
 KB = typer.Option("--kb", help="The knowledge base.")
 TYPES = typer.Option(help="Only concepts of these semantic types, separated by commas.")
 CONCEPTS = typer.Option(help="Only the concepts whose ids stand in this file, one a line.")
@@ -42,7 +42,7 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _options(
     model: Annotated[
-        str, typer.Option(help="For generative: the folder of the model, or its name on the hub with --download.")
+        str, typer.Option(help="For dense and generative: the folder of the model, or its name on the hub with --download.")
     ] = "",
     tokenizer: Annotated[str, typer.Option(help="For generative: a folder with the tokenizer, where the model has none.")] = "",
     template: Annotated[str, typer.Option(help="For generative: genbioel, or genre for no prompt; else the model's own.")] = "",
@@ -58,8 +58,9 @@ def _options(
         typer.Option(min=8, help="For generative: how many tokens of a mention in its context are read; else the model's own."),
     ] = None,
     download: Annotated[
-        bool, typer.Option("--download", help="For generative: fetch a model that is named from the hub.")
+        bool, typer.Option("--download", help="For dense and generative: fetch a model that is named from the hub.")
     ] = False,
+    index: Annotated[str, typer.Option(help="For dense: flat, flat16, sq8, hnsw or ivfpq.")] = "flat",
 ) -> Any:
     """Return what a linker with a model is told, checked."""
     from onym.errors import ConfigError
@@ -68,7 +69,7 @@ def _options(
     for value, known in ((search, ("beam", "exact")), (ranking, ("mean", "sum"))):
         if value and value not in known:
             raise ConfigError("config-invalid", f"{value!r} is not one of {', '.join(known)}", fix=f"name {' or '.join(known)}")
-    return LinkerOptions(model, tokenizer, template, search, ranking, width, window or 0, download)  # type: ignore[arg-type]
+    return LinkerOptions(model, tokenizer, template, search, ranking, width, window or 0, download, index)  # type: ignore[arg-type]
 
 
 def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:

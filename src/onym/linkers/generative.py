@@ -14,11 +14,13 @@ from onym.decoding.adapters import Adapter, adapter_of
 from onym.decoding.results import Decoded, Hypothesis
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
-from onym.decoding.weights import FETCHED, Precision, fetch_model, open_model, weights_digest
+from onym.decoding.weights import open_model
+from onym.encoders.loading import Precision
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked, names_of
 from onym.linkers.settings import ModelSettings, read_settings
+from onym.store.model_folder import folder_of, weights_digest
 from onym.text.layout import Layout
 from onym.text.template import GENBIOEL, Template, template_named
 from onym.text.tokens import FILE, Tokenizer
@@ -188,13 +190,3 @@ class GenerativeLinker:
 
     def _pooled(self, scores: list[float]) -> float:
         return scores[0] if self._settings.pooling == "best" else float(np.logaddexp.reduce(scores))
-
-
-def folder_of(model: Path | str, files: Sequence[str] = FETCHED, *, download: bool) -> Path:
-    """Return the folder of a model, fetched from the hub where that is wished."""
-    if Path(model).is_dir():
-        return Path(model)
-    if not download:
-        fix = "name a folder, or allow the download of a model from the hub"
-        raise ConfigError("model-missing", f"there is no folder {str(model)!r}", fix=fix)
-    return fetch_model(str(model), files)

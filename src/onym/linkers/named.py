@@ -10,18 +10,19 @@ from onym.errors import ConfigError, missing_extra
 from onym.linkers.base import Linker
 from onym.linkers.lexical import ExactLinker, TfidfLinker
 from onym.linkers.settings import read_settings
+from onym.store.model_folder import folder_of
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
 
-LINKERS = ("exact", "tfidf", "generative")
+LINKERS = ("exact", "tfidf", "dense", "generative")
 
 
 @dataclass(frozen=True, slots=True)
 class LinkerOptions:
     """What a linker with a model may be told. `model` and `tokenizer` are folders, or names on the hub with `download`.
 
-    Of `template`, `search`, `ranking` and `window` those that are not given are the model's own.
+    Of `template`, `search`, `ranking` and `window` those that are not given are the model's own. `index` is a dense linker's.
     """
 
     model: str = ""
@@ -32,6 +33,7 @@ class LinkerOptions:
     width: int = 5
     window: int = 0
     download: bool = False
+    index: str = "flat"
 
 
 def linker_named(name: str, kb: KnowledgeBase, options: LinkerOptions | None = None) -> Linker:
@@ -45,9 +47,21 @@ def linker_named(name: str, kb: KnowledgeBase, options: LinkerOptions | None = N
         return ExactLinker(kb)
     if name == "tfidf":
         return TfidfLinker(kb)
+    if name == "dense":
+        return _dense(kb, options or LinkerOptions())
     if name == "generative":
         return _generative(kb, options or LinkerOptions())
     raise ConfigError("linker-unknown", f"no linker is named {name!r}", fix=f"the names are {', '.join(LINKERS)}")
+
+
+def _dense(kb: KnowledgeBase, options: LinkerOptions) -> Linker:
+    if not options.model:
+        raise ConfigError("model-missing", "a dense linker needs an encoder", fix="name its folder with --model")
+    try:
+        from onym.linkers.dense import DenseLinker
+    except ImportError as e:
+        raise missing_extra("a dense linker", "dense") from e
+    return DenseLinker.from_pretrained(options.model, kb, kind=options.index, download=options.download)
 
 
 def _generative(kb: KnowledgeBase, options: LinkerOptions) -> Linker:
@@ -56,7 +70,7 @@ def _generative(kb: KnowledgeBase, options: LinkerOptions) -> Linker:
     if not options.model:
         raise ConfigError("model-missing", "a generative linker needs a model", fix="name its folder with --model")
     try:
-        from onym.linkers.generative import GenerativeConfig, GenerativeLinker, folder_of
+        from onym.linkers.generative import GenerativeConfig, GenerativeLinker
     except ImportError as e:
         raise missing_extra("a generative linker", "generative") from e
     template = template_named(options.template) if options.template else None

@@ -250,11 +250,16 @@ class Artefact:
             raise IntegrityError("artefact-torn", f"the column {name} holds no bytes", where=str(self.folder))
         return Strings(self.array(f"{name}.offsets"), data)
 
-    def file(self, name: str) -> InputFile:
-        """Return a file that is no column and no `.json`, to be read as often as is wished."""
+    def mapped(self, name: str) -> npt.NDArray[np.uint8]:
+        """Return the bytes of a file that is no column and no `.json`, without reading them."""
         data = self._mapped.get(name)
         if data is None:
             raise IntegrityError("artefact-torn", f"{name} is missing", where=str(self.folder), fix="build it again")
+        return data
+
+    def file(self, name: str) -> InputFile:
+        """Return a file that is no column and no `.json`, to be read as often as is wished."""
+        data = self.mapped(name)
         return InputFile(name, lambda: cast("BinaryIO", _MappedFile(data)), len(data))
 
     def json(self, name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from onym.decoding.adapters import adapter_of
 from onym.decoding.results import Decoded
 from onym.decoding.search import SearchConfig
-from onym.decoding.weights import in_precision
+from onym.encoders.loading import in_precision
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker
 from onym.text.layout import Layout

@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from onym.decoding.weights import open_model, require_safe
+from onym.decoding.weights import open_model
 from onym.errors import InputError
+from onym.store.model_folder import require_safe
 
 
 def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any:

@@ -12,8 +12,8 @@ import torch
 from safetensors.torch import load_file
 
 from onym.corpora.benchmarks import Prepared
-from onym.decoding.weights import weights_digest
 from onym.kb import KnowledgeBase
+from onym.store.model_folder import weights_digest
 from onym.train.config import TrainConfig
 from onym.train.recipes import train
 from tests.linkers.tiny_model import SPECIAL, save_tokenizer

@@ -9,8 +9,8 @@ from os import cpu_count
 from pathlib import Path
 from typing import Any
 
-from onym.decoding.weights import weights_digest
 from onym.linkers.settings import SETTINGS, ModelSettings
+from onym.store.model_folder import weights_digest
 from onym.store.output import whole_folder
 from onym.train.card import card
 from onym.train.recipes.setting import Setting

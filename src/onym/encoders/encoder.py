@@ -1,0 +1,144 @@
+"""The encoder: a model of BERT's or RoBERTa's kind that makes a vector of a short text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn.functional import normalize
+
+from onym.encoders.batches import batches
+from onym.encoders.loading import Precision, library, open_pretrained
+from onym.encoders.pooling import pooled
+from onym.encoders.settings import EncoderSettings, read_settings
+from onym.errors import ConfigError, InputError
+from onym.store.arrays import Ragged
+from onym.store.model_folder import weights_digest
+from onym.store.source import InputFile
+from onym.text.tokens import Tokenizer
+
+FAMILIES = ("bert", "camembert", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta")
+Vectors = npt.NDArray[np.float32]
+_BUDGET = 8_192  # tokens read at once, padding included
+
+
+class Encoder:
+    """Makes vectors of texts. The same `digest` means the same vectors, but for rounding.
+
+    `model` is opened for inference; `about` is what there is to tell of it: its name, and the digest of its weights.
+    """
+
+    def __init__(
+        self, model: Any, tokenizer: Tokenizer, settings: EncoderSettings | None = None, about: dict[str, Any] | None = None
+    ) -> None:
+        _require_fitting(model, tokenizer)
+        settings = settings or EncoderSettings()
+        self.settings = settings.changed(length=min(settings.length, _longest(model)))
+        self.width: int = model.config.hidden_size
+        self.precision = str(model.dtype).removeprefix("torch.")
+        self._model, self._tokenizer = model, tokenizer
+        self._about = about or {}
+        self._room = max(0, self.settings.length - len(tokenizer.before) - len(tokenizer.after))
+
+    @classmethod
+    def open(
+        cls, folder: Path | str, settings: EncoderSettings | None = None, precision: Precision = "auto", *, name: str = ""
+    ) -> Encoder:
+        """Open the encoder of a folder; where no settings are given, the folder's own count.
+
+        `name` is what the model is called beside results, where that is not the folder's name.
+        """
+        folder = Path(folder)
+        model = open_pretrained(library().AutoModel, folder, precision, what="an encoder", spare="pooler.")
+        _require_family(model.config, folder)
+        model.pooler = None  # a layer over the first token's vector, which no pooling here uses
+        about = {
+            "model": name or folder.name,
+            "weights": weights_digest(folder),
+            "shape": InputFile.from_path(folder / "config.json").digest()[:16],
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        }
+        return cls(model, Tokenizer.open(folder), settings or read_settings(folder), about)
+
+    @property
+    def digest(self) -> str:
+        """The identity of the vectors: of weights, configuration, tokenizer and settings, but not of the precision."""
+        parts = [self._about.get("weights"), self._about.get("shape"), self._tokenizer.digest, self.settings.model_dump()]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What the vectors depend on, to be told beside results."""
+        text = {"tokenizer": self._tokenizer.digest, **self.settings.model_dump()}
+        return {**self._about, "precision": self.precision, **text}
+
+    def encode(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Vectors:
+        """Return the vectors of texts, in their order. *Shape:* (texts, width). `progress` is told how many are done.
+
+        A text that is there several times is read once. What does not fit into the settings' length is not read.
+        """
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        tokens = self._tokenizer.ids_of(list(places))
+        found = np.zeros((len(places), self.width), dtype=np.float32)  # a text without any token stays at zero
+        lengths, done = self._lengths(tokens), 0
+        readable = np.flatnonzero(lengths)
+        for batch in batches(lengths[readable], _BUDGET):
+            rows = readable[batch]
+            found[rows] = self._read(tokens, rows)
+            done += len(rows)
+            if progress:
+                progress(done)
+        return found if len(places) == len(texts) else found[[places[text] for text in texts]]
+
+    def _lengths(self, tokens: Ragged) -> npt.NDArray[np.int64]:
+        """Return how many tokens each text takes, padding to a fixed length included."""
+        around = len(self._tokenizer.before) + len(self._tokenizer.after)
+        lengths = np.minimum(np.diff(tokens.offsets), self._room) + around
+        return np.where(lengths > 0, self.settings.length, 0) if self.settings.pooling == "mean-all" else lengths
+
+    def _read(self, tokens: Ragged, rows: npt.NDArray[np.int64]) -> Vectors:
+        lists = [[*self._tokenizer.before, *tokens[row][: self._room], *self._tokenizer.after] for row in rows.tolist()]
+        longest = self.settings.length if self.settings.pooling == "mean-all" else len(lists[0])
+        ids = np.full((len(rows), longest), self._model.config.pad_token_id, dtype=np.int64)
+        mask = np.zeros((len(rows), longest), dtype=np.int64)
+        for place, each in enumerate(lists):
+            ids[place, : len(each)] = each
+            mask[place, : len(each)] = 1
+        return self._vectors(torch.from_numpy(ids), torch.from_numpy(mask))
+
+    def _vectors(self, ids: torch.Tensor, mask: torch.Tensor) -> Vectors:
+        """Return the vectors of padded texts; ids and mask (texts, tokens) -> (texts, width)."""
+        with torch.inference_mode():
+            hidden = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+            vectors = pooled(hidden, mask, self.settings.pooling)
+            found = normalize(vectors, dim=-1) if self.settings.similarity == "cosine" else vectors
+        return np.asarray(found.numpy(), dtype=np.float32)
+
+
+def _require_family(config: Any, folder: Path) -> None:
+    if config.model_type not in FAMILIES:
+        what = f"{config.model_type!r} is no encoder that is known; those are {', '.join(FAMILIES)}"
+        raise ConfigError("model-family", what, where=str(folder), fix="use an encoder of one of these families")
+    pad = config.pad_token_id
+    if not isinstance(pad, int) or not 0 <= pad < config.vocab_size:
+        what = "the configuration does not name the token that fills a text"
+        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
+
+
+def _require_fitting(model: Any, tokenizer: Tokenizer) -> None:
+    if tokenizer.vocabulary > model.config.vocab_size:
+        what = f"the tokenizer has {tokenizer.vocabulary:,} tokens, the model {model.config.vocab_size:,}"
+        raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
+
+
+def _longest(model: Any) -> int:
+    """Return how many tokens the model can read: RoBERTa and its kin count positions from behind the padding's id."""
+    positions = getattr(model.embeddings, "position_embeddings", None)
+    first = getattr(positions, "padding_idx", None)
+    return int(model.config.max_position_embeddings) - (0 if first is None else first + 1)

@@ -1,0 +1,88 @@
+"""Opening a model with transformers: safetensors alone, no code of the model's own, no network, and whole or not at all."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from onym.errors import InputError, missing_extra
+from onym.store.model_folder import require_safe
+
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+def open_pretrained(auto: Any, folder: Path, precision: Precision = "auto", *, what: str, spare: str = "") -> Any:
+    """Return the model of a folder, for inference, as one of transformers' Auto classes opens it.
+
+    `what` says what it has to be, as "a seq2seq model". Weights whose names begin with `spare` may be missing: the caller does
+    not use them.
+    """
+    require_safe(folder)
+    try:
+        with _quiet():
+            model, found = auto.from_pretrained(
+                folder,
+                use_safetensors=True,
+                trust_remote_code=False,
+                local_files_only=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
+    except Exception as e:  # of a damaged file transformers raises whatever its parts raise
+        problem = f"the model cannot be opened: its configuration or its weights are not those of {what}"
+        raise InputError("model-malformed", problem, where=str(folder), fix="fetch it again") from e
+    _require_whole({name for name in found["missing_keys"] if not (spare and name.startswith(spare))}, folder)
+    return for_inference(model, precision)
+
+
+def in_precision(model: Any, precision: Precision) -> Any:
+    """Return a copy of a model, for inference."""
+    return for_inference(copy.deepcopy(model), precision)
+
+
+def for_inference(model: Any, precision: Precision) -> Any:
+    """Turn a model into one that is only asked; `auto` is the precision that is fast on this machine."""
+    model = model.to(torch.bfloat16 if _is_bf16(precision) else torch.float32)
+    return model.eval().requires_grad_(False)
+
+
+def library() -> Any:
+    """Return transformers, or tell what has to be installed."""
+    try:
+        import transformers
+    except ImportError as e:
+        raise missing_extra("a model", "generative") from e
+    return transformers
+
+
+def _require_whole(missing: set[str], folder: Path) -> None:
+    """Refuse a model some of whose weights are not there: transformers would make them up."""
+    if missing:
+        what = f"{len(missing):,} weights are missing, {min(missing)} the first"
+        raise InputError("model-malformed", what, where=str(folder), fix="fetch it again")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers from writing to stderr: what matters of it becomes an error."""
+    logging = library().utils.logging
+    level, has_bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity(logging.CRITICAL)
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if has_bar:
+            logging.enable_progress_bar()
+
+
+def _is_bf16(precision: Precision) -> bool:
+    if precision == "auto":
+        return bool(torch.cpu._is_amx_tile_supported())  # noqa: SLF001 - without AMX, bf16 is slower than fp32
+    return precision == "bf16"

@@ -1,0 +1,91 @@
+"""What a folder of sentence-transformers says of itself: a transformer, a pooling, perhaps a normalisation, and no more.
+
+Prompts that such a folder may name for whole questions and passages are not used: names are compared with names.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from onym.errors import ConfigError, InputError
+from onym.store.model_settings import read_small
+
+MODULES = "modules.json"
+_MOST_TOKENS = 100_000
+
+
+def read_modules(folder: Path) -> dict[str, Any]:
+    """Return the pooling, the similarity and the length that such a folder was trained with."""
+    modules = _modules(folder)
+    kinds = [kind for kind, _ in modules]
+    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        what = f"its modules are {', '.join(kinds)}; read are a Transformer, a Pooling and perhaps a Normalize"
+        raise ConfigError("model-family", what, where=str(folder / MODULES), fix="use another encoder")
+    return {
+        "pooling": _pooling(folder / modules[1][1] / "config.json"),
+        "similarity": "cosine" if "Normalize" in kinds else _similarity(folder),
+        "length": _length(folder / modules[0][1]),
+    }
+
+
+def _modules(folder: Path) -> list[tuple[str, str]]:
+    """Return the kinds of the modules, without the path of their code, and their folders."""
+    try:
+        found = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in _parsed(folder / MODULES)]
+    except (TypeError, KeyError) as e:
+        raise _malformed(folder / MODULES, "a module has no type or no path") from e
+    if any(path in (".", "..") or Path(path).name != path for _, path in found):
+        raise _malformed(folder / MODULES, "a module lies outside of the folder")
+    return found
+
+
+def _pooling(path: Path) -> str:
+    """Return the pooling, which newer files name and older ones mark."""
+    config = _object(path)
+    marks = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+    marked = [marks.get(key, key) for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
+    named = config.get("pooling_mode", marked)
+    chosen = named if isinstance(named, str) else named[0] if isinstance(named, list) and len(named) == 1 else ""
+    if chosen not in ("cls", "mean"):
+        raise ConfigError("model-family", "its pooling is neither cls nor mean", where=str(path), fix="use another encoder")
+    return str(chosen)
+
+
+def _similarity(folder: Path) -> str:
+    """Return what the vectors are compared by; sentence-transformers itself takes the cosine where nothing is said."""
+    path = folder / "config_sentence_transformers.json"
+    named = (_object(path) if path.is_file() else {}).get("similarity_fn_name") or "cosine"
+    if named not in ("cosine", "dot"):
+        what = "its vectors are compared neither by cosine nor by dot"
+        raise ConfigError("model-family", what, where=str(path), fix="use another encoder")
+    return str(named)
+
+
+def _length(folder: Path) -> int:
+    """Return how many tokens are read; where nothing is said, as many as the model can."""
+    for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        path = folder / name
+        found = _object(path).get(key) if path.is_file() else None
+        if isinstance(found, int) and 4 <= found <= _MOST_TOKENS:
+            return found
+    return _MOST_TOKENS
+
+
+def _object(path: Path) -> dict[str, Any]:
+    found = _parsed(path)
+    if not isinstance(found, dict):
+        raise _malformed(path, "the file is not an object")
+    return found
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(read_small(path))
+    except (ValueError, RecursionError) as e:
+        raise _malformed(path, "the file is not valid JSON") from e
+
+
+def _malformed(path: Path, what: str) -> InputError:
+    return InputError("model-malformed", what, where=str(path), fix="fetch the model again")

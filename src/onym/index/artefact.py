@@ -1,0 +1,176 @@
+"""The index on disk: one FAISS file, and of which knowledge base and encoder it was made."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from onym.errors import IntegrityError
+from onym.index.header import SIZE, Header, streamed_head
+from onym.index.kinds import KINDS, Kind, kind_named
+from onym.index.library import faiss, one_thread
+from onym.index.source import Progress, VectorSource
+from onym.index.vectors import NameVectors
+from onym.kb import KnowledgeBase
+from onym.store.artefact import Artefact, Record, Stage
+from onym.store.manifest import Manifest
+
+KIND, FORMAT = "index", 1
+FILE = "index.faiss"
+_METRIC = "inner-product"
+_PART = 8_192  # vectors added at once
+
+
+class IndexOrigin(BaseModel):
+    """What an index was made of; the `config` of its manifest. `precision` is that of the encoder as it read the names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kb: str
+    encoder: str
+    precision: str
+    kind: str
+    names: int = Field(ge=0, le=2**32)
+    width: int = Field(ge=1, le=1_000_000)
+    metric: str = _METRIC
+
+    @classmethod
+    def of(cls, kb: KnowledgeBase, encoder: VectorSource, kind: str) -> IndexOrigin:
+        """Return what the index of these would be made of."""
+        return cls(
+            kb=kb.digest,
+            encoder=encoder.digest,
+            precision=encoder.precision,
+            kind=kind_named(kind).name,
+            names=len(kb.names),
+            width=encoder.width,
+        )
+
+
+def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVectors, *, progress: Progress) -> Manifest:
+    """Make the index of vectors, and publish it from a stage that is held already."""
+    kind = kind_named(origin.kind)
+    index = kind.make(origin.width, origin.names)
+    if kind.sample:
+        progress("learning from a sample of the vectors", 0)
+        sample = vectors.sample(kind.sample)
+        index.train(np.concatenate([sample, sample]) if len(sample) == 1 else sample)  # FAISS wants two
+    if kind.is_streamed:
+        _write_streamed(stage, index, vectors, progress)
+    else:
+        with one_thread() if kind.in_order else nullcontext():
+            _fill(index, vectors, progress)
+        progress("writing the index", origin.names)
+        with stage.file(FILE) as file:
+            faiss().write_index(index, faiss().PyCallbackIOWriter(file.write))
+    record = Record(origin.model_dump(mode="json"), [], {"names": origin.names})
+    return stage.publish(dest, KIND, FORMAT, record)
+
+
+def open_file(folder: Path | str, expected: IndexOrigin | None = None) -> tuple[Any, IndexOrigin, Artefact]:
+    """Open an index: FAISS's own object over the mapped file, what it was made of, and the artefact that holds the map.
+
+    The manifest, the size, the digests (once on each machine) and the head of the file are checked before FAISS reads it.
+    """
+    artefact = Artefact.open(Path(folder), KIND, FORMAT)
+    where = str(artefact.folder.parent)
+    origin = _origin(artefact.manifest, where)
+    _require_expected(origin, expected, where)
+    data = artefact.mapped(FILE)
+    _require_head(data, origin, where)
+    index = _read(data, origin, where)
+    if artefact.is_new_here:
+        artefact.remember()
+    return index, origin, artefact
+
+
+def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Progress) -> None:
+    """Write head and codes as FAISS would, without holding more than a shard of them in memory."""
+    empty: bytes = faiss().serialize_index(index).tobytes()
+    item = 4 if empty[:4] == KINDS["flat"].fourcc else 1
+    with stage.file(FILE) as file:
+        file.write(streamed_head(empty, len(vectors), index.sa_code_size(), item))
+        done = 0
+        for shard in vectors.shards():
+            file.write(index.sa_encode(np.ascontiguousarray(shard)).tobytes())
+            done += len(shard)
+            progress("writing the index", done)
+
+
+def _fill(index: Any, vectors: NameVectors, progress: Progress) -> None:
+    done = 0
+    for shard in vectors.shards():
+        for start in range(0, len(shard), _PART):
+            part = np.ascontiguousarray(shard[start : start + _PART])
+            index.add(part)
+            done += len(part)
+            progress("building the index", done)
+
+
+def _origin(manifest: Manifest, where: str) -> IndexOrigin:
+    try:
+        origin = IndexOrigin.model_validate(manifest.config, strict=True)
+    except ValidationError as e:
+        raise _torn("the manifest does not say what the index was made of", where) from e
+    if origin.kind not in KINDS or origin.metric != _METRIC:
+        raise _torn("the index is of a kind that this Onym does not know", where)
+    return origin
+
+
+def _require_expected(found: IndexOrigin, expected: IndexOrigin | None, where: str) -> None:
+    """Refuse an index of other things; the precision in which the names were read is no reason to build it again."""
+    if expected is None or found.model_copy(update={"precision": expected.precision}) == expected:
+        return
+    named = {"kb": "knowledge base", "encoder": "encoder", "kind": "kind"}
+    other = [name for field, name in named.items() if getattr(found, field) != getattr(expected, field)]
+    what = f"the index was built for another {' and another '.join(other or ['number of names or width'])}"
+    raise IntegrityError("index-mismatch", what, where=where, fix="build it again for these")
+
+
+def _require_head(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: str) -> None:
+    kind = KINDS[origin.kind]
+    head = Header.parse(data[:SIZE].tobytes())
+    if head != Header(kind.fourcc, origin.width, origin.names, is_ready=True):
+        raise _torn("the head of the file is not what the manifest says", where)
+    if kind.is_streamed and len(data) != _streamed_size(kind, origin):
+        raise _torn("the file is shorter or longer than its head says", where)
+
+
+def _streamed_size(kind: Kind, origin: IndexOrigin) -> int:
+    """Return how long the file of such a kind is: what stands before the codes, and the codes."""
+    learnt = 2 * origin.width * 4 if kind.sample else 0
+    scalar = 0 if kind.name == "flat" else struct.calcsize("<iifQQQ")  # type, two ways to learn, width, code, what was learnt
+    code = {"flat": 4, "flat16": 2, "sq8": 1}[kind.name] * origin.width
+    return SIZE + scalar + learnt + 8 + code * origin.names
+
+
+def _read(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: str) -> Any:
+    library = faiss()
+    before = library.get_deserialization_vector_byte_limit(), library.get_deserialization_loop_limit()
+    try:
+        library.set_deserialization_vector_byte_limit(len(data))
+        library.set_deserialization_loop_limit(max(1_000_000, origin.names))
+        index = library.read_index(library.ZeroCopyIOReader(library.swig_ptr(data), len(data)), _flags(library))
+    except Exception as e:  # whatever FAISS says of a file that it cannot read
+        raise _torn("FAISS cannot read the file", where) from e
+    finally:
+        library.set_deserialization_vector_byte_limit(before[0])
+        library.set_deserialization_loop_limit(before[1])
+    if (index.d, index.ntotal, index.metric_type) != (origin.width, origin.names, library.METRIC_INNER_PRODUCT):
+        raise _torn("the index is not what its head says", where)
+    return index
+
+
+def _flags(library: Any) -> int:
+    """Nothing is added to what is read, and no tables are made of it that only other metrics need."""
+    return int(library.IO_FLAG_READ_ONLY | library.IO_FLAG_SKIP_PRECOMPUTE_TABLE | library.IO_FLAG_PQ_SKIP_SDC_TABLE)
+
+
+def _torn(what: str, where: str) -> IntegrityError:
+    return IntegrityError("artefact-torn", what, where=where, fix="build it again")

@@ -1,0 +1,29 @@
+"""Building an index of a knowledge base with an encoder: first the vectors, which are kept, then the index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onym.index.artefact import IndexOrigin, write_index
+from onym.index.source import Progress, VectorSource, silent
+from onym.index.vectors import vectors_beside
+from onym.kb import KnowledgeBase
+from onym.store.artefact import Stage, staging
+from onym.store.manifest import Manifest
+
+
+def build_index(
+    kb: KnowledgeBase, encoder: VectorSource, dest: Path, kind: str = "flat", *, progress: Progress = silent
+) -> Manifest:
+    """Build the index of all names of a knowledge base at `dest`. Their vectors are kept beside the knowledge base."""
+    with staging(dest) as stage:
+        return stage_index(stage, dest, kb, encoder, kind, progress=progress)
+
+
+def stage_index(
+    stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSource, kind: str, *, progress: Progress
+) -> Manifest:
+    """Build an index on a stage that is held already, and publish it."""
+    origin = IndexOrigin.of(kb, encoder, kind)
+    vectors = vectors_beside(kb, encoder, progress=progress)
+    return write_index(stage, dest, origin, vectors, progress=progress)

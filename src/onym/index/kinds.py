@@ -1,0 +1,116 @@
+"""The kinds of index, and how each is made. All of them find by the largest inner product."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from onym.errors import ConfigError
+from onym.index.library import faiss
+
+_LINKS = 32  # of a vector in the graph
+_BUILD_EFFORT = 80  # candidates looked at for the links of a vector
+_GROUP = 4  # dimensions that one byte of a product quantizer stands for
+_POINTS_PER_CENTRE = 39  # what FAISS wants to see for each centre that it learns
+_MOST_LISTS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of index. `make` takes the width of the vectors and how many there will be.
+
+    The file of a `is_streamed` kind is a short head and then the code of each vector: it is written without being held in
+    memory. `sample` is how many vectors it learns from, 0 where it has nothing to learn. With `in_order`, it is built by one
+    thread: several would build another index each time.
+    """
+
+    name: str
+    fourcc: bytes
+    make: Callable[[int, int], Any]
+    is_streamed: bool = True
+    sample: int = 0
+    in_order: bool = False
+
+
+def kind_named(name: str) -> Kind:
+    """Return the kind of that name.
+
+    >>> kind_named("flat").is_streamed
+    True
+    """
+    if name not in KINDS:
+        raise ConfigError("index-unknown", f"no kind of index is named {name!r}", fix=f"the kinds are {', '.join(KINDS)}")
+    return KINDS[name]
+
+
+def lists_of(count: int) -> int:
+    """Return into how many lists `ivfpq` divides the vectors: 4 times the root, as FAISS advises, but few for few.
+
+    >>> [lists_of(count) for count in (3, 10_000, 1_000_000, 6_000_000)]
+    [1, 256, 4000, 9797]
+    """
+    return max(1, min(int(4 * math.sqrt(count)), count // _POINTS_PER_CENTRE, _MOST_LISTS))
+
+
+def code_bits(count: int) -> int:
+    """Return the bits of one code of `ivfpq`: 8, and fewer where there are too few vectors to learn 256 centres.
+
+    >>> [code_bits(count) for count in (1, 8, 500, 10_000)]
+    [1, 1, 3, 8]
+    """
+    return max(1, min(8, int(math.log2(max(2, count / _POINTS_PER_CENTRE)))))
+
+
+def codes_per_vector(width: int) -> int:
+    """Return how many codes `ivfpq` has for a vector: about one for 4 dimensions, and a divisor of the width.
+
+    >>> [codes_per_vector(width) for width in (384, 768, 10, 7)]
+    [96, 192, 2, 1]
+    """
+    return next(codes for codes in range(max(1, width // _GROUP), 0, -1) if width % codes == 0)
+
+
+def _flat(width: int, _count: int) -> Any:
+    return faiss().IndexFlatIP(width)
+
+
+def _half(width: int, _count: int) -> Any:
+    library = faiss()
+    return library.IndexScalarQuantizer(width, library.ScalarQuantizer.QT_fp16, library.METRIC_INNER_PRODUCT)
+
+
+def _bytes(width: int, _count: int) -> Any:
+    library = faiss()
+    return library.IndexScalarQuantizer(width, library.ScalarQuantizer.QT_8bit, library.METRIC_INNER_PRODUCT)
+
+
+def _graph(width: int, _count: int) -> Any:
+    library = faiss()
+    index = library.IndexHNSWSQ(width, library.ScalarQuantizer.QT_8bit, _LINKS, library.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = _BUILD_EFFORT
+    return index
+
+
+def _lists(width: int, count: int) -> Any:
+    library = faiss()
+    lists, codes, bits = lists_of(count), codes_per_vector(width), code_bits(count)
+    index = library.IndexIVFPQ(library.IndexFlatIP(width), width, lists, codes, bits, library.METRIC_INNER_PRODUCT)
+    for clustering in (index.cp, index.pq.cp):
+        clustering.min_points_per_centroid = 1  # small vocabularies are no reason to warn on stderr
+    return index
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("flat", b"IxFI", _flat),
+        Kind("flat16", b"IxSQ", _half),
+        Kind("sq8", b"IxSQ", _bytes, sample=65_536),
+        Kind("hnsw", b"IHNs", _graph, is_streamed=False, sample=65_536, in_order=True),
+        Kind("ivfpq", b"IwPQ", _lists, is_streamed=False, sample=400_000),
+    )
+}
+"""`flat` is exact; `flat16` and `sq8` look at every vector too, in 2 and 1 bytes for a number; `hnsw` walks a graph, and
+`ivfpq` is the smallest: both may miss a name."""

@@ -1,0 +1,105 @@
+"""Searching an index: vectors in, the names with the largest inner products out, among all names or among some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import ConfigError, IntegrityError
+from onym.index.artefact import IndexOrigin, open_file
+from onym.index.library import faiss
+
+Scores = npt.NDArray[np.float32]
+NameIds = npt.NDArray[np.int64]
+_BLOCK = 1_024  # vectors looked for at once
+_FEW = 0.1  # of the names: among fewer, a graph or lists would miss most, and looking at each of them is quick
+_EFFORT = 128  # candidates kept while walking the graph
+_PROBED = 32  # lists looked into
+
+
+class Index:
+    """An opened index; its file is mapped, and any number of processes share one copy in memory."""
+
+    def __init__(self, index: Any, origin: IndexOrigin, digest: str, held: object = None) -> None:
+        self.origin, self.digest = origin, digest
+        self._index = index
+        self._held = held  # the mapped bytes, which FAISS only points into
+
+    def __len__(self) -> int:
+        """Return the number of names."""
+        return self.origin.names
+
+    def search(
+        self, vectors: npt.NDArray[np.float32], k: int, within: npt.NDArray[Any] | None = None
+    ) -> tuple[Scores, NameIds]:
+        """Return the `k` nearest names of each vector, best first; equal ones in the order of their ids.
+
+        *Shape:* vectors (n, width) -> scores (n, k), name ids (n, k). Where there are fewer names, ids are -1. `within` are
+        the names that may be found: a truth value for each name, or ids.
+        """
+        vectors = self._required(vectors)
+        allowed = None if within is None else self._mask(within)
+        scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
+        ids = np.full((len(vectors), k), -1, dtype=np.int64)
+        found = len(self) if allowed is None else int(allowed.sum())
+        wide = min(k, found)
+        if wide:
+            for start in range(0, len(vectors), _BLOCK):
+                block = slice(start, start + _BLOCK)
+                scores[block, :wide], ids[block, :wide] = self._block(vectors[block], wide, allowed)
+        return scores, ids
+
+    def _block(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
+        bits = None if allowed is None else np.packbits(allowed, bitorder="little")
+        selector = None if bits is None else faiss().IDSelectorBitmap(bits)  # it keeps the bits
+        is_few = allowed is not None and int(allowed.sum()) < _FEW * len(self)
+        index, parameters = self._way(selector, is_few=is_few)
+        try:
+            scores, ids = index.search(vectors, k, params=parameters)
+        except RuntimeError as e:
+            raise IntegrityError("artefact-torn", "FAISS cannot search the index", fix="build it again") from e
+        if int(ids.min()) < -1 or int(ids.max()) >= len(self):
+            raise IntegrityError("artefact-torn", "the index holds a name that does not exist", fix="build it again")
+        scores[ids < 0] = -np.inf
+        order = np.lexsort((ids, -scores), axis=1)
+        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
+
+    def _way(self, selector: Any, *, is_few: bool) -> tuple[Any, Any]:
+        """Return what to search and how: all of few names are looked at, whatever the kind."""
+        library, index = faiss(), self._index
+        if self.origin.kind == "hnsw":
+            if is_few:
+                return library.downcast_index(index.storage), library.SearchParameters(sel=selector)
+            return index, library.SearchParametersHNSW(sel=selector, efSearch=_EFFORT)
+        if self.origin.kind == "ivfpq":
+            return index, library.SearchParametersIVF(sel=selector, nprobe=index.nlist if is_few else min(_PROBED, index.nlist))
+        return index, library.SearchParameters(sel=selector) if selector is not None else None
+
+    def _required(self, vectors: npt.NDArray[np.float32]) -> Scores:
+        if vectors.ndim != 2 or vectors.shape[1] != self.origin.width:
+            what = f"vectors of the shape {vectors.shape} in an index of width {self.origin.width:,}"
+            raise ConfigError("index-query", what, fix="use the encoder that the index was built with")
+        return np.ascontiguousarray(vectors, dtype=np.float32)
+
+    def _mask(self, within: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        if within.dtype == np.bool_ and within.shape == (len(self),):
+            return within
+        if (
+            within.dtype.kind in "iu"
+            and within.ndim == 1
+            and (not len(within) or 0 <= within.min() <= within.max() < len(self))
+        ):
+            mask = np.zeros(len(self), dtype=np.bool_)
+            mask[within] = True
+            return mask
+        what = "names to search among are neither one true or false for each name nor ids of names"
+        raise ConfigError("index-query", what, fix="use the knowledge base that the index was built for")
+
+
+def open_index(folder: Path | str, expected: IndexOrigin | None = None) -> Index:
+    """Open an index, which must be of what is expected; the first time on a machine, every byte of it is verified."""
+    index, origin, artefact = open_file(folder, expected)
+    return Index(index, origin, artefact.digest, artefact)

@@ -1,0 +1,197 @@
+"""The vectors of all names of a knowledge base: what every kind of index is made of, and what the next release reuses.
+
+They are encoded in shards. A build that was killed goes on with the shard it was at; a build for a new release of the knowledge
+base encodes only names that the one before did not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from onym.errors import IntegrityError
+from onym.index.source import Progress, VectorSource, silent
+from onym.kb import KnowledgeBase
+from onym.store import beside
+from onym.store.arrays import Strings
+from onym.store.artefact import Artefact, Record, Stage
+from onym.store.manifest import Manifest
+from onym.store.work import Work
+
+KIND, FORMAT = "vectors", 1
+FOLDER = "vectors"
+SHARD = 65_536  # names
+Rows = npt.NDArray[np.float32]
+
+
+class VectorsOrigin(BaseModel):
+    """What vectors were made of; the `config` of their manifest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kb: str
+    encoder: str
+    precision: str
+    names: int = Field(ge=0)
+    width: int = Field(ge=1, le=1_000_000)
+    shard: int = Field(ge=1)
+
+    @classmethod
+    def of(cls, kb: KnowledgeBase, encoder: VectorSource) -> VectorsOrigin:
+        """Return what the vectors of these would be made of."""
+        return cls(
+            kb=kb.digest,
+            encoder=encoder.digest,
+            precision=encoder.precision,
+            names=len(kb.names),
+            width=encoder.width,
+            shard=SHARD,
+        )
+
+
+class NameVectors:
+    """The vectors of names, mapped from disk, with the names as strings."""
+
+    def __init__(self, artefact: Artefact, origin: VectorsOrigin) -> None:
+        self.origin = origin
+        self.names: Strings = artefact.strings("names")
+        self._shards: list[Rows] = []
+        for number, start in enumerate(range(0, origin.names, origin.shard)):
+            column = artefact.array(_column(number), "f")
+            rows = min(origin.shard, origin.names - start)
+            if column.dtype != np.float32 or len(column) != rows * origin.width or len(self.names) != origin.names:
+                what = "the columns of the vectors do not fit together"
+                raise IntegrityError("artefact-torn", what, where=str(artefact.folder), fix="build it again")
+            self._shards.append(column.reshape(rows, origin.width))
+
+    def __len__(self) -> int:
+        return self.origin.names
+
+    def shards(self) -> Iterator[Rows]:
+        """Yield the vectors of all names, in order, some at a time."""
+        return iter(self._shards)
+
+    def rows(self, places: npt.NDArray[np.int64]) -> Rows:
+        """Return the vectors of some names, given by their places."""
+        found = np.empty((len(places), self.origin.width), dtype=np.float32)
+        shard_of = places // self.origin.shard
+        for number in np.unique(shard_of).tolist():
+            here = shard_of == number
+            found[here] = self._shards[number][places[here] % self.origin.shard]
+        return found
+
+    def sample(self, most: int) -> Rows:
+        """Return the vectors of up to `most` names, the same ones each time."""
+        if len(self) <= most:
+            return np.concatenate(self._shards)
+        chosen = np.random.default_rng(0).choice(len(self), most, replace=False)
+        return self.rows(np.sort(chosen))
+
+
+def vectors_beside(kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress = silent) -> NameVectors:
+    """Open the vectors that are kept beside a knowledge base; where there are none of this release, build them first."""
+    origin = VectorsOrigin.of(kb, encoder)
+    place = beside.kept(
+        _places(kb, origin),
+        lambda place: open_vectors(place, origin),
+        lambda stage, dest: write_vectors(stage, dest, kb, encoder, progress=progress),
+        waiting=lambda: progress("waiting for another process that encodes the names", 0),
+    )
+    return open_vectors(place, origin)
+
+
+def open_vectors(folder: Path, expected: VectorsOrigin | None = None) -> NameVectors:
+    """Open vectors, which must be of what is expected; the first time on a machine, every byte of them is verified."""
+    artefact = Artefact.open(folder, KIND, FORMAT)
+    where = str(artefact.folder.parent)
+    try:
+        origin = VectorsOrigin.model_validate(artefact.manifest.config, strict=True)
+    except ValidationError as e:
+        what = "the manifest does not say what the vectors were made of"
+        raise IntegrityError("artefact-torn", what, where=where, fix="build it again") from e
+    if expected is not None and origin != expected:
+        what = "the vectors are those of another knowledge base or encoder"
+        raise IntegrityError("index-mismatch", what, where=where, fix="build them again for these")
+    vectors = NameVectors(artefact, origin)
+    if artefact.is_new_here:
+        vectors.names.require_sound("names")
+        artefact.remember()
+    return vectors
+
+
+def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress) -> Manifest:
+    """Encode the names, but for those whose vectors were there before, and publish them from a stage that is held already."""
+    origin = VectorsOrigin.of(kb, encoder)
+    known = _Known.at(dest, origin, kb.names)
+    work = Work(dest / ".work", [origin.model_dump_json()])
+    progress(f"encoding names, {known.count:,} of them known before", 0)
+    for number, start in enumerate(range(0, origin.names, SHARD)):
+        rows = min(SHARD, origin.names - start)
+        column = work.piece(_column(number), "<f4", rows * origin.width)
+        if column is None:
+            column = _encoded(kb.names, start, rows, encoder, known).reshape(-1)
+            work.keep(_column(number), column)
+        stage.write_array(_column(number), column)
+        progress("encoding names", start + rows)
+    stage.write_strings("names", kb.names)
+    manifest = stage.publish(dest, KIND, FORMAT, Record(origin.model_dump(mode="json"), [], {"names": origin.names}))
+    work.remove()
+    return manifest
+
+
+def _encoded(names: Strings, start: int, rows: int, encoder: VectorSource, known: _Known) -> Rows:
+    """Return the vectors of one shard: known ones as they were, the others encoded."""
+    earlier = known.places[start : start + rows]
+    is_known = earlier >= 0
+    found = np.empty((rows, encoder.width), dtype=np.float32)
+    if known.vectors is not None and is_known.any():
+        found[is_known] = known.vectors.rows(earlier[is_known])
+    missing = np.flatnonzero(~is_known)
+    if len(missing):
+        found[missing] = encoder.encode([names[start + place] for place in missing.tolist()])
+    return found
+
+
+class _Known:
+    """The vectors of an earlier release, and for each name of this one its place there, or -1."""
+
+    def __init__(self, vectors: NameVectors | None, places: npt.NDArray[np.int64]) -> None:
+        self.vectors, self.places = vectors, places
+        self.count = int((places >= 0).sum())
+
+    @classmethod
+    def at(cls, dest: Path, origin: VectorsOrigin, names: Strings) -> _Known:
+        """Look at what is at `dest` for vectors of the same encoder in the same precision."""
+        try:
+            vectors = open_vectors(dest)
+        except IntegrityError:
+            return cls(None, np.full(len(names), -1, dtype=np.int64))
+        same = (vectors.origin.encoder, vectors.origin.precision, vectors.origin.width)
+        if same != (origin.encoder, origin.precision, origin.width):
+            return cls(None, np.full(len(names), -1, dtype=np.int64))
+        return cls(vectors, _places_in(vectors.names, names))
+
+
+def _places_in(earlier: Strings, names: Strings) -> npt.NDArray[np.int64]:
+    """Return for each name its place among earlier ones, or -1; no Python object is made per name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = pa.large_utf8()
+    found = pc.index_in(names.to_arrow().cast(kind), value_set=earlier.to_arrow().cast(kind))
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _places(kb: KnowledgeBase, origin: VectorsOrigin) -> tuple[Path, Path]:
+    """Return where the vectors may be: beside the knowledge base one place for all its releases, in the cache one for each."""
+    here, _ = beside.places_of(kb.folder.parent, FOLDER, [origin.encoder, origin.precision])
+    _, cached = beside.places_of(kb.folder.parent, FOLDER, [origin.kb, origin.encoder, origin.precision])
+    return here, cached
+
+
+def _column(number: int) -> str:
+    return f"vectors-{number:05d}"

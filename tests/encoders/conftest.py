@@ -1,0 +1,25 @@
+"""Small models compute fastest in one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.encoders.tiny_encoder import save_encoder
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _one_thread() -> Iterator[None]:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="package")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a tiny BERT, not to be changed."""
+    return save_encoder(tmp_path_factory.mktemp("encoder") / "tiny-bert")

@@ -1,0 +1,30 @@
+"""Ways to spoil the folder of a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+
+def configured(**changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return change
+
+
+def rewritten(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+    found = load_file(folder / "model.safetensors")
+    change(found)
+    save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def cut(folder: Path, size: int) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:size])

@@ -1,0 +1,205 @@
+"""Encoders: vectors are those of the model's own forward pass, whatever texts are read together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onym.encoders import encoder as encoder_module
+from onym.encoders.encoder import Encoder
+from onym.encoders.settings import EncoderSettings
+from onym.errors import ConfigError, InputError
+from onym.text.tokens import Tokenizer
+from tests.encoders.spoil import configured
+from tests.encoders.test_modules import save_modules
+from tests.encoders.tiny_encoder import FAMILIES, save_encoder
+from tests.linkers.tiny_model import save_model, save_tokenizer
+
+TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
+
+
+@pytest.fixture
+def model(tmp_path: Path, saved: Path) -> Path:
+    """Return an encoder that may be spoilt."""
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]:
+    """Return the vector of one text as transformers itself computes it, alone and, but for `mean-all`, without padding."""
+    from transformers import AutoModel
+
+    model, tokens = AutoModel.from_pretrained(folder).eval(), Tokenizer.open(folder)
+    ids = [*tokens.before, *tokens.ids(text)[: own.length - 2], *tokens.after]
+    padding = own.length - len(ids) if own.pooling == "mean-all" else 0
+    mask = torch.tensor([[1] * len(ids) + [0] * padding])
+    with torch.no_grad():
+        hidden = model(torch.tensor([ids + [1] * padding]), attention_mask=mask).last_hidden_state[0]
+    vector = hidden[0] if own.pooling == "cls" else hidden.mean(0)
+    return np.asarray((vector / vector.norm() if own.similarity == "cosine" else vector).numpy())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("pooling", ["cls", "mean", "mean-all"])
+def test_vectors_are_those_of_the_models_own_forward_pass(tmp_path: Path, family: str, pooling: Any) -> None:
+    folder = save_encoder(tmp_path / family, family)
+    for own in (EncoderSettings(pooling=pooling), EncoderSettings(pooling=pooling, similarity="cosine", length=12)):
+        found = Encoder.open(folder, own, "fp32").encode(TEXTS)
+        assert found.shape == (len(TEXTS), 16)
+        assert found.dtype == np.float32
+        wanted = np.stack([plain(folder, text, own) for text in TEXTS])
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    assert np.allclose(np.linalg.norm(found, axis=1), 1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_text_may_be_as_long_as_the_model_can_read(tmp_path: Path, family: str) -> None:
+    opened = Encoder.open(save_encoder(tmp_path / family, family), EncoderSettings(length=1000), "fp32")
+    assert opened.settings.length == (62 if family in ("camembert", "mpnet", "roberta", "xlm-roberta") else 64)
+    assert np.isfinite(opened.encode(["a b c " * 1000, "fever"])).all()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("budget", [1, 64, 100_000])
+def test_a_vector_does_not_depend_on_the_batch(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, precision: Any, budget: int
+) -> None:
+    opened = Encoder.open(saved, EncoderSettings(pooling="mean"), precision)
+    alone = np.concatenate([opened.encode([text]) for text in TEXTS])
+    monkeypatch.setattr(encoder_module, "_BUDGET", budget)
+    scale = np.abs(alone).max()
+    assert np.abs(opened.encode(TEXTS) - alone).max() < scale * (1e-5 if precision == "fp32" else 0.03)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.text(max_size=40), max_size=8), st.randoms(use_true_random=False))
+def test_answers_are_in_the_order_asked(tiny: Encoder, texts: list[str], random: Any) -> None:
+    order = list(range(len(texts)))
+    random.shuffle(order)
+    found = tiny.encode(texts)
+    assert found.shape == (len(texts), 16)
+    np.testing.assert_allclose(tiny.encode([texts[place] for place in order]), found[order], atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def tiny(saved: Path) -> Encoder:
+    return Encoder.open(saved, precision="fp32")
+
+
+def test_a_text_is_read_once(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    told: list[int] = []
+    own = tiny._vectors
+
+    def vectors(ids: torch.Tensor, mask: torch.Tensor) -> Any:
+        read.append(len(ids))
+        return own(ids, mask)
+
+    monkeypatch.setattr(tiny, "_vectors", vectors)
+    found = tiny.encode(["a", "b", "a", "a"], progress=told.append)
+    assert sum(read) == 2
+    assert told[-1] == 2
+    assert np.array_equal(found[0], found[2])
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_no_texts_at_all(tiny: Encoder) -> None:
+    assert tiny.encode([]).shape == (0, 16)
+
+
+def test_a_tokenizer_that_puts_nothing_around_a_text(model: Path) -> None:
+    data = json.loads((model / "tokenizer.json").read_text())
+    data["post_processor"] = None
+    (model / "tokenizer.json").write_text(json.dumps(data))
+    for pooling in ("cls", "mean", "mean-all"):
+        found = Encoder.open(model, EncoderSettings(pooling=pooling), "fp32").encode(["", "fever"])
+        assert not found[0].any()
+        assert np.isfinite(found).all()
+        assert found[1].any()
+
+
+# What an encoder is told, and tells.
+
+
+def test_the_settings_of_the_folder_count_unless_others_are_given(model: Path) -> None:
+    assert Encoder.open(model).settings == EncoderSettings()
+    save_modules(model)
+    assert Encoder.open(model).settings == EncoderSettings(pooling="mean", similarity="cosine", length=64)
+    assert Encoder.open(model, EncoderSettings()).settings == EncoderSettings()
+
+
+def test_the_digest_is_of_all_that_makes_the_vectors(tmp_path: Path, model: Path) -> None:
+    first = Encoder.open(model, precision="fp32")
+    digests = {
+        first.digest,
+        Encoder.open(model, EncoderSettings(pooling="mean")).digest,
+        Encoder.open(model, EncoderSettings(length=24)).digest,
+        Encoder.open(save_encoder(tmp_path / "other", seed=1)).digest,
+    }
+    assert len(digests) == 4
+    assert Encoder.open(model, precision="bf16").digest == first.digest == Encoder.open(str(model)).digest
+    configured(hidden_act="relu")(model)
+    assert Encoder.open(model).digest not in digests
+    (model / "tokenizer.json").write_text((model / "tokenizer.json").read_text() + " ")
+    assert Encoder.open(model).digest not in digests
+
+
+def test_what_is_told(saved: Path) -> None:
+    config = Encoder.open(saved, precision="bf16").config
+    assert {key: config[key] for key in ("model", "precision", "pooling", "similarity", "length")} == {
+        "model": "tiny-bert",
+        "precision": "bfloat16",
+        "pooling": "cls",
+        "similarity": "dot",
+        "length": 25,
+    }
+    assert config["parameters"] > 0
+    json.dumps(config)
+
+
+# What is refused.
+
+
+def test_a_model_that_is_no_encoder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="model-family"):
+        Encoder.open(save_model(tmp_path / "bart"))
+
+
+def test_a_configuration_without_padding(model: Path) -> None:
+    configured(pad_token_id=None)(model)
+    with pytest.raises(InputError, match="model-malformed"):
+        Encoder.open(model)
+
+
+def test_a_tokenizer_of_another_model(model: Path) -> None:
+    save_tokenizer(model, more=200)
+    with pytest.raises(ConfigError, match="model-tokenizer"):
+        Encoder.open(model)
+
+
+def test_a_folder_without_a_tokenizer(model: Path) -> None:
+    (model / "tokenizer.json").unlink()
+    with pytest.raises(ConfigError, match="tokenizer-missing"):
+        Encoder.open(model)
+
+
+@pytest.mark.real_models
+@pytest.mark.usefixtures("real_models")
+def test_a_real_model_is_as_sentence_transformers_has_it() -> None:
+    """MiniLM: the settings of its folder, and vectors that know what is alike."""
+    from benchmarks.models import model_folder
+
+    opened = Encoder.open(model_folder("minilm"), precision="fp32")
+    assert opened.settings == EncoderSettings(pooling="mean", similarity="cosine", length=256)
+    heart, attack, fever = opened.encode(["heart attack", "myocardial infarction", "fever"])
+    assert heart @ attack > heart @ fever + 0.1
+    library = pytest.importorskip("sentence_transformers")
+    wanted = library.SentenceTransformer(str(model_folder("minilm")), device="cpu").encode(["heart attack"])
+    np.testing.assert_allclose(heart[None], wanted, atol=1e-5)

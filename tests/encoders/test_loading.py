@@ -1,0 +1,126 @@
+"""Opening models with transformers: safetensors alone, whole, without code, without network."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from onym.encoders.loading import Precision, in_precision, library, open_pretrained
+from onym.errors import ConfigError, InputError
+from tests.encoders.spoil import configured, cut, rewritten
+from tests.encoders.tiny_encoder import tiny_encoder
+
+
+@pytest.fixture
+def model(tmp_path: Path, saved: Path) -> Path:
+    """Return a model that may be spoilt."""
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def opened(folder: Path, precision: Precision = "fp32", spare: str = "") -> Any:
+    return open_pretrained(library().AutoModel, folder, precision, what="an encoder", spare=spare)
+
+
+def test_the_weights_are_those_of_the_file(model: Path) -> None:
+    found, wanted = opened(model), tiny_encoder().state_dict()
+    assert all(torch.equal(tensor, wanted[name]) for name, tensor in found.state_dict().items())
+    assert not found.training
+    assert not any(parameter.requires_grad for parameter in found.parameters())
+
+
+@pytest.mark.parametrize(("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
+def test_precision(model: Path, precision: Any, dtype: torch.dtype) -> None:
+    assert opened(model, precision).dtype == dtype
+
+
+@pytest.mark.parametrize(("has_amx", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_precision_is_that_which_is_fast_here(
+    model: Path, monkeypatch: pytest.MonkeyPatch, has_amx: bool, dtype: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
+    assert opened(model, "auto").dtype == dtype
+
+
+def test_a_copy_in_another_precision_leaves_the_model_as_it_is() -> None:
+    model = tiny_encoder().train()
+    still = in_precision(model, "bf16")
+    assert (still.dtype, still.training, model.dtype, model.training) == (torch.bfloat16, False, torch.float32, True)
+
+
+def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from transformers.utils import logging
+
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    opened(model)
+    configured(num_hidden_layers=3)(model)  # of a third layer there are no weights
+    with pytest.raises(InputError):
+        opened(model)
+    assert capfd.readouterr() == ("", "")
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+
+
+def drop_pooler(found: dict[str, torch.Tensor]) -> None:
+    for name in [name for name in found if name.startswith("pooler.")]:
+        del found[name]
+
+
+def test_only_what_is_not_used_may_be_missing(model: Path) -> None:
+    rewritten(model, drop_pooler)
+    assert opened(model, spare="pooler.")
+    with pytest.raises(InputError, match="2 weights are missing, pooler"):
+        opened(model)
+    configured(num_hidden_layers=3)(model)
+    with pytest.raises(InputError, match="weights are missing, encoder") as caught:
+        opened(model, spare="pooler.")
+    assert caught.value.code == "model-malformed"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: cut(folder, -100),
+        lambda folder: cut(folder, 0),
+        lambda folder: (folder / "config.json").unlink(),
+        lambda folder: (folder / "config.json").write_text("[]"),
+        configured(model_type="none"),
+        configured(hidden_size=32),
+        configured(num_attention_heads=0),
+    ],
+)
+def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
+    spoil(model)
+    with pytest.raises(InputError, match="model-malformed") as caught:
+        opened(model)
+    assert caught.value.what.endswith("not those of an encoder")
+
+
+def test_old_files_of_weights_are_refused_unread(model: Path) -> None:
+    (model / "model.safetensors").rename(model / "pytorch_model.bin")
+    with pytest.raises(ConfigError, match="model-unsafe"):
+        opened(model)
+
+
+@pytest.mark.parametrize("family", ["bert", "none"])
+def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+    mark = model / "was-run"
+    (model / "evil.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Evil: pass\n")
+    configured(auto_map={"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil"}, model_type=family)(model)
+    monkeypatch.setitem(sys.modules, "evil", None)
+    if family == "bert":
+        assert opened(model)
+    else:
+        with pytest.raises(InputError, match="model-malformed"):
+            opened(model)
+    assert not mark.exists()
+
+
+def test_without_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ConfigError, match="extra-missing"):
+        library()

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import torch
+
+from onym.encoders.pooling import pooled
+
+
+def sample() -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(0)
+    return torch.randn(2, 4, 3), torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]])
+
+
+def test_the_first_token() -> None:
+    hidden, mask = sample()
+    assert torch.equal(pooled(hidden, mask, "cls"), hidden[:, 0])
+
+
+def test_the_mean_does_not_see_padding() -> None:
+    hidden, mask = sample()
+    found = pooled(hidden, mask, "mean")
+    assert torch.allclose(found[0], hidden[0, :2].mean(0))
+    assert torch.allclose(found[1], hidden[1].mean(0))
+    changed = hidden.clone()
+    changed[0, 2:] = 100.0
+    assert torch.equal(pooled(changed, mask, "mean"), found)
+
+
+def test_the_mean_over_all_sees_it() -> None:
+    hidden, mask = sample()
+    assert torch.allclose(pooled(hidden, mask, "mean-all"), hidden.mean(1))
+    assert not torch.allclose(pooled(hidden, mask, "mean-all")[0], pooled(hidden, mask, "mean")[0])

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from onym.encoders.settings import EncoderSettings, read_settings
+from onym.errors import InputError
+from tests.encoders.test_modules import save_modules
+
+
+def test_a_bare_folder_has_what_sapbert_published(tmp_path: Path) -> None:
+    assert read_settings(tmp_path) == EncoderSettings(pooling="cls", similarity="dot", length=25)
+
+
+def test_what_onym_wrote_counts_before_all(tmp_path: Path) -> None:
+    save_modules(tmp_path)
+    assert read_settings(tmp_path) == EncoderSettings(pooling="mean", similarity="cosine", length=256)
+    own = EncoderSettings(pooling="mean-all", length=64)
+    (tmp_path / "encoder.json").write_bytes(own.to_bytes())
+    assert read_settings(tmp_path) == own
+
+
+@pytest.mark.parametrize("wrong", [{"pooling": "max"}, {"similarity": "l2"}, {"length": 3}, {"layers": 2}])
+def test_a_broken_file(tmp_path: Path, wrong: dict[str, object]) -> None:
+    (tmp_path / "encoder.json").write_text(json.dumps(wrong))
+    with pytest.raises(InputError, match="model-malformed"):
+        read_settings(tmp_path)

@@ -1,0 +1,189 @@
+"""The index on disk: what it says of itself is checked before FAISS reads it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onym.errors import IntegrityError
+from onym.index import artefact as artefact_module
+from onym.index.artefact import IndexOrigin, open_file, write_index
+from onym.index.build import build_index
+from onym.index.kinds import KINDS
+from onym.index.library import faiss
+from onym.index.search import Index
+from onym.index.source import silent
+from onym.index.vectors import vectors_beside
+from onym.kb import KnowledgeBase
+from onym.store.artefact import Record, staging
+from tests.index.made import WIDTH, Hashed, names_of
+
+
+@pytest.fixture
+def never_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where FAISS is given a byte."""
+
+    def refuse(*_: Any) -> Any:
+        pytest.fail("FAISS was given the file")
+
+    monkeypatch.setattr(artefact_module, "_read", refuse)
+
+
+def file_of(folder: Path) -> Path:
+    return next(folder.glob("*/index.faiss"))
+
+
+def republished(kb: KnowledgeBase, dest: Path, data: bytes, **changes: Any) -> Path:
+    """Publish a file as the index of a knowledge base, with digests that fit."""
+    with staging(dest) as stage:
+        with stage.file("index.faiss") as file:
+            file.write(data)
+        config = IndexOrigin.of(kb, Hashed(), "flat").model_dump(mode="json") | changes
+        stage.publish(dest, "index", 1, Record(config, [], {}))
+    return dest
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_file_is_as_faiss_itself_writes_it(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+    build_index(kb, Hashed(), tmp_path / "index", kind)
+    wanted = KINDS[kind].make(WIDTH, 30)
+    vectors = Hashed().encode(names_of(kb))
+    wanted.train(vectors)
+    wanted.add(vectors)
+    assert file_of(tmp_path / "index").read_bytes() == faiss().serialize_index(wanted).tobytes()
+    index, origin, _ = open_file(tmp_path / "index", IndexOrigin.of(kb, Hashed(), kind))
+    assert (index.ntotal, index.d, origin.kind) == (30, WIDTH, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_builds_are_the_same_artefact(large_kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+    digests = {build_index(large_kb, Hashed(), tmp_path / name, kind).digest() for name in ("one", "two")}
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wide_vectors_of_many_names(large_kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+    """The limits that FAISS is given when it reads are no smaller than what it needs."""
+    encoder = Hashed(width=96)
+    build_index(large_kb, encoder, tmp_path / "index", kind)
+    assert open_file(tmp_path / "index")[0].d == 96
+
+
+def test_the_names_may_have_been_read_in_another_precision(kb: KnowledgeBase, tmp_path: Path) -> None:
+    build_index(kb, Hashed(precision="bfloat16"), tmp_path / "index")
+    assert open_file(tmp_path / "index", IndexOrigin.of(kb, Hashed(), "flat"))[1].precision == "bfloat16"
+
+
+@pytest.mark.usefixtures("never_read")
+@pytest.mark.parametrize(
+    ("encoder", "kind", "other"), [(Hashed("other"), "flat", "encoder"), (Hashed(), "sq8", "kind"),
+                                   (Hashed(width=8), "flat", "width")]
+)  # fmt: skip
+def test_an_index_of_other_things(kb: KnowledgeBase, tmp_path: Path, encoder: Hashed, kind: str, other: str) -> None:
+    build_index(kb, Hashed(), tmp_path / "index")
+    with pytest.raises(IntegrityError, match=other) as caught:
+        open_file(tmp_path / "index", IndexOrigin.of(kb, encoder, kind))
+    assert caught.value.code == "index-mismatch"
+
+
+@pytest.mark.usefixtures("never_read")
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data[:-1],
+        lambda data: data + b"\x00",
+        lambda data: b"",
+        lambda data: data[:3],
+        lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+    ],
+)
+def test_a_file_that_is_not_the_manifests(kb: KnowledgeBase, tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
+    build_index(kb, Hashed(), tmp_path / "index")
+    path = file_of(tmp_path / "index")
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        open_file(tmp_path / "index")
+
+
+def flat(count: int = 30, width: int = WIDTH, index: Any = None) -> bytes:
+    index = index or faiss().IndexFlatIP(width)
+    index.add(np.zeros((count, width), dtype=np.float32))
+    return bytes(faiss().serialize_index(index).tobytes())
+
+
+@pytest.mark.usefixtures("never_read")
+@pytest.mark.parametrize(
+    ("data", "changes"),
+    [
+        (lambda: flat(29), {}),
+        (lambda: flat(width=8), {}),
+        (lambda: flat(), {"names": 31}),
+        (lambda: flat(), {"width": 15}),
+        (lambda: flat(), {"kind": "sq8"}),
+        (lambda: flat(), {"kind": "magic"}),
+        (lambda: flat(), {"metric": "l2"}),
+        (lambda: flat(), {"more": 1}),
+        (lambda: flat(index=faiss().IndexFlatL2(WIDTH)), {}),
+        (lambda: flat()[:-4], {}),
+        (lambda: flat() + b"\x00\x00\x00\x00", {}),
+        (lambda: b"", {}),
+        (lambda: b"IxFI", {}),
+    ],
+)
+def test_a_file_that_is_not_what_its_origin_says(
+    kb: KnowledgeBase, tmp_path: Path, data: Callable[[], bytes], changes: dict[str, Any]
+) -> None:
+    """All digests are right here: somebody made it so."""
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        open_file(republished(kb, tmp_path / "index", data(), **changes))
+
+
+def test_what_only_faiss_sees(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """The head is right, but the codes claim another length."""
+    data = flat()
+    at = len(data) - 30 * WIDTH * 4 - 8
+    assert struct.unpack_from("<Q", data, at) == (30 * WIDTH,)
+    for claimed in (0, 30 * WIDTH - 1, 30 * WIDTH + 1, 2**62):
+        spoilt = data[:at] + struct.pack("<Q", claimed) + data[at + 8 :]
+        with pytest.raises(IntegrityError, match="artefact-torn"):
+            open_file(republished(kb, tmp_path / "index", spoilt))
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivfpq"])
+def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+    """One number after the other: the file is refused, or what it finds are names of the knowledge base."""
+    build_index(kb, Hashed(), tmp_path / "good", kind)
+    data, origin = file_of(tmp_path / "good").read_bytes(), IndexOrigin.of(kb, Hashed(), kind)
+    wanted, refused = Hashed().encode(["a"]), 0
+    for at in range(37, len(data) - 4, 4):
+        spoilt = np.frombuffer(data[:at] + b"\xff\xff\xff\x7f" + data[at + 4 :], dtype=np.uint8)
+        try:
+            index = Index(artefact_module._read(spoilt, origin, ""), origin, "", spoilt)
+            ids = index.search(wanted, 5)[1]
+        except IntegrityError:
+            refused += 1
+            continue
+        assert -1 <= ids.min() <= ids.max() < 30
+    assert refused > 5
+
+
+def test_limits_of_faiss_are_as_before(kb: KnowledgeBase, tmp_path: Path) -> None:
+    before = faiss().get_deserialization_vector_byte_limit(), faiss().get_deserialization_loop_limit()
+    build_index(kb, Hashed(), tmp_path / "index")
+    open_file(tmp_path / "index")
+    assert (faiss().get_deserialization_vector_byte_limit(), faiss().get_deserialization_loop_limit()) == before
+
+
+def test_an_index_stays_usable_when_another_is_published(kb: KnowledgeBase, tmp_path: Path) -> None:
+    build_index(kb, Hashed(), tmp_path / "index")
+    index, _, _held = open_file(tmp_path / "index")
+    vectors = vectors_beside(kb, Hashed())
+    for kind in ("sq8", "flat16"):
+        with staging(tmp_path / "index") as stage:
+            write_index(stage, tmp_path / "index", IndexOrigin.of(kb, Hashed(), kind), vectors, progress=silent)
+    assert index.search(Hashed().encode([kb.names[3]]), 1)[1].tolist() == [[3]]

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onym.index.header import SIZE, Header, streamed_head
+from onym.index.kinds import KINDS
+from onym.index.library import faiss
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_head_of_every_kind(kind: str) -> None:
+    vectors = np.random.default_rng(0).standard_normal((100, 24)).astype(np.float32)
+    index = KINDS[kind].make(24, 100)
+    untaught = Header.parse(faiss().serialize_index(index)[:SIZE].tobytes())
+    assert untaught == Header(KINDS[kind].fourcc, 24, 0, is_ready=not KINDS[kind].sample)
+    index.train(vectors)
+    index.add(vectors)
+    head = Header.parse(faiss().serialize_index(index)[:SIZE].tobytes())
+    assert head == Header(KINDS[kind].fourcc, 24, 100, is_ready=True)
+
+
+def test_another_metric_is_not_ready() -> None:
+    head = Header.parse(faiss().serialize_index(faiss().IndexFlatL2(8)).tobytes())
+    assert head is not None
+    assert not head.is_ready
+
+
+@pytest.mark.parametrize("size", [0, 4, SIZE - 1])
+def test_a_file_too_short_for_a_head(size: int) -> None:
+    assert Header.parse(b"\x00" * size) is None
+
+
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.is_streamed])
+def test_a_streamed_file_is_that_of_faiss_byte_for_byte(kind: str) -> None:
+    vectors = np.random.default_rng(0).standard_normal((100, 24)).astype(np.float32)
+    index = KINDS[kind].make(24, 100)
+    index.train(vectors)
+    empty, codes = faiss().serialize_index(index).tobytes(), index.sa_encode(vectors).tobytes()
+    index.add(vectors)
+    head = streamed_head(empty, 100, index.sa_code_size(), 4 if kind == "flat" else 1)
+    assert head + codes == faiss().serialize_index(index).tobytes()

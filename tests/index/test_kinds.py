@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onym.errors import ConfigError
+from onym.index.kinds import KINDS, code_bits, codes_per_vector, kind_named, lists_of
+from onym.index.library import faiss
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [2, 3, 50, 400])
+def test_every_kind_learns_of_few_vectors_and_finds_by_inner_product(
+    kind: str, count: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    vectors = np.random.default_rng(0).standard_normal((count, 24)).astype(np.float32)
+    index = KINDS[kind].make(24, count)
+    assert index.is_trained == (not KINDS[kind].sample)
+    index.train(vectors)
+    index.add(vectors)
+    assert (index.ntotal, index.metric_type) == (count, faiss().METRIC_INNER_PRODUCT)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_file_begins_with_the_kinds_mark(kind: str) -> None:
+    index = KINDS[kind].make(24, 100)
+    index.train(np.random.default_rng(0).standard_normal((100, 24)).astype(np.float32))
+    assert faiss().serialize_index(index)[:4].tobytes() == KINDS[kind].fourcc
+
+
+@pytest.mark.parametrize("count", [0, 1, 39, 100, 10_000, 10**7])
+def test_no_more_is_learnt_than_there_are_vectors(count: int) -> None:
+    assert 1 <= lists_of(count) <= max(1, count)
+    assert 1 <= code_bits(count) <= 8
+    assert 2 ** code_bits(count) <= max(2, count)
+
+
+@pytest.mark.parametrize("width", [1, 7, 16, 312, 384, 768, 1024])
+def test_codes_divide_the_width(width: int) -> None:
+    assert width % codes_per_vector(width) == 0
+
+
+def test_an_unknown_kind() -> None:
+    with pytest.raises(ConfigError, match="index-unknown"):
+        kind_named("magic")

@@ -1,0 +1,145 @@
+"""Searching: the same contract for every kind, exact where the kind is exact."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from onym.errors import ConfigError, IntegrityError
+from onym.index import search as search_module
+from onym.index.artefact import IndexOrigin
+from onym.index.beside import index_beside
+from onym.index.kinds import KINDS
+from onym.index.library import faiss
+from onym.index.search import Index
+from onym.kb import KnowledgeBase
+from tests.index.made import Hashed, names_of
+
+QUERIES = Hashed().encode([f"query {number}" for number in range(40)])
+
+
+def plain(kb: KnowledgeBase, k: int, mask: npt.NDArray[np.bool_] | None = None) -> tuple[Any, Any]:
+    """Return what a look at every vector finds."""
+    scores = QUERIES @ Hashed().encode(names_of(kb)).T
+    if mask is not None:
+        scores[:, ~mask] = -np.inf
+    ids = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(scores, ids, axis=1), ids
+
+
+def recall(found: Any, wanted: Any) -> float:
+    return float(np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found.tolist(), wanted.tolist(), strict=True)]))
+
+
+@pytest.fixture(params=KINDS)
+def index(request: pytest.FixtureRequest, large_kb: KnowledgeBase) -> Index:
+    return index_beside(large_kb, Hashed(), request.param)
+
+
+def test_exact_search(large_kb: KnowledgeBase) -> None:
+    scores, ids = index_beside(large_kb, Hashed()).search(QUERIES, 10)
+    wanted_scores, wanted = plain(large_kb, 10)
+    assert np.array_equal(ids, wanted)
+    np.testing.assert_allclose(scores, wanted_scores, rtol=1e-5)
+
+
+def test_every_kind_finds_most(index: Index, large_kb: KnowledgeBase) -> None:
+    scores, ids = index.search(QUERIES, 10)
+    assert scores.shape == ids.shape == (40, 10)
+    assert (scores.dtype, ids.dtype) == (np.dtype(np.float32), np.dtype(np.int64))
+    least = {"flat": 1.0, "flat16": 0.98, "sq8": 0.9, "hnsw": 0.9, "ivfpq": 0.05}[index.origin.kind]  # 2 codes of 6 bits
+    assert recall(ids, plain(large_kb, 10)[1]) >= least
+    assert (np.diff(scores, axis=1) <= 0).all()
+    assert (ids >= 0).all()
+
+
+@pytest.mark.parametrize("part", [0.5, 0.02, 0.002])
+def test_within_some_names(index: Index, large_kb: KnowledgeBase, part: float) -> None:
+    mask = np.random.default_rng(0).random(3_000) < part
+    _, ids = index.search(QUERIES, 5, mask)
+    assert mask[ids].all()
+    assert (ids >= 0).all()
+    least = {"flat": 1.0, "flat16": 0.98, "sq8": 0.9, "hnsw": 0.9, "ivfpq": 0.05}[index.origin.kind]
+    assert recall(ids, plain(large_kb, 5, mask)[1]) >= least
+    again = index.search(QUERIES, 5, np.flatnonzero(mask))
+    assert np.array_equal(again[1], ids)
+
+
+def test_where_there_are_fewer(index: Index) -> None:
+    scores, ids = index.search(QUERIES[:2], 5, np.array([7, 70, 700]))
+    assert {frozenset(row[:3]) for row in ids.tolist()} == {frozenset((7, 70, 700))}
+    assert (ids[:, 3:] == -1).all()
+    assert np.isneginf(scores[:, 3:]).all()
+    scores, ids = index.search(QUERIES[:2], 5, np.zeros(3_000, dtype=bool))
+    assert (ids == -1).all()
+
+
+def test_no_vectors_and_more_names_than_there_are(kb: KnowledgeBase) -> None:
+    index = index_beside(kb, Hashed())
+    scores, ids = index.search(QUERIES[:0], 5)
+    assert scores.shape == ids.shape == (0, 5)
+    ids = index.search(QUERIES[:1], 50)[1]
+    assert sorted(ids[0, :30].tolist()) == list(range(30))
+    assert (ids[0, 30:] == -1).all()
+
+
+def test_blocks_change_nothing(large_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = index_beside(large_kb, Hashed(), "sq8")
+    whole = index.search(QUERIES, 10)
+    monkeypatch.setattr(search_module, "_BLOCK", 7)
+    blocks = index.search(QUERIES, 10)
+    assert np.array_equal(blocks[0], whole[0])
+    assert np.array_equal(blocks[1], whole[1])
+
+
+def test_equal_names_are_in_the_order_of_their_ids() -> None:
+    library = faiss().IndexFlatIP(2)
+    library.add(np.ones((50, 2), dtype=np.float32))
+    origin = IndexOrigin(kb="", encoder="", precision="", kind="flat", names=50, width=2)
+    _, ids = Index(library, origin, "").search(np.ones((1, 2), dtype=np.float32), 50)
+    assert ids[0].tolist() == list(range(50))
+
+
+def test_the_map_lives_as_long_as_the_index(kb: KnowledgeBase) -> None:
+    indexes = [index_beside(kb, Hashed(), kind) for kind in KINDS]
+    gc.collect()
+    asked = Hashed().encode([kb.names[11]])
+    found = {index.origin.kind: int(index.search(asked, 1)[1][0, 0]) for index in indexes}
+    assert {found[kind] for kind in ("flat", "flat16", "sq8", "hnsw")} == {11}
+
+
+@pytest.mark.parametrize("shape", [(2, 15), (2, 17), (16,), (1, 2, 16)])
+def test_vectors_of_another_encoder(kb: KnowledgeBase, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ConfigError, match="index-query"):
+        index_beside(kb, Hashed()).search(np.zeros(shape, dtype=np.float32), 1)
+
+
+@pytest.mark.parametrize(
+    "within", [np.ones(29, dtype=bool), np.array([30]), np.array([-1]), np.array([0.5]), np.ones((30, 1), bool)]
+)
+def test_names_of_another_knowledge_base(kb: KnowledgeBase, within: npt.NDArray[Any]) -> None:
+    with pytest.raises(ConfigError, match="index-query"):
+        index_beside(kb, Hashed()).search(QUERIES, 1, within)
+
+
+def test_a_name_that_does_not_exist(kb: KnowledgeBase) -> None:
+    """An index whose lists hold other ids than 0, 1, 2..., as somebody may have made it."""
+    index = index_beside(kb, Hashed())
+    small = index.origin.model_copy(update={"names": 5})
+    library = faiss().IndexFlatIP(index.origin.width)
+    library.add(Hashed().encode(names_of(kb)))
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        Index(library, small, "").search(QUERIES, 5)
+
+
+def test_little_memory_is_taken(tmp_path: Path, large_kb: KnowledgeBase) -> None:
+    """FAISS points into the mapped file: it owns no copy of the codes."""
+    for kind in ("flat", "flat16", "sq8", "hnsw"):
+        index = index_beside(large_kb, Hashed(), kind)._index
+        codes = (faiss().downcast_index(index.storage) if kind == "hnsw" else index).codes
+        assert not codes.is_owned

@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from onym.index.source import VectorSource, silent
+from tests.index.made import Hashed
+
+
+def test_an_encoder_is_a_source_of_vectors() -> None:
+    source: VectorSource = Hashed()
+    assert source.encode(["a", "b"]).shape == (2, source.width)
+    silent("nothing", 0)

@@ -1,0 +1,143 @@
+"""The vectors of names: encoded once, goes on after a kill, and a new release encodes only what is new."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onym.errors import IntegrityError
+from onym.index import vectors as vectors_module
+from onym.index.vectors import VectorsOrigin, open_vectors, vectors_beside
+from onym.kb import KnowledgeBase
+from onym.store.artefact import Record, staging
+from tests.index.made import WIDTH, Hashed, kb_of, names_of, words
+
+
+@pytest.fixture(autouse=True)
+def _small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors_module, "SHARD", 7)
+
+
+def every(kb: KnowledgeBase, encoder: Hashed) -> Any:
+    return Hashed().encode(names_of(kb))
+
+
+def test_they_are_those_of_the_encoder(kb: KnowledgeBase) -> None:
+    encoder = Hashed()
+    found = vectors_beside(kb, encoder)
+    assert encoder.encoded == names_of(kb)
+    assert len(found) == 30
+    assert np.array_equal(np.concatenate(list(found.shards())), every(kb, encoder))
+    assert [len(shard) for shard in found.shards()] == [7, 7, 7, 7, 2]
+    places = np.array([29, 0, 7, 6, 7])
+    assert np.array_equal(found.rows(places), every(kb, encoder)[places])
+
+
+def test_they_are_encoded_once(kb: KnowledgeBase) -> None:
+    vectors_beside(kb, Hashed())
+    again = Hashed()
+    vectors_beside(kb, again)
+    assert again.encoded == []
+    assert not list(kb.folder.parent.glob("vectors/*/.work"))
+
+
+@pytest.mark.parametrize("other", [Hashed("other"), Hashed(precision="bfloat16")])
+def test_another_encoder_or_precision_has_its_own(kb: KnowledgeBase, other: Hashed) -> None:
+    vectors_beside(kb, Hashed())
+    vectors_beside(kb, other)
+    assert len(other.encoded) == 30
+    assert len(list(kb.folder.parent.glob("vectors/*"))) == 2
+
+
+def test_a_killed_build_goes_on_where_it_was(kb: KnowledgeBase) -> None:
+    killed = Hashed()
+    killed.fails_at = names_of(kb)[15]
+    with pytest.raises(KeyboardInterrupt):
+        vectors_beside(kb, killed)
+    assert killed.encoded == names_of(kb)[:14]
+    encoder = Hashed()
+    found = vectors_beside(kb, encoder)
+    assert encoder.encoded == names_of(kb)[14:]
+    assert np.array_equal(np.concatenate(list(found.shards())), every(kb, encoder))
+
+
+def test_two_builds_are_the_same_artefact(kb: KnowledgeBase, tmp_path: Path) -> None:
+    vectors_beside(kb, Hashed())
+    first = {path.name for path in kb.folder.parent.glob("vectors/*/*") if path.is_dir()}
+    shutil.rmtree(kb.folder.parent / "vectors")
+    vectors_beside(kb, Hashed())
+    assert {path.name for path in kb.folder.parent.glob("vectors/*/*") if path.is_dir()} == first
+
+
+def test_a_new_release_encodes_only_new_names(tmp_path: Path) -> None:
+    vectors_beside(kb_of(tmp_path, words(30)), Hashed())
+    release = kb_of(tmp_path, ["a new one", *words(30)[5:], "zz, another"])
+    encoder, told = Hashed(), []
+    found = vectors_beside(release, encoder, progress=lambda what, _names: told.append(what))
+    assert encoder.encoded == ["a new one", "zz another"]
+    assert told[0] == "encoding names, 25 of them known before"
+    assert np.array_equal(np.concatenate(list(found.shards())), every(release, encoder))
+    assert open_vectors(next(release.folder.parent.glob("vectors/*"))).origin == VectorsOrigin.of(release, encoder)
+
+
+def test_a_torn_artefact_is_built_again(kb: KnowledgeBase) -> None:
+    vectors_beside(kb, Hashed())
+    path = next(kb.folder.parent.glob("vectors/*/*/vectors-00001.npy"))
+    path.write_bytes(path.read_bytes()[:-4])
+    encoder = Hashed()
+    vectors_beside(kb, encoder)
+    assert len(encoder.encoded) == 30
+
+
+def test_the_cache_has_them_where_the_folder_cannot_be_written(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (kb.folder.parent / "vectors").write_text("no folder")
+    vectors_beside(kb, Hashed())
+    again = Hashed()
+    vectors_beside(kb, again)
+    assert again.encoded == []
+    assert len(list((tmp_path / "cache" / "vectors").iterdir())) == 1
+
+
+def test_a_sample_is_the_same_each_time(kb: KnowledgeBase) -> None:
+    found = vectors_beside(kb, Hashed())
+    assert np.array_equal(found.sample(100), every(kb, Hashed()))
+    few = found.sample(10)
+    assert few.shape == (10, WIDTH)
+    assert np.array_equal(few, found.sample(10))
+    assert {row.tobytes() for row in few} < {row.tobytes() for row in every(kb, Hashed())}
+
+
+def changed(origin: VectorsOrigin, **values: Any) -> VectorsOrigin:
+    return VectorsOrigin.model_validate(origin.model_dump() | values)
+
+
+@pytest.mark.parametrize("values", [{"names": 31}, {"names": 29}, {"width": 15}, {"shard": 6}])
+def test_columns_that_do_not_fit_are_refused(kb: KnowledgeBase, tmp_path: Path, values: dict[str, int]) -> None:
+    wrong = changed(VectorsOrigin.of(kb, Hashed()), **values)
+    with staging(tmp_path / "wrong") as stage:
+        parts = [*every(kb, Hashed())]
+        for number, start in enumerate(range(0, 30, 7)):
+            stage.write_array(f"vectors-{number:05d}", np.concatenate(parts[start : start + 7]))
+        stage.write_strings("names", kb.names)
+        record = Record(wrong.model_dump(mode="json"), [], {})
+        stage.publish(tmp_path / "wrong", "vectors", 1, record)
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        open_vectors(tmp_path / "wrong")
+
+
+def test_vectors_of_something_else(kb: KnowledgeBase) -> None:
+    vectors_beside(kb, Hashed())
+    place = next(kb.folder.parent.glob("vectors/*"))
+    with pytest.raises(IntegrityError, match="index-mismatch"):
+        open_vectors(place, VectorsOrigin.of(kb, Hashed("other")))
+
+
+def test_a_manifest_that_does_not_say_what_they_are_of(kb: KnowledgeBase, tmp_path: Path) -> None:
+    with staging(tmp_path / "wrong") as stage:
+        stage.publish(tmp_path / "wrong", "vectors", 1, Record({"kb": 1}, [], {}))
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        open_vectors(tmp_path / "wrong")

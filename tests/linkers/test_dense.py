@@ -1,0 +1,228 @@
+"""The dense linker: the concepts of the nearest names, whatever is asked together."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from onym.encoders.encoder import Encoder
+from onym.encoders.settings import EncoderSettings
+from onym.errors import ConfigError
+from onym.index.beside import index_beside
+from onym.kb import KnowledgeBase
+from onym.linkers import dense
+from onym.linkers.base import concepts_of_types, concepts_with_ids
+from onym.linkers.dense import DenseConfig, DenseLinker
+from onym.types import Candidate, Document, Mention
+from tests.encoders.tiny_encoder import save_encoder
+from tests.index.made import Hashed, names_of
+
+pytest.importorskip("faiss")
+
+
+def document(text: str, *surfaces: str, doc_id: str = "1") -> Document:
+    """Return a text with the places where the surfaces stand first."""
+    places = [(text.index(surface), surface) for surface in surfaces]
+    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in places))
+
+
+DOC = document("A Heart Attack, then fever and raised blood pressure.", "Heart Attack", "fever", "raised blood pressure")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # quickest for a tiny model
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_encoder(tmp_path_factory.mktemp("model") / "tiny-bert")
+
+
+@pytest.fixture
+def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
+    """Return a knowledge base of one's own: an index will be kept beside it."""
+    return KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+
+
+def hashed(kb: KnowledgeBase, **settings: Any) -> DenseLinker:
+    """Return a linker whose vectors say nothing but which texts are equal."""
+    encoder: Any = Hashed()
+    encoder.config = {}
+    return DenseLinker(kb, encoder, index_beside(kb, encoder), DenseConfig(**settings))
+
+
+def answers(linker: DenseLinker, *documents: Document, **options: Any) -> list[tuple[Candidate, ...]]:
+    linked = list(linker.link(documents, **options))
+    assert [each.document for each in linked] == list(documents)
+    assert [link.mention for each in linked for link in each.links] == [m for doc in documents for m in doc.mentions]
+    return [link.candidates for each in linked for link in each.links]
+
+
+def wanted(kb: KnowledgeBase, encoder: Any, text: str) -> list[tuple[str, float]]:
+    """Return the concepts by the best of their names, by a look at every name."""
+    scores = (encoder.encode([text]) @ encoder.encode(names_of(kb)).T)[0]
+    best = {c: max(float(scores[n]) for n in kb.names_of(c)) for c in range(len(kb))}
+    return [(kb.concept_ids[c], score) for c, score in sorted(best.items(), key=lambda item: (-item[1], item[0]))]
+
+
+@pytest.mark.parametrize("similarity", ["dot", "cosine"])
+def test_concepts_are_ranked_by_their_best_name(model: Path, kb: KnowledgeBase, similarity: Any) -> None:
+    own = EncoderSettings(pooling="mean", similarity=similarity)
+    linker = DenseLinker.from_pretrained(model, kb, encoder=own, precision="fp32")
+    encoder = Encoder.open(model, own, "fp32")
+    found = answers(linker, DOC)
+    for candidates, text in zip(found, ("heart attack", "fever", "raised blood pressure"), strict=True):
+        expected = wanted(kb, encoder, text)
+        assert [candidate.concept_id for candidate in candidates] == [concept for concept, _ in expected]
+        np.testing.assert_allclose([c.score for c in candidates], [score for _, score in expected], rtol=1e-4)
+        assert all(candidate.name in kb[candidate.concept_id].names for candidate in candidates)
+    if similarity == "cosine":
+        assert [candidates[0].name for candidates in found[:2]] == ["heart attack", "fever"]
+
+
+def test_a_name_is_nearest_to_itself(kb: KnowledgeBase) -> None:
+    heart, fever, _ = answers(hashed(kb), DOC)
+    assert (heart[0].concept_id, heart[0].name) == ("mesh:D009203", "heart attack")
+    assert fever[0].concept_id == "mesh:D005334"
+    assert heart[0].score == pytest.approx(1.0)
+
+
+def test_a_name_of_two_concepts_is_a_tie(kb: KnowledgeBase) -> None:
+    (candidates,) = answers(hashed(kb), document("MI", "MI"))
+    assert [candidate.concept_id for candidate in candidates[:2]] == ["mesh:D006973", "mesh:D009203"]
+    assert candidates[0].score == candidates[1].score
+
+
+@pytest.mark.parametrize("top_k", [1, 2, 3, 10])
+def test_as_many_concepts_as_are_asked_for(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, top_k: int) -> None:
+    plain = answers(hashed(kb), DOC, top_k=10)
+    monkeypatch.setattr(dense, "_WIDER", 2)
+    monkeypatch.setattr(dense, "_MOST", 6)
+    found = answers(hashed(kb), DOC, top_k=top_k)
+    assert [len(candidates) for candidates in found] == [min(top_k, 3)] * 3
+    assert [[c.concept_id for c in each] for each in found] == [[c.concept_id for c in each[:top_k]] for each in plain]
+
+
+def test_more_names_are_asked_for_until_there_are_enough_concepts(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    linker = hashed(kb)
+    asked: list[tuple[int, int]] = []
+    own = linker.index.search
+
+    def search(vectors: Any, k: int, within: Any) -> Any:
+        asked.append((len(vectors), k))
+        return own(vectors, k, within)
+
+    monkeypatch.setattr(linker.index, "search", search)
+    monkeypatch.setattr(dense, "_WIDER", 2)
+    answers(linker, DOC, top_k=3)
+    assert asked[0] == (3, 6)
+    assert len(asked) < 3  # all three concepts are there: nothing more can be found
+    assert all(later <= earlier for (earlier, _), (later, _) in pairwise(asked))
+    assert {k for _, k in asked} <= {6, len(kb.names)}
+
+
+def test_only_some_concepts(kb: KnowledgeBase) -> None:
+    linker = hashed(kb)
+    for candidates in answers(linker, DOC, only=concepts_of_types(kb, ["C23"])):
+        assert [candidate.concept_id for candidate in candidates] == ["mesh:D005334"]
+    (mi,) = answers(linker, document("MI", "MI"), only=concepts_with_ids(kb, ["D006973"]))
+    assert [candidate.concept_id for candidate in mi] == ["mesh:D006973"]
+    assert answers(linker, DOC, only=np.zeros(len(kb), dtype=bool)) == [(), (), ()]
+
+
+def test_abbreviations_are_written_out(kb: KnowledgeBase) -> None:
+    doc = document("He had a heart attack (HA). HA kills.", "HA)")
+    doc = Document("1", doc.text, (Mention(28, 30, "HA"),))
+    assert answers(hashed(kb), doc)[0][0].name == "heart attack"
+    assert answers(hashed(kb, expand=False), doc)[0][0].score < 0.9
+
+
+def test_a_mention_without_a_letter_has_no_answer(kb: KnowledgeBase) -> None:
+    assert answers(hashed(kb), document("(?)", "(?)"), document("fever", "fever"))[0] == ()
+
+
+def test_documents_without_mentions(kb: KnowledgeBase) -> None:
+    assert answers(hashed(kb), Document("1", "nothing", ()), Document("2", "", ())) == []
+    assert list(hashed(kb).link([])) == []
+
+
+@pytest.mark.parametrize("remembered", [0, 1, 100])
+def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, remembered: int) -> None:
+    monkeypatch.setattr(dense, "_BATCH", 1)
+    linker = hashed(kb, remembered=remembered)
+    encoder: Any = linker.encoder
+    encoder.encoded.clear()
+    documents = [document(text, text, doc_id=str(number)) for number, text in enumerate(["Fever", "fever", "chill", "FEVER"])]
+    found = answers(linker, *documents)
+    assert found[0] == found[1] == found[3] != found[2]
+    times = {0: ["fever", "fever", "chill", "fever"], 1: ["fever", "chill", "fever"], 100: ["fever", "chill"]}
+    assert encoder.encoded == times[remembered]
+
+
+def test_documents_are_taken_as_they_come(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "_BATCH", 2)
+    taken: list[int] = []
+
+    def stream() -> Iterator[Document]:
+        for number in range(5):
+            taken.append(number)
+            yield document("fever", "fever", doc_id=str(number))
+
+    assert next(hashed(kb).link(stream())).document.id == "0"
+    assert taken == [0, 1]
+
+
+@pytest.mark.parametrize("kind", ["flat", "flat16", "sq8", "hnsw", "ivfpq"])
+def test_every_kind_of_index(model: Path, kb: KnowledgeBase, kind: str) -> None:
+    linker = DenseLinker.from_pretrained(model, kb, kind=kind)
+    assert all(candidates for candidates in answers(linker, DOC))
+    assert linker.config["index"] == kind
+
+
+def test_what_is_told(model: Path, kb: KnowledgeBase) -> None:
+    config = DenseLinker.from_pretrained(model, kb, precision="bf16", settings=DenseConfig(expand=False)).config
+    assert (
+        config
+        | {
+            "linker": "dense",
+            "model": "tiny-bert",
+            "precision": "bfloat16",
+            "index": "flat",
+            "index_precision": "bfloat16",
+            "pooling": "cls",
+            "similarity": "dot",
+            "length": 25,
+            "expand": False,
+        }
+        == config
+    )
+    other = DenseLinker.from_pretrained(model, kb, precision="fp32").config
+    assert (other["precision"], other["index_precision"]) == ("float32", "bfloat16")
+
+
+def test_no_network_unless_it_is_asked_for(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise OSError("no network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    with pytest.raises(ConfigError, match="model-missing"):
+        DenseLinker.from_pretrained("lab/encoder", kb)
+    monkeypatch.setattr("onym.store.model_folder.fetch_model", lambda *_: model)
+    assert DenseLinker.from_pretrained("lab/encoder", kb, download=True).config["model"] == "lab/encoder"
+
+
+def test_an_unknown_kind(model: Path, kb: KnowledgeBase) -> None:
+    with pytest.raises(ConfigError, match="index-unknown"):
+        DenseLinker.from_pretrained(model, kb, kind="magic")

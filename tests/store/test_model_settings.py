@@ -1,0 +1,51 @@
+"""Settings in a model's folder: they count where nothing is said, and a broken file is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from pydantic import Field, ValidationError
+
+from onym.errors import InputError
+from onym.store.model_settings import FolderSettings, read_small
+
+
+class Colours(FolderSettings):
+    FILE: ClassVar[str] = "colours.json"
+
+    red: int = Field(default=1, ge=1)
+    name: str = "plain"
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    own = Colours(red=3, name="warm")
+    (tmp_path / "colours.json").write_bytes(own.to_bytes())
+    assert Colours.read(tmp_path) == own
+
+
+def test_a_folder_without_any(tmp_path: Path) -> None:
+    assert Colours.read(tmp_path) == Colours()
+
+
+def test_what_is_given_counts_and_nothing_is_not_given() -> None:
+    own = Colours(red=3)
+    assert own.changed(red=0, name="") == own
+    assert own.changed(name="warm") == Colours(red=3, name="warm")
+    with pytest.raises(ValidationError):
+        own.changed(red=-1)
+
+
+@pytest.mark.parametrize(("text", "key"), [("{", "the file"), ('{"red": 0}', "red"), ('{"blue": 5}', "blue")])
+def test_a_broken_file(tmp_path: Path, text: str, key: str) -> None:
+    (tmp_path / "colours.json").write_text(text)
+    with pytest.raises(InputError, match="model-malformed") as caught:
+        Colours.read(tmp_path)
+    assert caught.value.what.startswith(f"{key}: ")
+    assert caught.value.where == str(tmp_path / "colours.json")
+
+
+def test_of_a_large_file_only_the_beginning_is_read(tmp_path: Path) -> None:
+    (tmp_path / "large.json").write_bytes(b" " * 1_000_001)
+    assert len(read_small(tmp_path / "large.json")) == 1_000_000
