@@ -35,6 +35,7 @@ NAMES = (
     "decode-sound",
     "decode-speed",
     "generative-results",
+    "dense-results",
     "kb-samples",
     "miner",
     "train-tiny",

@@ -8,96 +8,30 @@ benchmarks whose knowledge base is built in seconds, and takes the others as the
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
-from dataclasses import replace
 
-from benchmarks.generative_page import ABLATIONS, COMPARED, PAGE, page_with
-from benchmarks.generative_tasks import KINDS, task
-from benchmarks.results import FOLDER, Judged, Row, Store, best, differences, judge, p_value, stage_before, twins
-from onym.errors import OnymError
-from onym.store.output import whole_file
+from benchmarks.generative_model import RANKINGS, SEARCHES, answers_at_most, open_as_said, open_linker
+from benchmarks.generative_page import ABLATIONS, COMPARED, KEYS, page_with
+from benchmarks.results import Store
+from benchmarks.results_check import add_options, check
+from benchmarks.results_section import Section
 
-_SHOWN = ("any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "reachable")
-_NOT_THERE = "the page does not show these rows: run python -m benchmarks generative-results --write"
+__all__ = ["SECTION", "add_options", "run"]
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--write", action="store_true", help="write the page, and what rows say of the stage before")
-    parser.add_argument("--rerun", metavar="ROW", default="", help="predict some mentions of this row again, with its model")
+SECTION = Section(
+    name="generative",
+    keys=KEYS,
+    stages=COMPARED,
+    searches=SEARCHES,
+    rankings=RANKINGS,
+    open=open_linker,
+    open_as_said=open_as_said,
+    answers=answers_at_most,
+    page_with=page_with,
+    figures=("any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "reachable"),
+    usual_start="flan-t5-small",
+    aside=frozenset(ABLATIONS),
+)
 
 
 def run(options: argparse.Namespace, store: Store | None = None) -> dict[str, object]:
-    store = store or Store(FOLDER / "generative")
-    rows = store.rows()
-    problems = twins(rows)
-    judged = _judged(store, rows, problems, is_quick=options.quick)
-    compared = [with_before(row, rows, judged) for row in rows]
-    if options.write and not problems:
-        _write(store, compared)
-        rows = compared
-    problems += [f"{row.row}: {_other(row, now)}" for row, now in zip(rows, compared, strict=True) if row != now]
-    if page_with(rows, store.curves(), PAGE.read_text("utf-8")) != PAGE.read_text("utf-8"):
-        problems.append(_NOT_THERE)
-    if options.rerun:
-        problems += _rerun(store, options.rerun)
-    if problems:
-        sys.exit("\n".join(problems))
-    return {"runs": [run_of(row) for row in rows], "best": best([row for row in rows if row.stage not in ABLATIONS])}
-
-
-def with_before(row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:
-    """Return a row beside the stage before it; without the judgements of both, its p-value stays."""
-    before = stage_before(row, rows, COMPARED)
-    if before is None:
-        return replace(row, before="", p=None)
-    if row.row in judged and before.row in judged:
-        return replace(row, before=before.row, p=p_value(judged[row.row], judged[before.row]))
-    return replace(row, before=before.row)
-
-
-def run_of(row: Row) -> dict[str, object]:
-    """Return what is printed of a row."""
-    said = (row.benchmark, row.stage, row.search, row.ranking, row.trained_on, row.split)
-    names = ("benchmark", "stage", "search", "ranking", "trained_on", "split")
-    figures = {name: row.figures[name] for name in _SHOWN}
-    return {"row": row.row, **dict(zip(names, said, strict=True)), **figures, "parameters": row.parameters, "hours": row.hours}
-
-
-def _judged(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick: bool) -> dict[str, Judged]:
-    """Judge the predictions of rows again, and note which figures differ."""
-    found: dict[str, Judged] = {}
-    for row in rows:
-        if is_quick and not KINDS[row.benchmark].is_quick:
-            continue
-        try:
-            asked = task(row.benchmark, row.split)
-            predictions = store.predictions(row)
-            found[row.row] = judge(asked, predictions)
-        except (OnymError, OSError, ValueError) as e:
-            problems.append(f"{row.row}: {e}")
-            continue
-        problems += [f"{row.row}: {what}" for what in differences(row.figures, found[row.row].figures)]
-        problems += [f"{row.row}: slice {what}" for what in differences(row.slices, found[row.row].slices)]
-        if predictions.source["kb"]["digest"] != asked.kb.digest:
-            print(f"{row.row}: made with the knowledge base {predictions.source['kb']['digest']}", file=sys.stderr)
-    return found
-
-
-def _other(row: Row, now: Row) -> str:
-    return f"p against {now.before or 'no row'} is {now.p}, not {row.p} against {row.before or 'no row'}; add --write"
-
-
-def _write(store: Store, rows: Sequence[Row]) -> None:
-    if rows:
-        store.write(rows)
-    text = page_with(rows, store.curves(), PAGE.read_text("utf-8"))
-    with whole_file(PAGE, force=True) as file:
-        file.write(text.encode())
-
-
-def _rerun(store: Store, key: str) -> list[str]:
-    from benchmarks.generative_rerun import rerun
-
-    rows = {row.row: row for row in store.rows()}
-    return rerun(store, rows[key]) if key in rows else [f"{key}: there is no such row"]
+    return check(SECTION, options, store)

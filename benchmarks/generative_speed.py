@@ -25,8 +25,8 @@ import torch
 
 from benchmarks.decode_setup import BATCH, WIDTH
 from benchmarks.generative_model import RANKINGS
-from benchmarks.generative_tasks import KINDS, task
 from benchmarks.report import percent
+from benchmarks.tasks import KINDS, task
 from onym.decoding.adapters import adapter_of
 from onym.decoding.results import Decoded, Ranking
 from onym.decoding.search import SearchConfig, search_names

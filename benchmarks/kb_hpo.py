@@ -12,15 +12,18 @@ from onym.kb.build import build_kb
 from onym.kb.diff import diff
 from onym.kb.recipe import Recipe, SourceConfig
 
+NEWEST = "2026-02-16"
+
 
 def run(_options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
-        old, new = (_built(release, Path(folder) / release) for release in ("2025-01-16", "2026-02-16"))
+        old, new = (build_hpo_kb(Path(folder) / release, release) for release in ("2025-01-16", NEWEST))
         changes = {f"diff_{name}": count for name, count in diff(old, new).counts().items()}
         return {"active_terms": len(new), "definitions": new.manifest.counts["definitions"], **changes}
 
 
-def _built(release: str, dest: Path) -> KnowledgeBase:
+def build_hpo_kb(dest: Path, release: str = NEWEST) -> KnowledgeBase:
+    """Build the knowledge base of a release."""
     recipe = Recipe(sources=(SourceConfig(path=f"ontologies/hp-{release}.obo.gz"),))
     build_kb(recipe, dest, root=data_folder())
     return KnowledgeBase.open(dest)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.decode_setup import SMALL
-from benchmarks.generative_tasks import open_kb
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
+from benchmarks.tasks import open_kb
 from onym.train.config import TrainConfig, preset_named, presets
 from onym.train.recipes.run import RECIPES
 from onym.train.recipes.setting import Setting

@@ -42,7 +42,7 @@ CURVES = "curves.json"
 
 Figures = dict[str, float]
 Slices = dict[str, list[float]]
-"""For each slice its mentions, and any-id recall@1."""
+"""For each slice its mentions, and recall@1 by the protocol that hits are counted by."""
 Curve = list[list[float]]
 """Scores on dev while a model was trained: steps, recall@1, recall@5."""
 
@@ -58,6 +58,8 @@ class Judgeable(Protocol):
     def kb(self) -> KnowledgeBase: ...
     @property
     def replaced(self) -> dict[str, str]: ...
+    @property
+    def protocol(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The figures of predictions, which of the mentions within reach are right at once, by any id, and the share in slices."""
+    """The figures of predictions, which of the judged mentions are right at once, and the share of those in slices."""
 
     figures: Figures
     hits: tuple[bool, ...]
@@ -171,28 +173,33 @@ def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answe
 
 
 def judge(task: Judgeable, predictions: Predictions) -> Judged:
-    """Compute all figures. Mentions out of reach are left out, and both counts are given."""
+    """Compute all figures. Mentions out of reach are left out, and both counts are given; BioSyn's protocol counts them."""
     found, missing = judged_cases(task.benchmark, task.split, predictions, task.kb)
     if missing:
         msg = f"{missing:,} mentions have no line among the predictions"
         raise ValueError(msg)
-    cases = [case for case in found if case.is_reachable]
-    any_id, strict = places_of(cases, "any-id"), places_of(cases, "strict")
-    hits = hits_of(any_id)
+    within = [case for case in found if case.is_reachable]
+    cases = found if task.protocol == "biosyn" else within
+    places = places_of(cases, task.protocol)
+    hits = hits_of(places)
     low, high = bootstrap_interval(hits, groups=[origin(case) for case in cases])
-    shares = {
-        "any_id_r1": recall_at(any_id, 1),
-        "strict_r1": recall_at(strict, 1),
-        "any_id_r5": recall_at(any_id, 5),
-        "strict_r5": recall_at(strict, 5),
-        "r5": recall_at(any_id, 5),
-        "low": low,
-        "high": high,
-    }
-    counts: Figures = {"hits": sum(hits), "mentions": len(found), "reachable": len(cases)}
+    shares = _recalls(cases, task.protocol, places) | {"r5": recall_at(places, 5), "low": low, "high": high}
+    counts: Figures = {"hits": sum(hits), "mentions": len(found), "reachable": len(within)}
     figures = {name: _percent(share) for name, share in shares.items()} | counts
     more = _mapped(task, predictions) if task.replaced else {}
     return Judged(figures | more, tuple(hits), _slices(task, cases, hits))
+
+
+def _recalls(cases: Sequence[Case], protocol: str, places: Sequence[int | None]) -> Figures:
+    if protocol == "biosyn":
+        return {"r1": recall_at(places, 1)}
+    strict = places_of(cases, "strict")
+    return {
+        "any_id_r1": recall_at(places, 1),
+        "strict_r1": recall_at(strict, 1),
+        "any_id_r5": recall_at(places, 5),
+        "strict_r5": recall_at(strict, 5),
+    }
 
 
 def p_value(one: Judged, other: Judged) -> float:
@@ -218,7 +225,7 @@ def best(rows: Sequence[Row]) -> dict[str, str]:
         dev = [row for row in own if row.split == "dev" and row.trained_on == "train"]
         if not dev:
             continue
-        first = min(dev, key=lambda row: (-row.figures["hits"], -row.figures["strict_r1"], row.row))
+        first = min(dev, key=lambda row: (-row.figures["hits"], -row.figures.get("strict_r1", 0.0), row.row))
         tests = [row for row in own if row.split == "test" and row.setting == first.setting]
         if tests:
             chosen[benchmark] = max(tests, key=lambda row: row.trained_on == "train+dev").row

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.generative_tasks import task
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
+from benchmarks.tasks import task
 from onym.train.arguments import METRIC
 from onym.train.config import read_config
 from onym.train.recipes.finetune import finetune

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks import generative_predict
-from benchmarks.generative_predict import recipe_of
+from benchmarks import results_predict
+from benchmarks.results_predict import recipe_of
 
 from tests.corpora.benchmarks.made import write, write_askapatient, write_biosyn, write_ncbi
 from tests.linkers.tiny_model import save_model
@@ -42,7 +42,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for seed, name in enumerate(("tiny", "other")):
         save_model(folder / name, seed=seed)
         write(folder / name / "training.json", json.dumps({"first_start": "tiny-bart", "hours_in_all": 0.5}))
-        write(tmp_path / recipe_of(Path(name)), "")
-    monkeypatch.setattr(generative_predict, "ROOT", tmp_path)
+        write(tmp_path / recipe_of("generative", name), "")
+    monkeypatch.setattr(results_predict, "ROOT", tmp_path)
     monkeypatch.setenv("ONYM_RUNS", str(folder))
     return folder

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import generative_results
-from benchmarks.generative_page import PAGE, PUBLISHED, page_with, tables
-from benchmarks.generative_predict import main
-from benchmarks.generative_rerun import unlike
+from benchmarks import generative_results, results_check
+from benchmarks.generative_page import KEYS, PUBLISHED, page_with
 from benchmarks.results import FOLDER, Row, Store
+from benchmarks.results_page import tables
+from benchmarks.results_predict import main
+from benchmarks.results_rerun import unlike
+from benchmarks.results_section import PAGE
 
-KEY = "askapatient_fold0_labels/finetuned/beam5-mean"
+KEY = "askapatient_fold0_labels/finetuned/tiny-bart-beam5-mean"
 
 
 @pytest.fixture
@@ -30,13 +32,13 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a page of one's own."""
     path = tmp_path / "results.md"
     path.write_text(page_with([], {}, PAGE.read_text("utf-8")), "utf-8")
-    monkeypatch.setattr(generative_results, "PAGE", path)
+    monkeypatch.setattr(results_check, "PAGE", path)
     return path
 
 
 def predict(store: Store, *more: str, stage: str = "finetuned", model: str = "tiny", search: str = "beam5") -> None:
     told = ["--benchmark", "askapatient_fold0_labels", "--stage", stage, "--model", model]
-    main([*told, "--search", search, "--ranking", "mean", *more], store)
+    main(["generative", *told, "--search", search, "--ranking", "mean", *more], store)
 
 
 def results(store: Store, **more: Any) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def changed(store: Store, **more: Any) -> Row:
 
 def test_without_rows_there_is_nothing_to_show(store: Store) -> None:
     assert results(store) == {"runs": [], "best": {}}
-    assert "There are no rows yet." in tables([])
+    assert "There are no rows yet." in tables([], KEYS, ())
 
 
 def test_a_row_is_predicted_written_and_found_again(store: Store, page: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +81,7 @@ def test_a_later_stage_stands_beside_the_one_before(store: Store) -> None:
     predict(store, stage="start")
     predict(store, model="other")
     after = store.row(KEY)
-    assert (after.before, after.p) == ("askapatient_fold0_labels/start/beam5-mean", 1.0)
+    assert (after.before, after.p) == ("askapatient_fold0_labels/start/tiny-bart-beam5-mean", 1.0)
     results(store, write=True)
     assert store.row(KEY) == after
 
@@ -87,7 +89,7 @@ def test_a_later_stage_stands_beside_the_one_before(store: Store) -> None:
 def test_a_stage_before_that_came_later_is_found(store: Store) -> None:
     predict(store)
     predict(store, stage="start")
-    with pytest.raises(SystemExit, match=f"{KEY}: p against .*/start/beam5-mean is 1.0, not None against no row"):
+    with pytest.raises(SystemExit, match=f"{KEY}: p against .*/start/tiny-bart-beam5-mean is 1.0, not None against no row"):
         results(store)
     results(store, write=True)
     assert store.row(KEY).p == 1.0
@@ -154,7 +156,7 @@ def test_quick_takes_rows_on_the_open_knowledge_base_as_they_are(store: Store) -
     changed(store, benchmark="bc5cdr", figures=store.row(KEY).figures | {"mapped": 1, "mapped_any_id_r1": 7.0})
     results(store, quick=True, write=True)
     assert results(store, quick=True)["runs"][0]["benchmark"] == "bc5cdr"
-    assert "(7.0 mapped)" in tables(store.rows())
+    assert "(7.0 mapped)" in tables(store.rows(), KEYS, ())
 
 
 @pytest.mark.parametrize("search", ["beam5", "exact"])
@@ -220,8 +222,10 @@ def test_what_would_spoil_the_store_is_refused(store: Store, tmp_path: Path) -> 
     predict(store)
     with pytest.raises(SystemExit, match="add --force"):
         predict(store)
-    with pytest.raises(SystemExit, match="is not below"):
+    with pytest.raises(SystemExit, match="a row has a recipe"):
         predict(store, "--force", model=str(tmp_path / "tiny"))
+    with pytest.raises(SystemExit, match="--stage learnt is not one of start"):
+        predict(store, "--force", stage="learnt")
 
 
 def test_the_page_of_the_docs_shows_the_kept_rows() -> None:

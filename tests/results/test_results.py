@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.generative_tasks import Task
 from benchmarks.results import (
     Judged,
     Row,
@@ -24,6 +23,7 @@ from benchmarks.results import (
     twins,
     write_packed,
 )
+from benchmarks.tasks import Task
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -34,7 +34,8 @@ class StartConfig(Strict):
 class DataConfig(Strict):
     """What is learnt from. A benchmark is a name or a folder; a knowledge base a folder, or nothing for the benchmark's own.
 
-    `without` are splits whose mentions are taken out of train, where a preparation put them in.
+    `without` are splits whose mentions are taken out of train, where a preparation put them in. `mix` is the share of samples
+    that are names of the knowledge base, without any context, among those of a corpus.
     """
 
     benchmark: str = ""
@@ -44,6 +45,7 @@ class DataConfig(Strict):
     target: Literal["similar", "shortest", "sampled"] = "similar"
     names: int = Field(default=1, ge=1, le=50)
     mention: Literal["random", "similar"] = "random"
+    mix: float = Field(default=0.0, ge=0, lt=1)
 
 
 class DevConfig(Strict):

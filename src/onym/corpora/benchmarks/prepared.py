@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from onym.corpora.base import Problem
 from onym.corpora.benchmarks.base import SPLITS, Benchmark
@@ -53,7 +53,7 @@ class Prepared:
         self._artefact = artefact
 
     @classmethod
-    def open(cls, folder: Path | str) -> Prepared:
+    def open(cls, folder: Path | str) -> Self:
         """Open what `prepare` made; the first time on a machine, every byte of it is verified."""
         artefact = Artefact.open(Path(folder), KIND, FORMAT)
         prepared = cls(Path(folder), artefact)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from onym.errors import InputError
 from onym.train.recipes.learn import learn
 from onym.train.recipes.setting import Setting
+from onym.train.samples.knowledge import KnowledgeSamples
 from onym.train.samples.mentions import MentionSamples
+from onym.train.samples.mixed import Mixed
 from onym.train.trainer import NameTrainer
 
 
@@ -25,4 +27,10 @@ def finetune(setting: Setting) -> NameTrainer:
     if not samples.epoch:
         fix = "name the knowledge base that the corpus is annotated with"
         raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
-    return learn(setting, samples)
+    return learn(setting, Mixed(samples, _names(setting), data.mix) if data.mix else samples)
+
+
+def _names(setting: Setting) -> KnowledgeSamples:
+    """Return samples of the knowledge base alone, as mentions are that have no context."""
+    data, seed = setting.config.data, setting.config.optim.seed
+    return KnowledgeSamples(setting.kb, setting.layout, setting.samples_seen, seed, mention=data.mention, is_bare=True)

@@ -9,27 +9,27 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from benchmarks.generative_model import open_as_said, parts, predicted_part
-from benchmarks.generative_tasks import task
 from benchmarks.results import Row, Store
+from benchmarks.results_predict import folder_of, parts, predicted_part
+from benchmarks.results_section import Section
+from benchmarks.tasks import task
 from onym.linkers.predictions import Answer
 from onym.store.model_folder import weights_digest
-from onym.train.recipes.run import runs_folder
 
 TOLERANCE = 0.02
 """Of scores: natural logarithms of probabilities. As a share where a score is below -1."""
 
 
-def rerun(store: Store, row: Row) -> list[str]:
+def rerun(section: Section, store: Store, row: Row) -> list[str]:
     """Predict a part of a row again, always the same one, and return what differs."""
-    folder = runs_folder() / row.model_folder
+    folder = folder_of(row.model_folder)
     if not folder.is_dir():
         return [f"{row.row}: there is no model in {folder}"]
     if (found := weights_digest(folder)) != row.weights:
         return [f"{row.row}: the weights are {found}, not {row.weights}"]
     kept = store.predictions(row)
     asked = task(row.benchmark, row.split)
-    linker = open_as_said(folder, asked.kb, kept.source["linker"])
+    linker = section.open_as_said(folder, asked.kb, kept.source["linker"])
     all_parts = list(parts(asked.benchmark.documents(row.split)))
     part = random.Random(row.row).choice(all_parts[:-1] or all_parts)  # the last may be small
     return [

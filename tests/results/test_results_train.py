@@ -6,18 +6,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from benchmarks import generative_train
-from benchmarks.generative_train import KBS, RECIPES, recipe
+from benchmarks import results_train
+from benchmarks.results_train import KBS, RECIPES, recipe
 
 from onym.train.config import TrainConfig
 
-NAMES = sorted(path.stem for path in RECIPES.glob("*.toml"))
+NAMES = sorted(path.stem for path in RECIPES.glob("*/*.toml"))
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(generative_train, "model_folder", lambda name: tmp_path / "models" / name)
+    monkeypatch.setattr(results_train, "model_folder", lambda name: tmp_path / "models" / name)
     for name in KBS:
         monkeypatch.setitem(KBS, name, lambda name=name: SimpleNamespace(folder=tmp_path / "kbs" / name / "v1"))
 

@@ -1,12 +1,14 @@
-"""What the generative linker is judged on: no knowledge base holds the mentions that it is asked about."""
+"""What linkers are judged on: no knowledge base holds the mentions that it is asked about."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from benchmarks import generative_tasks
-from benchmarks.generative_tasks import KINDS, medic_kb, successors, task
+from benchmarks import tasks
+from benchmarks.tasks import KINDS, OfType, medic_kb, successors, task
+
+from onym.corpora.benchmarks import Prepared
 
 
 def names(key: str, split: str) -> list[str]:
@@ -30,7 +32,7 @@ def test_labels_alone_have_no_phrase_of_train() -> None:
 def test_what_was_built_is_kept(made_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert made_data
     first = task("askapatient_fold0_labels", "test").kb.digest
-    monkeypatch.setattr(generative_tasks, "build_kb", None)
+    monkeypatch.setattr(tasks, "build_kb", None)
     assert task("askapatient_fold0_labels", "dev").kb.digest == first
 
 
@@ -42,7 +44,20 @@ def test_a_retired_id_has_one_successor_or_none(made_data: Path) -> None:
 
 
 def test_only_the_open_knowledge_base_is_slow() -> None:
-    assert [key for key, kind in KINDS.items() if not kind.is_quick] == ["ncbi_disease_open", "bc5cdr"]
+    slow = ["ncbi_disease_open", "bc5cdr", "biored_disease", "biored_chemical"]
+    assert [key for key, kind in KINDS.items() if not kind.is_quick] == slow
+
+
+@pytest.mark.usefixtures("made_data")
+def test_mentions_of_another_type_are_not_asked_for() -> None:
+    part = OfType.open(task("ncbi_disease", "test").benchmark.folder)
+    every = [mention for doc in Prepared.open(part.folder).documents("test") for mention in doc.mentions]
+    part.of_type = every[0].type
+    assert [mention for doc in part.documents("test") for mention in doc.mentions] == [
+        mention for mention in every if mention.type == every[0].type
+    ]
+    part.of_type = "Species"
+    assert not any(doc.mentions for doc in part.documents("test"))
 
 
 @pytest.mark.real_data

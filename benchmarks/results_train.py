@@ -1,6 +1,6 @@
-"""Train a model of the results page again, by the name of its recipe in benchmarks/recipes/generative.
+"""Train a model of the results page again, by the name of its recipe in a folder of benchmarks/recipes.
 
-    python -m benchmarks.generative_train ncbi-finetuned
+    python -m benchmarks.results_train ncbi-finetuned
 
 In a recipe, `model:NAME` is a real pretrained model, `run:NAME` a model trained before, and `kb:NAME` a knowledge base: they
 are found, fetched or built here. `like` names a recipe that this one differs from in what it says. The rest is what
@@ -15,16 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.generative_tasks import medic_kb, open_kb, task
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
+from benchmarks.tasks import medic_kb, open_kb, task
 from onym.kb import KnowledgeBase
 from onym.store.config import read_toml
 from onym.train.config import TrainConfig, merged
 from onym.train.recipes import train
 from onym.train.recipes.run import runs_folder
 
-RECIPES = Path(__file__).parent / "recipes" / "generative"
+RECIPES = Path(__file__).parent / "recipes"
 KBS: dict[str, Callable[[], KnowledgeBase]] = {
     "open": open_kb,
     "ncbi-medic": medic_kb,
@@ -36,7 +36,7 @@ KBS: dict[str, Callable[[], KnowledgeBase]] = {
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.generative_train")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.results_train")
     parser.add_argument("names", nargs="+", help="recipes, run one after the other; a model that is there is not trained again")
     for name in parser.parse_args(arguments).names:
         dest = runs_folder() / name
@@ -57,7 +57,7 @@ def recipe(name: str) -> dict[str, Any]:
 
 
 def _written(name: str) -> dict[str, Any]:
-    values = read_toml(RECIPES / f"{name}.toml")
+    values = read_toml(next(RECIPES.glob(f"*/{name}.toml"), RECIPES / f"{name}.toml"))
     like = values.pop("like", "")
     return merged(_written(like), values) if like else values
 
