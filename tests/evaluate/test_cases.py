@@ -35,6 +35,14 @@ def test_an_answer_of_several_ids_is_one_answer() -> None:
     assert sets(ranking_of([(["a", "b"], 1.0)])) == [[{"a", "b"}]]
 
 
+def test_each_rank_has_its_score() -> None:
+    doc = Document("d", "fever", (Mention(0, 5, "fever", ("a:1",)),))
+    given: list[Answer] = [(("a:2",), 0.5, 1), (("a:1",), 0.9, 0), (("a:3",), 0.5, 2), (("a:1",), 0.2, 3), (("a:4",), 0.1, 4)]
+    [case] = gold_cases([doc], lambda _: given)
+    assert sets(case.rankings[0]) == [[{"a:1"}], [{"a:2"}, {"a:3"}], [{"a:4"}]]
+    assert case.scores == ((0.9, 0.5, 0.1),)
+
+
 def test_mentions_without_gold_are_no_cases_and_parts_are_one() -> None:
     part = ((PART_OF, "1"),)
     doc = Document(

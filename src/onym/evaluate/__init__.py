@@ -1,5 +1,5 @@
-"""Scoring: named protocols, metrics, slices, significance and reports.
+"""Scoring: named protocols, metrics, slices, significance and reports; pictures of names.
 
-May import: pipeline, linkers, corpora, kb, text, store, types, errors. Always true here: a figure carries the name of its
-protocol and counts what it left out.
+May import: pipeline, linkers, encoders, corpora, kb, text, store, types, errors. Always true here: a figure carries the name of
+its protocol and counts what it left out.
 """

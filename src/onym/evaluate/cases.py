@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from types import MappingProxyType
+from typing import TypeVar
 
 from onym.corpora.base import PART_OF
 from onym.kb import KnowledgeBase
@@ -23,6 +24,7 @@ Key = tuple[str, int, int]
 """A document's id and the mention's start and end in it."""
 Same = Callable[[str], str]
 """Brings the ids of a concept (its own, alternative and replaced ones) to one."""
+Mark = TypeVar("Mark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ class Case:
     """One question put to a system: a mention, or the parts into which a preparation cut a composite one.
 
     `rankings` holds a ranking for each of `mentions`, `names` the same answers with a rank for each name that led to them; it
-    is empty where a score is never that of two names. `is_reachable` says whether all of `gold` is in the knowledge base.
+    is empty where a score is never that of two names. `scores` are those of the ranks of `rankings`, where they are known.
+    `is_reachable` says whether all of `gold` is in the knowledge base.
 
     >>> Case("1", frozenset({"a:1"}), (((frozenset({"a:1"}),),),)).is_composite
     False
@@ -41,6 +44,7 @@ class Case:
     rankings: tuple[Ranking, ...]
     is_reachable: bool = True
     names: tuple[Ranking, ...] = ()
+    scores: tuple[tuple[float, ...], ...] = ()
     mentions: tuple[Mention, ...] = field(default=(), repr=False)
     document: Document | None = field(default=None, repr=False, compare=False)
 
@@ -57,14 +61,17 @@ def ranking_of(answers: Iterable[tuple[Iterable[str], object]], same: Same = str
     >>> [[sorted(ids) for ids in rank] for rank in ranking_of(tie)]
     [[['a:1'], ['a:2']], [['a:3']]]
     """
+    return tuple(rank for rank, _ in _ranks(answers, same))
+
+
+def _ranks(answers: Iterable[tuple[Iterable[str], Mark]], same: Same) -> Iterator[tuple[Rank, Mark]]:
+    """Yield each rank with the score, or whatever else, that its answers share."""
     seen: set[Ids] = set()
-    ranks = []
-    for _, group in groupby(answers, key=lambda answer: answer[1]):
+    for mark, group in groupby(answers, key=lambda answer: answer[1]):
         rank = dict.fromkeys(frozenset(map(same, ids)) for ids, _ in group)
         if fresh := tuple(ids for ids in rank if ids not in seen):
-            ranks.append(fresh)
+            yield fresh, mark
             seen.update(fresh)
-    return tuple(ranks)
 
 
 class Known:
@@ -123,12 +130,14 @@ def _case(doc: Document, group: list[Mention], answers: Callable[[Key], Iterable
     def same(concept_id: str) -> str:
         return meant.get(known.same(concept_id), known.same(concept_id))
 
+    scored = [list(_ranks(((ids, score) for ids, score, _ in each), same)) for each in given]
     return Case(
         document_id=doc.id,
         gold=frozenset(meant.values()),
-        rankings=tuple(ranking_of(((ids, score) for ids, score, _ in each), same) for each in given),
+        rankings=tuple(tuple(rank for rank, _ in ranks) for ranks in scored),
         is_reachable=all(map(known.claims, gold)),
         names=tuple(ranking_of(((ids, (score, name)) for ids, score, name in each), same) for each in given),
+        scores=tuple(tuple(score for _, score in ranks) for ranks in scored),
         mentions=tuple(group),
         document=doc,
     )

@@ -62,7 +62,7 @@ def most_frequent_mistakes(
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
     for index, (case, place) in enumerate(zip(cases, places, strict=True)):
         if place != 1:
-            key = (normal_name(_surface(case)), tuple(sorted(case.gold)), _ids(_rank(case, 0)))
+            key = (normal_name(surface_of(case)), tuple(sorted(case.gold)), _ids(_rank(case, 0)))
             groups.setdefault(key, []).append(index)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))[:limit]
     return [_mistake([cases[i] for i in rows], [places[i] for i in rows], kb) for _, rows in ordered]
@@ -75,17 +75,18 @@ def _mistake(cases: list[Case], places: list[int | None], kb: KnowledgeBase) -> 
     found = Counter(place for place in places if place is not None)
     return Mistake(
         count=len(cases),
-        surface=_surface(first),
-        gold=_answer(sorted(first.gold), kb),
-        answered=_answer(_ids(_rank(first, 0)), kb),
+        surface=surface_of(first),
+        gold=named_answer(sorted(first.gold), kb),
+        answered=named_answer(_ids(_rank(first, 0)), kb),
         tied=max((len(ranking[0]) for ranking in first.rankings if ranking), default=0),
-        runner_up=_answer(second, kb),
+        runner_up=named_answer(second, kb),
         found=found.total(),
         places=tuple(sorted(found.items())),
     )
 
 
-def _surface(case: Case) -> str:
+def surface_of(case: Case) -> str:
+    """Return the mention as it is written, its parts side by side."""
     return " | ".join(mention.surface for mention in case.mentions)
 
 
@@ -98,7 +99,8 @@ def _ids(rank: Iterable[Ids]) -> tuple[str, ...]:
     return tuple(sorted({concept_id for ids in rank for concept_id in ids}))
 
 
-def _answer(ids: Iterable[str], kb: KnowledgeBase) -> Answer:
+def named_answer(ids: Iterable[str], kb: KnowledgeBase) -> Answer:
+    """Return concepts with the names that the knowledge base has for people."""
     ids = tuple(ids)
     return Answer(ids, tuple(_name(concept_id, kb) for concept_id in ids))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from onym.evaluate.evaluation import Evaluation, SliceScore
+from onym.evaluate.examples import examples_of
 from onym.evaluate.metrics import Scores
 from onym.evaluate.mistakes import most_frequent_mistakes
-from onym.evaluate.report import Bin, Headline, MistakeRow, RecallPoint, ReportContent, SliceRow
+from onym.evaluate.report import Bin, ExampleRow, Headline, MistakeRow, RecallPoint, ReportContent, SliceRow
 from onym.evaluate.slices import SIMILARITY_BINS, SLICES
 from onym.kb import KnowledgeBase
 
@@ -30,6 +31,7 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
         bins=tuple(_bin(part) for part in evaluation.slices if part.name in SIMILARITY_BINS),
         recall_curve=_curve(evaluation.scores[evaluation.protocol]),
         mistakes=tuple(map(MistakeRow.of, most_frequent_mistakes(evaluation.cases, evaluation.places, kb, MISTAKES))),
+        examples=tuple(map(ExampleRow.of, examples_of(evaluation.cases, evaluation.places, kb))),
         manifest=tuple(flat(manifest)),
     )
 

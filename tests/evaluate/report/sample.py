@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from onym.evaluate.protocols import PROTOCOLS
-from onym.evaluate.report.content import Bin, Headline, MistakeRow, RecallPoint, ReportContent, SliceRow
+from onym.evaluate.report.content import (
+    Bin,
+    ExampleRow,
+    Headline,
+    MistakeRow,
+    NeighbourRow,
+    RecallPoint,
+    ReportContent,
+    SliceRow,
+)
 
 HOSTILE = (
     "</td></table><script>alert('x')</script><img src=http://evil.example/x onerror=\"x\">\x1b[31m\u202e&amp;$\\frac{1}{2}$"
@@ -31,6 +40,18 @@ def sample(text: str = "fever") -> ReportContent:
         mistakes=(
             MistakeRow(7, text, text, text, text, text, text, text, 5, 3),
             MistakeRow(2, text, "Fever", "mesh:D005334", "", "", "", "", 0, None),
+        ),
+        examples=(
+            ExampleRow(text, text, text, True, 1, (NeighbourRow(1, text, text, 0.91234, True),)),
+            ExampleRow(
+                text,
+                "Fever",
+                "mesh:D005334",
+                True,
+                7,
+                (NeighbourRow(1, "Gout", "mesh:D006073", -0.5, False), NeighbourRow(7, "Fever", "mesh:D005334", -2.0, True)),
+            ),
+            ExampleRow(text, text, text, False, None, (NeighbourRow(1, "Gout", "mesh:D006073", 0.25, False),)),
         ),
         manifest=((text, text),),
     )

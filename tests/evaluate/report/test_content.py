@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from onym.evaluate.examples import Example, Neighbour
 from onym.evaluate.mistakes import Answer, Mistake
 from onym.evaluate.protocols import PROTOCOLS
-from onym.evaluate.report.content import MEANS, Bin, MistakeRow, interval, percent
+from onym.evaluate.report.content import MEANS, Bin, ExampleRow, MistakeRow, interval, percent
 from tests.evaluate.report.sample import sample
 
 
@@ -50,3 +51,17 @@ def test_a_mistake_becomes_a_row() -> None:
     assert (row.runner_up, row.runner_up_ids) == ("", "")
     assert (row.count, row.found, row.place) == (3, 2, 4)
     assert "MI" not in repr(row)
+
+
+def test_an_example_becomes_a_row() -> None:
+    near = (
+        Neighbour(1, Answer(("a:2", "a:3"), ("Two", "Three")), 0.9, is_gold=False),
+        Neighbour(8, Answer(("a:1",), ("One",)), 0.2, is_gold=True),
+    )
+    row = ExampleRow.of(Example("MI", Answer(("a:1",), ("One",)), is_reachable=True, place=8, neighbours=near))
+    assert (row.surface, row.gold, row.gold_ids, row.is_reachable, row.place) == ("MI", "One", "a:1", True, 8)
+    first, last = row.neighbours
+    assert (first.number, first.name, first.ids, first.score, first.is_gold) == (1, "Two; Three", "a:2, a:3", 0.9, False)
+    assert (last.number, last.is_gold) == (8, True)
+    assert "MI" not in repr(row)
+    assert "Two" not in repr(row)

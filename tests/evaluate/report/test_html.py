@@ -64,7 +64,8 @@ def hostile() -> Page:
 
 
 def test_every_part_is_there(page: Page) -> None:
-    assert page.named("aria-labelledby") == ["figures", "left-out", "recall", "slices", "similarity", "mistakes", "manifest"]
+    parts = ["figures", "left-out", "recall", "slices", "similarity", "mistakes", "examples", "manifest"]
+    assert page.named("aria-labelledby") == parts
     assert page.tags["svg"] == 3
     assert page.tags["h1"] == 1
     text = " ".join(page.words)
@@ -149,6 +150,30 @@ def test_what_is_absent_leaves_no_empty_section() -> None:
     assert page.named("aria-labelledby") == ["figures", "left-out"]
     assert "Nothing was left out." in " ".join(page.words)
     assert page.tags["svg"] == 0
+
+
+def test_examples_show_candidates_with_scores_and_the_place_of_gold(page: Page) -> None:
+    text = " ".join(page.words)
+    shown = text[text.index("Nearest concepts") : text.index("A score is what the linker says")]
+    for words in (
+        "right",
+        "wrong",
+        "0.912",
+        "-0.500",
+        "-2.000",
+        "0.250",
+        "Gout",
+        "mesh:D006073",
+        "(not in the knowledge base)",
+    ):
+        assert words in shown
+    assert page.named("value") == ["1", "1", "7", "1"]
+    assert shown.count(" gold ") == 2
+    assert [kind for kind in page.named("class") if kind.startswith("verdict")] == [
+        "verdict right",
+        "verdict wrong",
+        "verdict wrong",
+    ]
 
 
 def test_slices_without_a_case_are_not_drawn() -> None:

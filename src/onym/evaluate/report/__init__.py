@@ -8,14 +8,25 @@ table      tables for the terminal
 
 from __future__ import annotations
 
-from onym.evaluate.report.content import Bin, Headline, MistakeRow, RecallPoint, ReportContent, SliceRow
+from onym.evaluate.report.content import (
+    Bin,
+    ExampleRow,
+    Headline,
+    MistakeRow,
+    NeighbourRow,
+    RecallPoint,
+    ReportContent,
+    SliceRow,
+)
 from onym.evaluate.report.html import html_report
 from onym.evaluate.report.table import report_tables
 
 __all__ = [
     "Bin",
+    "ExampleRow",
     "Headline",
     "MistakeRow",
+    "NeighbourRow",
     "RecallPoint",
     "ReportContent",
     "SliceRow",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from onym.evaluate.examples import Example, Neighbour
 from onym.evaluate.mistakes import Answer, Mistake
 
 MEANS: dict[str, str] = {
@@ -102,6 +103,46 @@ class MistakeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NeighbourRow:
+    """A candidate of an example: its number among the answers, its score, and whether it is the gold one."""
+
+    number: int
+    name: str = field(repr=False)
+    ids: str = field(repr=False)
+    score: float
+    is_gold: bool
+
+    @classmethod
+    def of(cls, near: Neighbour) -> NeighbourRow:
+        """Return the row of a candidate."""
+        return cls(near.number, _names(near.answer), _ids(near.answer), near.score, near.is_gold)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleRow:
+    """A mention with its best candidates; `place` is that of the right answer, if any."""
+
+    surface: str = field(repr=False)
+    gold: str = field(repr=False)
+    gold_ids: str = field(repr=False)
+    is_reachable: bool
+    place: int | None
+    neighbours: tuple[NeighbourRow, ...]
+
+    @classmethod
+    def of(cls, example: Example) -> ExampleRow:
+        """Return the row of an example."""
+        return cls(
+            surface=example.surface,
+            gold=_names(example.gold),
+            gold_ids=_ids(example.gold),
+            is_reachable=example.is_reachable,
+            place=example.place,
+            neighbours=tuple(map(NeighbourRow.of, example.neighbours)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ReportContent:
     """Everything that a report shows. `headline` has a row for every protocol; `protocol` is the one that was chosen.
 
@@ -121,6 +162,7 @@ class ReportContent:
     bins: tuple[Bin, ...] = ()
     recall_curve: tuple[RecallPoint, ...] = ()
     mistakes: tuple[MistakeRow, ...] = ()
+    examples: tuple[ExampleRow, ...] = ()
     manifest: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -10,7 +10,16 @@ import html
 from collections.abc import Iterable, Sequence
 
 from onym.errors import printable
-from onym.evaluate.report.content import Headline, MistakeRow, ReportContent, SliceRow, interval, percent
+from onym.evaluate.report.content import (
+    ExampleRow,
+    Headline,
+    MistakeRow,
+    NeighbourRow,
+    ReportContent,
+    SliceRow,
+    interval,
+    percent,
+)
 from onym.evaluate.report.plots import recall_plot, similarity_plot, slices_plot
 from onym.evaluate.report.style import STYLE
 
@@ -34,6 +43,7 @@ def html_report(content: ReportContent) -> str:
         _slices(content),
         _similarity(content),
         _mistakes(content),
+        _examples(content),
         _manifest(content),
     )
     return (
@@ -185,11 +195,50 @@ def _mistake_row(row: MistakeRow) -> str:
     )
 
 
+def _examples(content: ReportContent) -> str:
+    if not content.examples:
+        return ""
+    heads = "".join(
+        f'<th scope="col">{name}</th>' for name in ("Mention", "Gold", "Place of gold", "Nearest concepts, with scores")
+    )
+    rows = "".join(map(_example_row, content.examples))
+    table = f'<table class="examples"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    text = "<p>Mentions drawn by chance, some that are right, then some that are wrong, and the concepts nearest to them.</p>"
+    note = (
+        '<p class="note">A score is what the linker says, and can be compared with scores of the same linker alone. Mentions '
+        "without any candidate, and those cut into parts, are not drawn. The place is counted as the protocol counts it.</p>"
+    )
+    return _section("Examples", "examples", text + _scrolled(table, "Examples") + note)
+
+
+def _example_row(row: ExampleRow) -> str:
+    verdict = "right" if row.place == 1 else "wrong"
+    none = "none" if row.is_reachable else 'none <span class="ids">(not in the knowledge base)</span>'
+    near = "".join(map(_neighbour, row.neighbours))
+    return (
+        f'<tr><th scope="row">{escaped(_short(row.surface))}<br><span class="verdict {verdict}">{verdict}</span></th>'
+        f"{_named(row.gold, row.gold_ids)}<td>{none if row.place is None else row.place}</td>"
+        f'<td><ol class="near">{near}</ol></td></tr>'
+    )
+
+
+def _neighbour(row: NeighbourRow) -> str:
+    """Return one candidate: its name and ids, and its score beside them; that it is gold is said in words too."""
+    mark = ' <span class="mark">gold</span>' if row.is_gold else ""
+    kind = ' class="gold"' if row.is_gold else ""
+    return (
+        f'<li value="{row.number}"{kind}><div class="pair"><span>{_name_and_ids(row.name, row.ids, " ")}{mark}</span>'
+        f'<span class="number">{row.score:.3f}</span></div></li>'
+    )
+
+
 def _named(name: str, ids: str) -> str:
-    if not ids:
-        return '<td class="none">nothing</td>'
-    shown = f'<br><span class="ids">{escaped(_short(ids))}</span>' if ids != name else ""
-    return f"<td>{escaped(_short(name))}{shown}</td>"
+    return f"<td>{_name_and_ids(name, ids, '<br>')}</td>" if ids else '<td class="none">nothing</td>'
+
+
+def _name_and_ids(name: str, ids: str, between: str) -> str:
+    shown = f'{between}<span class="ids">{escaped(_short(ids))}</span>' if ids != name else ""
+    return f"{escaped(_short(name))}{shown}"
 
 
 def _short(text: str) -> str:

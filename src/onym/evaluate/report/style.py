@@ -56,6 +56,19 @@ table.mistakes td, table.mistakes th { overflow-wrap: anywhere; }
 table.mistakes thead th:first-child { width: 3.5rem; }
 table.mistakes thead th:last-child { width: 6.5rem; white-space: normal; }
 table.mistakes tbody th { font-weight: 600; }
+table.examples { table-layout: fixed; min-width: 54rem; font-size: 0.9rem; }
+table.examples td, table.examples th { overflow-wrap: anywhere; }
+table.examples thead th { width: 18%; }
+table.examples thead th:nth-child(3) { width: 6.5rem; }
+table.examples thead th:last-child { width: auto; }
+table.examples tbody th { font-weight: 600; }
+.verdict { font-size: 0.8125rem; font-weight: 400; color: var(--strong); }
+.verdict.wrong { color: var(--wrong); }
+ol.near { margin: 0; padding-left: 1.75rem; }
+ol.near li::marker { color: var(--muted); }
+ol.near li.gold { font-weight: 600; }
+ol.near .pair { display: flex; justify-content: space-between; gap: 1rem; }
+ol.near .ids, ol.near .mark { font-weight: 400; }
 table.manifest th { white-space: nowrap; color: var(--muted); }
 figure { margin: 0.5rem 0 1rem; }
 figure svg { display: block; width: 100%; min-width: 44rem; height: auto; }

@@ -1,0 +1,15 @@
+"""`onym plot`: pictures."""
+
+import typer
+
+from onym.cli.plot import names
+
+app = typer.Typer(help="Draw pictures.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Draw pictures."""
+
+
+app.command(name="names")(names.command)

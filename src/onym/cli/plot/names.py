@@ -1,0 +1,59 @@
+"""`onym plot names`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.linking import KB, TYPES
+
+
+def command(
+    kb: Annotated[Path, KB],
+    model: Annotated[
+        list[str], typer.Option(help="The folder of an encoder, or its name on the hub with --download; one to three times.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The picture to write, .png or .svg.")],
+    concepts: Annotated[
+        Path | None, typer.Option(help="Show the concepts whose ids stand in this file, one a line, at most 40.")
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=2, max=40, help="Without --concepts: how many to draw, among those with 5 names or more.")
+    ] = 20,
+    types: Annotated[str, TYPES] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Another number draws other concepts.")] = 0,
+    download: Annotated[bool, typer.Option("--download", help="Fetch a model that is named from the hub.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Draw the names of some concepts as points, as encoders see them: before and after a training, side by side.
+
+    Example: onym plot names --kb mesh --model minilm --model minilm-aligned -o names.png
+    """
+    from onym.cli.linking import allowed
+    from onym.evaluate.names.choice import chosen_names, sampled_concepts
+    from onym.evaluate.names.picture import draw_names, format_of
+    from onym.kb import KnowledgeBase
+    from onym.store.output import whole_file
+
+    kind, opened = format_of(output), KnowledgeBase.open(kb)
+    only = allowed(opened, types, concepts)
+    shown = only.nonzero()[0].tolist() if concepts and only is not None else None
+    with whole_file(output, force=force) as file, progress("choosing names") as bar:
+        choice = chosen_names(opened, shown or sampled_concepts(opened, sample, seed=seed, only=only), seed=seed)
+
+        def show(what: str, names: int) -> None:
+            bar.update(bar.task_ids[0], description=what, completed=names, total=len(choice.names))
+
+        picture = draw_names(choice, model, kind, seed=seed, download=download, progress=show)
+        file.write(picture.data)
+    told = choice.counts
+    if json:
+        models = [{**config, "nearest_of_same_concept": share} for config, share in picture.shares]
+        write_json({**told, "concept_ids": [opened.concept_ids[c] for c in choice.concepts], "models": models})
+    else:
+        rows = [(what.replace("_", " "), f"{number:,}") for what, number in told.items()]
+        write_lines(rows + [(config["model"], f"{100 * share:.1f} %") for config, share in picture.shares])

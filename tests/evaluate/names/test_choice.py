@@ -1,0 +1,102 @@
+"""The choice: families of concepts with enough names, the same for the same seed, and no name of two concepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onym.errors import ConfigError
+from onym.evaluate.names import choice as choice_module
+from onym.evaluate.names.choice import LEAST, MOST_NAMES, chosen_names, sampled_concepts
+from onym.kb import KnowledgeBase
+from onym.linkers.base import concepts_of_types, concepts_with_ids
+from tests.evaluate.names.families import build_families
+
+
+def ids(kb: KnowledgeBase, concepts: list[int]) -> list[str]:
+    return [kb.concept_ids[concept] for concept in concepts]
+
+
+def test_concepts_come_in_families(families: KnowledgeBase) -> None:
+    drawn = ids(families, sampled_concepts(families, 8))
+    assert len(set(drawn)) == 8
+    first, second = ({concept_id[:7] for concept_id in part} for part in (drawn[:4], drawn[4:]))
+    assert (len(first), len(second)) == (1, 1), "four of one disease, then four of one"
+
+
+def test_the_seed_decides(families: KnowledgeBase) -> None:
+    drawn = [tuple(sampled_concepts(families, 6, seed=seed)) for seed in (0, 0, 1, 2, 3)]
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn)) > 2
+
+
+def test_all_have_enough_names_and_there_may_be_fewer_than_asked_for(families: KnowledgeBase) -> None:
+    drawn = sampled_concepts(families, 40)
+    assert len(set(drawn)) == len(drawn) == 20
+    assert min(len(families.names_of(concept)) for concept in drawn) >= LEAST
+
+
+def test_only_some_types(families: KnowledgeBase) -> None:
+    drawn = sampled_concepts(families, 5, only=concepts_of_types(families, ["T2"]))
+    assert {families.concept_ids[concept][:7] for concept in drawn} == {"mesh:D2"}
+
+
+def test_a_small_pool(families: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice_module, "_POOL", 3)
+    assert len(set(sampled_concepts(families, 20))) == 3
+
+
+@pytest.mark.parametrize("wanted", [["mesh:P1"], ["mesh:P1", "mesh:S1", "mesh:D00"]])
+def test_where_too_few_concepts_have_names_enough(families: KnowledgeBase, wanted: list[str]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        sampled_concepts(families, 5, only=concepts_with_ids(families, wanted))
+    assert caught.value.code == "names-too-few"
+    assert "--concepts" in caught.value.fix
+
+
+def test_names_are_those_of_their_concepts(families: KnowledgeBase) -> None:
+    concepts = sampled_concepts(families, 6)
+    choice = chosen_names(families, concepts)
+    assert choice.labels == tuple(families.preferred_form(concept) for concept in concepts)
+    for name, owner in zip(choice.names, choice.owners.tolist(), strict=True):
+        assert families.concepts_named(name) == [concepts[owner]]
+    assert choice.counts == {"concepts": 6, "names": 36, "names_of_several_concepts": 0, "names_over_the_limit": 0}
+
+
+def test_a_name_of_two_concepts_is_of_none(families: KnowledgeBase) -> None:
+    both = [families.resolve(concept_id)[0] for concept_id in ("mesh:S1", "mesh:S2", "mesh:D00")]
+    choice = chosen_names(families, both)
+    assert "cold" not in choice.names
+    assert choice.shared == 1
+    assert choice.owners.tolist() == [0, 0, 1, 1, 2, 2, 2, 2, 2, 2]
+    assert "cold" in chosen_names(families, both[1:]).names, "its other concept is not shown"
+
+
+def test_a_concept_with_too_many_names_keeps_the_first_and_some(tmp_path: Path) -> None:
+    many = "|".join(f"synonym number {number:02}" for number in range(50))
+    kb = build_families(tmp_path, f"mesh:M1\tmany names\t{many}\tT9")
+    concepts = [kb.resolve("mesh:M1")[0], kb.resolve("mesh:D00")[0]]
+    choice = chosen_names(kb, concepts)
+    own = [name for name, owner in zip(choice.names, choice.owners, strict=True) if owner == 0]
+    assert len(set(own)) == len(own) == MOST_NAMES
+    assert own[0] == "many names"
+    assert choice.over == 51 - MOST_NAMES
+    assert choice.names == chosen_names(kb, concepts).names
+    assert choice.names != chosen_names(kb, concepts, seed=1).names
+
+
+def test_too_many_concepts(families: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice_module, "MOST_CONCEPTS", 3)
+    with pytest.raises(ConfigError, match="4 concepts are too many") as caught:
+        chosen_names(families, range(4))
+    assert caught.value.code == "config-invalid"
+
+
+@pytest.mark.parametrize("concept_ids", [[], ["mesh:D00"], ["mesh:P1", "mesh:S1"]])
+def test_too_few_names_for_a_picture(families: KnowledgeBase, concept_ids: list[str]) -> None:
+    concepts = np.flatnonzero(concepts_with_ids(families, concept_ids)).tolist()
+    with pytest.raises(ConfigError) as caught:
+        chosen_names(families, concepts)
+    assert caught.value.code == "names-too-few"

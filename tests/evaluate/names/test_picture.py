@@ -1,0 +1,83 @@
+"""From names and encoders to a picture."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onym.encoders.encoder import Encoder
+from onym.errors import ConfigError
+from onym.evaluate.names.choice import NameChoice, chosen_names, sampled_concepts
+from onym.evaluate.names.nearness import share_together
+from onym.evaluate.names.picture import draw_names, format_of, titles
+from onym.kb import KnowledgeBase
+
+
+@pytest.fixture(scope="module")
+def choice(families: KnowledgeBase) -> NameChoice:
+    return chosen_names(families, sampled_concepts(families, 4))
+
+
+def test_a_panel_for_each_model(choice: NameChoice, models: tuple[str, str]) -> None:
+    seen: list[tuple[str, int]] = []
+    picture = draw_names(choice, models, progress=lambda what, names: seen.append((what, names)))
+    assert picture.data.startswith(b"\x89PNG")
+    assert [config["model"] for config, _ in picture.shares] == ["before", "after"]
+    assert [config["precision"] for config, _ in picture.shares] == ["float32"] * 2
+    for folder, (_, share) in zip(models, picture.shares, strict=True):
+        vectors = Encoder.open(folder, precision="fp32").encode(choice.names)
+        assert share == share_together(vectors, choice.owners)
+    assert {("before", 24), ("after", 24)} <= set(seen)
+
+
+def test_the_same_call_gives_the_same_bytes(choice: NameChoice, models: tuple[str, str]) -> None:
+    drawn = [draw_names(choice, models[:1], "svg").data for _ in range(2)]
+    assert drawn[0] == drawn[1] != draw_names(choice, models[1:], "svg").data
+
+
+@pytest.mark.parametrize("count", [0, 4])
+def test_too_few_and_too_many_models(choice: NameChoice, models: tuple[str, str], count: int) -> None:
+    with pytest.raises(ConfigError, match="cannot stand side by side") as caught:
+        draw_names(choice, [models[0]] * count)
+    assert caught.value.code == "config-invalid"
+
+
+def test_a_model_that_is_not_there(choice: NameChoice, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        draw_names(choice, [str(tmp_path / "none")])
+    assert caught.value.code == "model-missing"
+
+
+def test_without_torch_the_extra_is_named(choice: NameChoice, models: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onym.encoders.encoder", None)
+    with pytest.raises(ConfigError) as caught:
+        draw_names(choice, models)
+    assert caught.value.code == "extra-missing"
+    assert "onym[dense]" in caught.value.fix
+
+
+def test_titles_tell_models_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a/model", "b/model", "c"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "c")
+    assert titles([str(tmp_path / "a" / "model"), "."]) == ["model", "c"]
+    assert titles(["../a/model", "../b/model/"]) == ["a/model", "b/model"]
+    assert titles(["org/name", "."]) == ["org/name", "c"]
+    assert len(set(titles([".", "."]))) == 1
+
+
+def test_the_ending_says_the_format() -> None:
+    assert [format_of(Path(name)) for name in ("a.svg", "b.PNG")] == ["svg", "png"]
+    with pytest.raises(ConfigError) as caught:
+        format_of(Path("names.gif"))
+    assert caught.value.code == "config-invalid"
+
+
+def test_names_without_any_token_are_drawn(choice: NameChoice, models: tuple[str, str], tmp_path: Path) -> None:
+    folder = shutil.copytree(models[0], tmp_path / "copy")
+    silent = NameChoice((0, 1), ("One", "Two"), ("", "fever", "gout", "measles", "stroke"), np.array([0, 0, 0, 1, 1]))
+    assert draw_names(silent, [str(folder)]).data.startswith(b"\x89PNG")

@@ -1,0 +1,107 @@
+"""Examples: some right, some wrong, drawn by a fixed seed; the nearest concepts with their scores, and the gold one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.evaluate.cases import Case, Known, gold_cases
+from onym.evaluate.examples import NEIGHBOURS, OF_EACH, Example, examples_of
+from onym.evaluate.metrics import places_of
+from onym.kb import KnowledgeBase
+from onym.linkers.predictions import Answer
+from onym.types import Document, Mention
+
+FEVER, INFARCTION, HYPERTENSION, UNKNOWN = "mesh:D005334", "mesh:D009203", "mesh:D006973", "mesh:D999999"
+
+
+@pytest.fixture(scope="module")
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+def case(surface: str, gold: str, *answers: tuple[str, float], known: Known | None = None) -> Case:
+    doc = Document("1", surface, (Mention(0, len(surface), surface, (gold,)),))
+    given: list[Answer] = [((concept_id,), score, number) for number, (concept_id, score) in enumerate(answers)]
+    [found] = gold_cases([doc], lambda key: given, known)
+    return found
+
+
+def examples(cases: list[Case], kb: KnowledgeBase, seed: int = 0) -> list[Example]:
+    return examples_of(cases, places_of(cases, "strict"), kb, seed=seed)
+
+
+def many(count: int) -> list[Case]:
+    right = [case(f"fever {number}", FEVER, (FEVER, 0.9), (INFARCTION, 0.2)) for number in range(count)]
+    return right + [case(f"hot {number}", FEVER, (INFARCTION, 0.8), (FEVER, 0.4)) for number in range(count)]
+
+
+def test_as_many_right_as_wrong_the_right_ones_first(kb: KnowledgeBase) -> None:
+    found = examples(many(30), kb)
+    assert [example.is_right for example in found] == [True] * OF_EACH + [False] * OF_EACH
+    assert len({example.surface for example in found}) == 2 * OF_EACH
+
+
+def test_the_seed_decides(kb: KnowledgeBase) -> None:
+    drawn = [[example.surface for example in examples(many(30), kb, seed)] for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_the_same_mention_is_drawn_once(kb: KnowledgeBase) -> None:
+    cases = [case(surface, FEVER, (FEVER, 0.9), (INFARCTION, 0.2)) for surface in ("fever", "Fever", "FEVER", "heat")]
+    assert sorted(example.surface.lower() for example in examples(cases, kb)) == ["fever", "heat"]
+
+
+def test_neighbours_have_names_scores_and_numbers(kb: KnowledgeBase) -> None:
+    [found] = examples([case("hot", HYPERTENSION, (FEVER, 0.9), (INFARCTION, 0.5), (HYPERTENSION, 0.25))], kb)
+    assert found.gold.names == ("Hypertension",)
+    assert (found.place, found.is_reachable) == (3, True)
+    assert [(near.number, near.answer.names[0], near.score, near.is_gold) for near in found.neighbours] == [
+        (1, "Fever", 0.9, False),
+        (2, "Myocardial Infarction", 0.5, False),
+        (3, "Hypertension", 0.25, True),
+    ]
+
+
+def test_gold_that_stands_further_down_comes_last(kb: KnowledgeBase) -> None:
+    others = [(f"mesh:X{number}", 0.9 - number / 10) for number in range(7)]
+    [found] = examples([case("hot", FEVER, *others, (FEVER, 0.1), (INFARCTION, 0.05))], kb)
+    assert [near.number for near in found.neighbours] == [*range(1, NEIGHBOURS + 1), 8]
+    assert [near.is_gold for near in found.neighbours] == [False] * NEIGHBOURS + [True]
+    assert found.place == 8
+
+
+def test_gold_that_was_not_found_and_gold_that_cannot_be(kb: KnowledgeBase) -> None:
+    cases = [case("hot", FEVER, (INFARCTION, 0.9), known=Known(kb))]
+    cases.append(case("odd", UNKNOWN, (INFARCTION, 0.8), known=Known(kb)))
+    found = {example.surface: example for example in examples(cases, kb)}
+    assert [found[surface].place for surface in ("hot", "odd")] == [None, None]
+    assert [found[surface].is_reachable for surface in ("hot", "odd")] == [True, False]
+    assert found["odd"].gold.names == (UNKNOWN,)
+
+
+def test_answers_that_share_a_score_all_stand_there(kb: KnowledgeBase) -> None:
+    [found] = examples([case("MI", INFARCTION, (HYPERTENSION, 1.0), (INFARCTION, 1.0), (FEVER, 0.5))], kb)
+    assert [near.score for near in found.neighbours] == [1.0, 1.0, 0.5]
+    assert not found.is_right
+
+
+def test_where_all_scores_are_the_same_nothing_is_nearer(kb: KnowledgeBase) -> None:
+    cases = [case("fever", FEVER, (FEVER, 1.0)), case("hot", FEVER, (INFARCTION, 1.0))]
+    assert examples(cases, kb) == []
+
+
+def test_cases_without_scores_answers_or_one_mention_are_not_drawn(kb: KnowledgeBase) -> None:
+    parts = (Mention(0, 3, "hot"), Mention(4, 6, "MI"))
+    ranking = ((frozenset({FEVER}),), (frozenset({INFARCTION}),))
+    cut = Case("1", frozenset({FEVER}), (ranking, ranking), scores=((0.9, 0.1), (0.9, 0.1)), mentions=parts)
+    without = Case("1", frozenset({FEVER}), (ranking,), mentions=parts[:1])
+    assert examples([cut, without, case("hot", FEVER)], kb) == []
+    assert len(examples([cut, without, case("hot", FEVER, (FEVER, 0.9), (INFARCTION, 0.2))], kb)) == 1
+
+
+def test_surfaces_and_names_stay_out_of_logs(kb: KnowledgeBase) -> None:
+    [found] = examples([case("hot", FEVER, (INFARCTION, 0.9), (FEVER, 0.2))], kb)
+    assert "hot" not in repr(found)
+    assert "Fever" not in repr(found)
