@@ -12,6 +12,7 @@ import pytest
 
 from onym.train.config import presets
 from tests.cli.command import onym
+from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model
 
 SMALL = ["optim.steps=2", "optim.batch=2", "optim.precision=fp32", "start.window=32", "dev.mentions=0"]
@@ -38,6 +39,19 @@ def test_a_model_is_trained_and_only_what_it_came_to_is_on_stdout(folder: Path, 
     assert done.stdout == "model\truns/kb\ncard\truns/kb/README.md\nlog\truns/kb/log.jsonl\n"
     assert json.loads((folder / "runs" / "kb" / "training.json").read_text())["steps"] == 2
     assert (folder / "runs" / "kb" / "model.safetensors").is_file()
+
+
+def test_an_encoder_is_trained(folder: Path) -> None:
+    save_encoder(folder / "encoder")
+    settings = ["start.model=encoder", "data.kb=kb", "optim.steps=2", "optim.batch=2", "optim.precision=fp32"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    done = onym("train", "align", "--preset", "cpu-small-align", *words, "-o", "aligned", cwd=folder)
+    assert done.stdout == "model\taligned\ncard\taligned/README.md\nlog\taligned/log.jsonl\n"
+    assert json.loads((folder / "aligned" / "encoder.json").read_text())["length"] == 32
+    wrong = onym("train", "align", "--preset", "cpu-small-align", *words, "--set", "start.window=3", cwd=folder, status=2)
+    assert "start.window" in wrong.stderr
+    other = onym("train", "match", "--preset", "cpu-small-align", *words, cwd=folder, status=2)
+    assert "onym train align" in other.stderr
 
 
 def test_a_wrong_configuration_is_told_before_anything_is_opened(folder: Path) -> None:
@@ -74,5 +88,5 @@ def test_without_the_packages(folder: Path) -> None:
 
 
 def test_every_help_has_an_example(folder: Path) -> None:
-    for stage in ("pretrain", "finetune", "prefer", "presets"):
+    for stage in ("pretrain", "finetune", "prefer", "align", "match", "presets"):
         assert f"Example: onym train {stage}" in onym("train", stage, "--help", cwd=folder).stdout

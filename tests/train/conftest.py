@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from onym.corpora.benchmarks import prepare
+from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model
 from tests.train.tiny import CORPUS, pubtator
 
@@ -36,6 +37,12 @@ def _own_environment() -> Iterator[None]:
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a BART of one layer and random weights, and its tokenizer."""
     return save_model(tmp_path_factory.mktemp("train") / "tiny-bart")
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a BERT of two layers and random weights, and its tokenizer."""
+    return save_encoder(tmp_path_factory.mktemp("train") / "tiny-bert")
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from onym.train.card import card
 
 RECORD: dict[str, Any] = {
@@ -31,6 +33,16 @@ def test_the_head_is_that_of_a_card() -> None:
     lines = card(RECORD).splitlines()
     assert lines[0] == lines[3] == "---"
     assert "library_name: onym" in lines
+
+
+@pytest.mark.parametrize(
+    ("stages", "linker"),
+    [(["pretrain", "prefer"], "GenerativeLinker"), (["align"], "DenseLinker"), (["align", "match"], "DenseLinker")],
+)
+def test_it_names_the_linker_that_opens_the_model(stages: list[str], linker: str) -> None:
+    text = card(RECORD | {"stages": stages})
+    assert f"import {linker}" in text
+    assert ("An encoder of names" in text) == (linker == "DenseLinker")
 
 
 def test_without_a_corpus_and_without_scores() -> None:

@@ -9,7 +9,17 @@ import pytest
 
 from onym.corpora.benchmarks.catalogue import get
 from onym.errors import ConfigError, InputError
-from onym.train.config import Stage, TrainConfig, preset_named, preset_text, presets, read_config
+from onym.train.config import (
+    AlignConfig,
+    AnyConfig,
+    EncoderStage,
+    Stage,
+    TrainConfig,
+    preset_named,
+    preset_text,
+    presets,
+    read_config,
+)
 
 # GenBioEL, Table 11: training steps, learning rate, weight decay, batch size, Adam's epsilon and betas, warmup steps,
 # attention dropout, clipping, label smoothing.
@@ -41,14 +51,25 @@ TABLE_B_NEGATIVE: dict[str, tuple[Any, ...]] = {
 }
 
 
-def opened(name: str) -> TrainConfig:
+# SapBERT, appendix A.3, and the command that its authors released: epochs, batch, learning rate, weight decay, length, pooling,
+# the miner's margin, alpha, beta and base of the loss, and how many pairs of a concept there are at most.
+SAPBERT: dict[str, tuple[Any, ...]] = {"paper-sapbert": (1, 512, 2e-5, 0.01, 25, "cls", 0.2, 1.0, 60.0, 0.5, 50)}
+
+
+def any_opened(name: str) -> AnyConfig:
     stage: Stage = preset_named(name)["stage"]
     return read_config(stage, None, name, ["start.model=here"])
 
 
+def opened(name: str) -> TrainConfig:
+    config = any_opened(name)
+    assert isinstance(config, TrainConfig)
+    return config
+
+
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_is_valid(name: str) -> None:
-    config = opened(name)
+    config = any_opened(name)
     assert preset_text(name).startswith("# ")
     if config.data.benchmark:
         assert get(config.data.benchmark).name == config.data.benchmark
@@ -90,7 +111,33 @@ def test_negative_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> Non
 
 def test_no_preset_is_without_a_table() -> None:
     published = {name for name in presets() if not name.startswith("cpu-")}
-    assert published == {*TABLE_11, *TABLE_B_POSITIVE, *TABLE_B_NEGATIVE}
+    assert published == {*TABLE_11, *TABLE_B_POSITIVE, *TABLE_B_NEGATIVE, *SAPBERT}
+
+
+@pytest.mark.parametrize(("name", "row"), SAPBERT.items())
+def test_the_preset_of_sapbert_is_the_papers(name: str, row: tuple[Any, ...]) -> None:
+    config = any_opened(name)
+    assert isinstance(config, AlignConfig)
+    optim, start, loss = config.optim, config.start, config.loss
+    assert row == (
+        optim.epochs, optim.batch * optim.accumulation, optim.learning_rate, optim.weight_decay, start.length, start.pooling,
+        loss.margin, loss.alpha, loss.beta, loss.base, config.data.most,
+    )  # fmt: skip
+    assert (optim.schedule, optim.warmup, optim.clip, start.similarity) == ("constant", 0, 0.0, "dot")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["start.window=64", "start.template=genre", "data.target=similar", "dev.search=beam", "optim.smoothing=0.1", "prefer.top=3",
+     "loss.gamma=1", "data.mix=1.0", "optim.batch=1", "start.pooling=max", "dev.names=-1", "loss.beta=0"],
+)  # fmt: skip
+@pytest.mark.parametrize("preset", ["cpu-small-align", "cpu-small-match"])
+def test_keys_that_an_encoder_does_not_have_are_refused(preset: str, setting: str) -> None:
+    stage: EncoderStage = "align" if preset.endswith("align") else "match"
+    read_config(stage, None, preset, ["start.model=here"])
+    with pytest.raises(ConfigError, match="config-invalid") as caught:
+        read_config(stage, None, preset, ["start.model=here", setting])
+    assert caught.value.what.startswith(setting.split("=", maxsplit=1)[0].removesuffix(".top"))
 
 
 def test_settings_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
@@ -115,6 +162,9 @@ def test_settings_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path)
         ("optim.schedule=cosign", "optim.schedule"),
         ("start.dropout=1.0", "start.dropout"),
         ("optim=3", "optim"),
+        ("optim.epochs=3", "optim.epochs"),
+        ("start.pooling=cls", "start.pooling"),
+        ("dev.names=3", "dev.names"),
         ("start.model=''", "start.model"),
         ("prefer.top=1", "prefer.top"),
     ],

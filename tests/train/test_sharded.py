@@ -21,6 +21,7 @@ from onym.train.sharded import is_sharded, one_embedding, require_shardable, unt
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
+from tests.encoders.tiny_encoder import tiny_encoder
 from tests.linkers.tiny_model import tiny_bart
 from tests.train.launched import accelerated
 from tests.train.tiny import config, furthest, losses, optim, samples, trained, weights_of
@@ -83,6 +84,13 @@ def test_one_module_says_what_three_said(family: str) -> None:
     assert torch.equal(model(input_ids=ids, decoder_input_ids=ids).logits, before)
     assert list(model.state_dict()) == names
     assert model.get_encoder().embed_tokens is model.get_decoder().embed_tokens is model.get_input_embeddings()
+
+
+def test_an_encoder_has_one_embedding_already() -> None:
+    model = tiny_encoder()
+    names = list(model.state_dict())
+    assert one_embedding(model) is model
+    assert list(model.state_dict()) == names
 
 
 def test_each_weight_once() -> None:

@@ -15,9 +15,9 @@ from onym.text.layout import Layout
 from onym.text.template import GENBIOEL
 from onym.text.tokens import Tokenizer
 from onym.train.collate import Batch, Collate
-from onym.train.config import OptimConfig, TrainConfig
+from onym.train.config import AlignConfig, AnyConfig, EncoderOptimConfig, OptimConfig, TrainConfig
+from onym.train.name_trainer import NameTrainer
 from onym.train.samples.base import Pair, Sample
-from onym.train.trainer import NameTrainer
 
 T = TypeVar("T")
 START, EOS, PAD, VOCABULARY = 2, 2, 1, 420
@@ -148,7 +148,25 @@ def config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[
     return TrainConfig.of({"stage": stage, **merged})
 
 
-def settings_of(told: TrainConfig) -> list[str]:
+def encoder_optim(**more: Any) -> EncoderOptimConfig:
+    """Return settings for a few steps of an encoder that move something."""
+    few: dict[str, Any] = {"steps": 4, "batch": 4, "every": 100, "learning_rate": 1e-2, "clip": 1.0, "precision": "fp32"}
+    return EncoderOptimConfig(**(few | more))
+
+
+def encoder_config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> AlignConfig:
+    """Return a small configuration for an encoder; `more` are its tables, whose keys win."""
+    tables: dict[str, dict[str, Any]] = {
+        "start": {"model": str(model), "pooling": "mean", "similarity": "cosine", "dropout": 0.0},
+        "data": {"benchmark": str(corpus or ""), "kb": str(kb)},
+        "dev": {"mentions": 0},
+        "optim": encoder_optim().model_dump(),
+        "loss": {},
+    }
+    return AlignConfig.of({"stage": stage, **{name: table | more.get(name, {}) for name, table in tables.items()}})
+
+
+def settings_of(told: AnyConfig) -> list[str]:
     """Return a configuration as a person would write it after `--set`."""
     tables = told.model_dump(mode="json", exclude={"stage"}).items()
     return [f"{name}.{key}={json.dumps(value)}" for name, table in tables for key, value in table.items()]

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.nn.functional import normalize
 
 from onym.encoders.batches import batches
 from onym.encoders.loading import Precision, library, open_pretrained
-from onym.encoders.pooling import pooled
+from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
+from onym.encoders.vectors import vectors_of
 from onym.errors import ConfigError, InputError
-from onym.store.arrays import Ragged
 from onym.store.model_folder import weights_digest
 from onym.store.source import InputFile
 from onym.text.tokens import Tokenizer
@@ -44,7 +43,7 @@ class Encoder:
         self.precision = str(model.dtype).removeprefix("torch.")
         self._model, self._tokenizer = model, tokenizer
         self._about = about or {}
-        self._room = max(0, self.settings.length - len(tokenizer.before) - len(tokenizer.after))
+        self.reading = Reading(tokenizer, self.settings, model.config.pad_token_id)
 
     @classmethod
     def open(
@@ -55,9 +54,7 @@ class Encoder:
         `name` is what the model is called beside results, where that is not the folder's name.
         """
         folder = Path(folder)
-        model = open_pretrained(library().AutoModel, folder, precision, what="an encoder", spare="pooler.")
-        _require_family(model.config, folder)
-        model.pooler = None  # a layer over the first token's vector, which no pooling here uses
+        model = open_body(folder, precision)
         about = {
             "model": name or folder.name,
             "weights": weights_digest(folder),
@@ -86,39 +83,29 @@ class Encoder:
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         tokens = self._tokenizer.ids_of(list(places))
         found = np.zeros((len(places), self.width), dtype=np.float32)  # a text without any token stays at zero
-        lengths, done = self._lengths(tokens), 0
+        lengths, done = self.reading.lengths(tokens), 0
         readable = np.flatnonzero(lengths)
         for batch in batches(lengths[readable], _BUDGET):
             rows = readable[batch]
-            found[rows] = self._read(tokens, rows)
+            found[rows] = self._vectors(*map(torch.from_numpy, self.reading.rows(tokens, rows)))
             done += len(rows)
             if progress:
                 progress(done)
         return found if len(places) == len(texts) else found[[places[text] for text in texts]]
 
-    def _lengths(self, tokens: Ragged) -> npt.NDArray[np.int64]:
-        """Return how many tokens each text takes, padding to a fixed length included."""
-        around = len(self._tokenizer.before) + len(self._tokenizer.after)
-        lengths = np.minimum(np.diff(tokens.offsets), self._room) + around
-        return np.where(lengths > 0, self.settings.length, 0) if self.settings.pooling == "mean-all" else lengths
-
-    def _read(self, tokens: Ragged, rows: npt.NDArray[np.int64]) -> Vectors:
-        lists = [[*self._tokenizer.before, *tokens[row][: self._room], *self._tokenizer.after] for row in rows.tolist()]
-        longest = self.settings.length if self.settings.pooling == "mean-all" else len(lists[0])
-        ids = np.full((len(rows), longest), self._model.config.pad_token_id, dtype=np.int64)
-        mask = np.zeros((len(rows), longest), dtype=np.int64)
-        for place, each in enumerate(lists):
-            ids[place, : len(each)] = each
-            mask[place, : len(each)] = 1
-        return self._vectors(torch.from_numpy(ids), torch.from_numpy(mask))
-
     def _vectors(self, ids: torch.Tensor, mask: torch.Tensor) -> Vectors:
         """Return the vectors of padded texts; ids and mask (texts, tokens) -> (texts, width)."""
         with torch.inference_mode():
-            hidden = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-            vectors = pooled(hidden, mask, self.settings.pooling)
-            found = normalize(vectors, dim=-1) if self.settings.similarity == "cosine" else vectors
+            found = vectors_of(self._model, ids, mask, self.settings)
         return np.asarray(found.numpy(), dtype=np.float32)
+
+
+def open_body(folder: Path, precision: Precision = "auto") -> Any:
+    """Return the model of an encoder's folder, for inference, without its layer over the first token, which no pooling uses."""
+    model = open_pretrained(library().AutoModel, folder, precision, what="an encoder", spare="pooler.")
+    _require_family(model.config, folder)
+    model.pooler = None
+    return model
 
 
 def _require_family(config: Any, folder: Path) -> None:

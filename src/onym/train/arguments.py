@@ -8,13 +8,13 @@ from pathlib import Path
 import torch
 from transformers import TrainingArguments
 
-from onym.train.config import OptimConfig
+from onym.train.config import StepsConfig
 
 METRIC = "eval_dev_r1"
 """The score by which the best model is kept."""
 
 
-def arguments(folder: Path, optim: OptimConfig, *, has_dev: bool) -> TrainingArguments:
+def arguments(folder: Path, optim: StepsConfig, *, has_dev: bool) -> TrainingArguments:
     """Return Trainer's own configuration."""
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")  # Trainer asks for it nowhere else
     return TrainingArguments(

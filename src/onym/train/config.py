@@ -9,29 +9,46 @@ import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, overload
 
 from pydantic import Field
 
 from onym.errors import ConfigError
 from onym.store.config import Strict, parse_toml, read_toml
 
-Stage = Literal["pretrain", "finetune", "prefer"]
+WritingStage = Literal["pretrain", "finetune", "prefer"]
+"""Stages of a model that writes names."""
+EncoderStage = Literal["align", "match"]
+"""Stages of a model that makes vectors of names."""
+Stage = WritingStage | EncoderStage
 
 
-class StartConfig(Strict):
-    """The model to begin with: a folder, and how it reads and writes."""
+class ModelConfig(Strict):
+    """The model to begin with, as any stage is told of it."""
 
     model: str = Field(min_length=1)
     tokenizer: str = ""
-    template: str = "genbioel"
-    window: int = Field(default=128, ge=8)
     dropout: float = Field(default=0.1, ge=0, lt=1)
-    attention_dropout: float = Field(default=0.1, ge=0, lt=1)
     freeze_embeddings: bool = False
 
 
-class DataConfig(Strict):
+class StartConfig(ModelConfig):
+    """The model to begin with: a folder, and how it reads and writes."""
+
+    template: str = "genbioel"
+    window: int = Field(default=128, ge=8)
+    attention_dropout: float = Field(default=0.1, ge=0, lt=1)
+
+
+class EncoderStartConfig(ModelConfig):
+    """The encoder to begin with. Where pooling, similarity or length are not given, the folder's own count."""
+
+    pooling: Literal["", "cls", "mean", "mean-all"] = ""
+    similarity: Literal["", "dot", "cosine"] = ""
+    length: int = Field(default=0, ge=0)
+
+
+class CorpusConfig(Strict):
     """What is learnt from. A benchmark is a name or a folder; a knowledge base a folder, or nothing for the benchmark's own.
 
     `without` are splits whose mentions are taken out of train, where a preparation put them in. `mix` is the share of samples
@@ -42,14 +59,33 @@ class DataConfig(Strict):
     splits: tuple[str, ...] = ("train",)
     without: tuple[str, ...] = ()
     kb: str = ""
+
+
+class DataConfig(CorpusConfig):
+    """What is learnt from, and which names are written."""
+
     target: Literal["similar", "shortest", "sampled"] = "similar"
     names: int = Field(default=1, ge=1, le=50)
     mention: Literal["random", "similar"] = "random"
     mix: float = Field(default=0.0, ge=0, lt=1)
 
 
-class DevConfig(Strict):
-    """The score that a training is watched by: recall@1, any-id, of the real decoder on some mentions of a split.
+class PairsConfig(CorpusConfig):
+    """What is learnt from, and which strings make a pair.
+
+    Of a concept no more than `most` pairs of names are taken. A mention goes with its most similar name in a share `similar` of
+    all cases, else with any of its names. In `match`, `mix` is the share of pairs of names, and `hard` the number of wrong
+    concepts that are put beside each mention.
+    """
+
+    most: int = Field(default=50, ge=1)
+    similar: float = Field(default=0.5, ge=0, le=1)
+    mix: float = Field(default=0.0, ge=0, lt=1)
+    hard: int = Field(default=0, ge=0, le=100)
+
+
+class ScoreConfig(Strict):
+    """The score that a training is watched by: recall@1, any-id, of the real linker on some mentions of a split.
 
     The best model by it is kept. After `patience` scores that are no better the training stops; 0 never stops it.
     """
@@ -58,11 +94,22 @@ class DevConfig(Strict):
     kb: str = ""
     mentions: int = Field(default=300, ge=0)
     patience: int = Field(default=0, ge=0)
+
+
+class DevConfig(ScoreConfig):
+    """The score of a model that writes names, and how it searches for them."""
+
     search: Literal["beam", "exact"] = "beam"
     ranking: Literal["mean", "sum"] = "mean"
 
 
-class OptimConfig(Strict):
+class NearestConfig(ScoreConfig):
+    """The score of an encoder. All names of the mentions' concepts are looked among, and `names` others, or all with 0."""
+
+    names: int = Field(default=20_000, ge=0)
+
+
+class StepsConfig(Strict):
     """How the weights are moved. `steps` count updates of the weights; `batch` samples are seen by each on one device.
 
     After `every` so many steps there is a score on dev and a checkpoint. `precision`: `bf16` casts at every operation;
@@ -78,11 +125,26 @@ class OptimConfig(Strict):
     weight_decay: float = Field(default=0.01, ge=0)
     epsilon: float = Field(default=1e-8, gt=0)
     betas: tuple[float, float] = (0.9, 0.999)
-    clip: float = Field(default=0.1, gt=0)
-    smoothing: float = Field(default=0.1, ge=0, lt=1)
+    clip: float = Field(default=0.1, ge=0)
     precision: Literal["fp32", "bf16", "bf16-weights"] = "bf16"
     seed: int = 0
     every: int = Field(default=500, ge=1)
+
+
+class OptimConfig(StepsConfig):
+    """How the weights of a model that writes names are moved."""
+
+    smoothing: float = Field(default=0.1, ge=0, lt=1)
+
+
+class EncoderOptimConfig(StepsConfig):
+    """How the weights of an encoder are moved. With `epochs`, the steps are counted from the number of pairs."""
+
+    epochs: float = Field(default=0.0, ge=0)
+    batch: int = Field(default=256, ge=2)
+    learning_rate: float = Field(default=2e-5, gt=0)
+    schedule: Literal["linear", "polynomial", "cosine", "constant", "constant_with_warmup"] = "constant"
+    clip: float = Field(default=0.0, ge=0)
 
 
 class PreferConfig(Strict):
@@ -105,14 +167,23 @@ class PreferConfig(Strict):
     epochs: float = Field(default=1.0, gt=0)
 
 
+class AlignLossConfig(Strict):
+    """The miner's margin, and alpha, beta and base of the multi-similarity loss; as in SapBERT's code."""
+
+    margin: float = Field(default=0.2, ge=0)
+    alpha: float = Field(default=1.0, gt=0)
+    beta: float = Field(default=60.0, gt=0)
+    base: float = 0.5
+
+
 class TrainConfig(Strict):
-    """A whole training.
+    """A whole training of a model that writes names.
 
     >>> TrainConfig.of({"stage": "finetune", "start": {"model": "m"}}).optim.batch
     8
     """
 
-    stage: Stage
+    stage: WritingStage
     start: StartConfig
     data: DataConfig = DataConfig()
     dev: DevConfig = DevConfig()
@@ -120,7 +191,37 @@ class TrainConfig(Strict):
     prefer: PreferConfig = PreferConfig()
 
 
-def read_config(stage: Stage, path: Path | None, preset: str = "", settings: Sequence[str] = ()) -> TrainConfig:
+class AlignConfig(Strict):
+    """A whole training of an encoder.
+
+    >>> AlignConfig.of({"stage": "align", "start": {"model": "m"}}).loss.margin
+    0.2
+    """
+
+    stage: EncoderStage
+    start: EncoderStartConfig
+    data: PairsConfig = PairsConfig()
+    dev: NearestConfig = NearestConfig()
+    optim: EncoderOptimConfig = EncoderOptimConfig()
+    loss: AlignLossConfig = AlignLossConfig()
+
+
+AnyConfig = TrainConfig | AlignConfig
+
+
+@overload
+def read_config(
+    stage: WritingStage, path: Path | None, preset: str = "", settings: Sequence[str] = ()
+) -> TrainConfig: ...  # pragma: no cover
+
+
+@overload
+def read_config(
+    stage: EncoderStage, path: Path | None, preset: str = "", settings: Sequence[str] = ()
+) -> AlignConfig: ...  # pragma: no cover
+
+
+def read_config(stage: Stage, path: Path | None, preset: str = "", settings: Sequence[str] = ()) -> AnyConfig:
     """Return the configuration of a stage: a preset, over it a file, over both settings such as `optim.steps=100`.
 
     >>> read_config("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"]).optim.learning_rate
@@ -134,7 +235,8 @@ def read_config(stage: Stage, path: Path | None, preset: str = "", settings: Seq
     if values.setdefault("stage", stage) != stage:
         what = f"the configuration is for `onym train {values['stage']}`, not for {stage}"
         raise ConfigError("config-invalid", what, where=str(path or named), fix=f"onym train {values['stage']}")
-    return TrainConfig.of(values, str(path or named), fix="docs/reference/training.md lists every key")
+    kind: type[AnyConfig] = AlignConfig if stage in get_args(EncoderStage) else TrainConfig
+    return kind.of(values, str(path or named), fix="docs/reference/training.md lists every key")
 
 
 def presets() -> list[str]:

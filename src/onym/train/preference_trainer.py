@@ -14,8 +14,9 @@ from onym.train.config import OptimConfig, PreferConfig
 from onym.train.forward_hooks import head_where, sources_once
 from onym.train.losses import IGNORED, NamedLoss, Preference, Score, loss_named
 from onym.train.losses.log_probs import averaged, gathered_log_probs, scored
+from onym.train.name_trainer import NameTrainer
 from onym.train.samples.base import Pair, Samples
-from onym.train.trainer import Dev, NameTrainer
+from onym.train.trainer import Dev
 
 _NAMES = 2
 _BATCH = 64
@@ -46,11 +47,9 @@ class PreferenceTrainer(NameTrainer):
         preference = Preference(scores[:, 0], scores[:, 1], reference[:, 0], reference[:, 1])
         return self.loss(preference, -means[:, 0]).sum()
 
-    def _get_num_items_in_batch(self, batch_samples: list[Batch], device: torch.device) -> Tensor:
-        """Count pairs, of all accumulated batches on all devices."""
-        count = torch.tensor(sum(len(batch["reference"]) for batch in batch_samples), device=device)
-        found: Tensor = self.accelerator.gather(count).sum()
-        return found
+    def items(self, inputs: Batch) -> int:
+        """Count pairs."""
+        return len(inputs["reference"])
 
 
 def loss_of(prefer: PreferConfig) -> NamedLoss:

@@ -30,6 +30,8 @@ def one_embedding(model: Any) -> Any:
 
     Each module is in one group of FSDP 2, and a weight may be in one group alone. Numbers and names stay as they are.
     """
+    if not model.config.is_encoder_decoder:
+        return model
     shared = model.get_input_embeddings()
     for stack in (model.get_encoder(), model.get_decoder()):
         own = getattr(stack, "embed_tokens", None)

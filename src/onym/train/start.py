@@ -18,13 +18,19 @@ def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any
     The folder of an encoder of RoBERTa's family gives a BART whose encoder and decoder are warm-started from it.
     """
     model = _bart_of(folder) if _family(folder) == "roberta" else open_model(folder, "fp32")
-    config = model.config
-    for name, value in (("dropout", dropout), ("dropout_rate", dropout), ("attention_dropout", attention_dropout)):
-        if hasattr(config, name):
-            setattr(config, name, value)
+    set_dropout(model, dropout, attention_dropout)
+    return model.requires_grad_(True).train()
+
+
+def set_dropout(model: Any, dropout: float, attention_dropout: float) -> None:
+    """Have a model drop so much, and its configuration say so."""
+    whole = ("dropout", "dropout_rate", "hidden_dropout_prob")
+    attention = ("attention_dropout", "attention_probs_dropout_prob")
+    for name, value in (*((each, dropout) for each in whole), *((each, attention_dropout) for each in attention)):
+        if hasattr(model.config, name):
+            setattr(model.config, name, value)
     for module in model.modules():
         _set_dropout(module, dropout, attention_dropout)
-    return model.requires_grad_(True).train()
 
 
 def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:

@@ -1,4 +1,4 @@
-"""transformers' Trainer for names: loss on the name alone, a dev score by the real decoder, checkpoints that are whole.
+"""transformers' Trainer for any model of ours: a dev score by the real linker, checkpoints that are whole, the best model kept.
 
 Trainer and accelerate run it on one device, on several (DDP), or sharded (FSDP), as they are launched.
 """
@@ -20,13 +20,9 @@ from onym.train.arguments import METRIC, arguments
 from onym.train.callbacks import Clock, LogFile
 from onym.train.checkpoints import prune, seal, sealed
 from onym.train.collate import Batch
-from onym.train.config import OptimConfig
-from onym.train.forward_hooks import head_where
-from onym.train.losses.cross_entropy import cross_entropy
-from onym.train.losses.log_probs import IGNORED
+from onym.train.config import StepsConfig
 from onym.train.master import MasterAdamW
 from onym.train.samples.base import Samples
-from onym.train.samples.buckets import Bucketed
 from onym.train.sharded import is_sharded, one_embedding, require_shardable, untied
 
 Dev = Callable[[Any], dict[str, float]]
@@ -34,8 +30,11 @@ Dev = Callable[[Any], dict[str, float]]
 _WEIGHTS = "model.safetensors"
 
 
-class NameTrainer(Trainer):  # type: ignore[misc]
-    """Trains a model to write names. `dev` scores it at every checkpoint; without it, the last model is the result."""
+class ModelTrainer(Trainer):  # type: ignore[misc]
+    """Trains a model on samples in their order. `dev` scores it at every checkpoint; without it, the last model is the result.
+
+    A kind of training says what the loss of a batch is, and of how many items it is the sum.
+    """
 
     def __init__(
         self,
@@ -43,13 +42,13 @@ class NameTrainer(Trainer):  # type: ignore[misc]
         samples: Samples[Any],
         collate: Callable[[Sequence[Any]], Batch],
         folder: Path,
-        optim: OptimConfig,
+        optim: StepsConfig,
         *,
         dev: Dev | None = None,
         patience: int = 0,
     ) -> None:
         require_shardable(optim.precision)
-        self.dev, self.optim_config = dev, optim
+        self.dev = dev
         self._kept: dict[str, Tensor] | None = None
         self.spare = copy.deepcopy(model) if dev else None  # before it is wrapped or sharded: what the dev score is taken of
         self.master = self._master(model.to(torch.bfloat16), optim) if optim.precision == "bf16-weights" else None
@@ -57,7 +56,7 @@ class NameTrainer(Trainer):  # type: ignore[misc]
             model=one_embedding(model) if is_sharded() else model,
             args=arguments(folder, optim, has_dev=dev is not None),
             data_collator=collate,
-            train_dataset=Bucketed(samples, optim.batch, seed=optim.seed),
+            train_dataset=samples,
             optimizers=(self.master, None),
             eval_dataset=[0] if dev else None,  # what is scored is dev's own; Trainer wants to see something
             callbacks=[LogFile(folder), Clock()] + ([EarlyStoppingCallback(patience)] if patience else []),
@@ -67,7 +66,7 @@ class NameTrainer(Trainer):  # type: ignore[misc]
         self.loss_is_scaled_for_ga = True
         self.can_return_loss = True
 
-    def _master(self, model: Any, optim: OptimConfig) -> MasterAdamW:
+    def _master(self, model: Any, optim: StepsConfig) -> MasterAdamW:
         """Return the optimizer of weights in bf16, of which the same ones decay as Trainer's own would let."""
         decayed = set(self.get_decay_parameter_names(model))
         still = [parameter for name, parameter in model.named_parameters() if name not in decayed]
@@ -121,12 +120,18 @@ class NameTrainer(Trainer):  # type: ignore[misc]
         return (loss, {}) if return_outputs else loss
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
-        """Return the sum of the losses of all labelled tokens."""
-        labels = inputs.pop("labels")
-        is_labelled = labels != IGNORED
-        with head_where(self.accelerator.unwrap_model(model), is_labelled):
-            logits = model(**inputs, use_cache=False).logits
-        return cross_entropy(logits, labels[is_labelled], self.optim_config.smoothing)
+        """Return the sum of the losses of all items of a batch."""
+        raise NotImplementedError
+
+    def items(self, inputs: Batch) -> int:
+        """Return how many items a batch has: what the loss is the mean over."""
+        raise NotImplementedError
+
+    def _get_num_items_in_batch(self, batch_samples: list[Batch], device: torch.device) -> Tensor:
+        """Count items, of all accumulated batches on all devices."""
+        count = torch.tensor(sum(map(self.items, batch_samples)), device=device)
+        found: Tensor = self.accelerator.gather(count).sum()
+        return found
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Score the model as it is; every process learns what the first one found."""

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 import pytest
 
 from onym.errors import ConfigError
+from onym.train.config import EncoderStage, WritingStage
 from onym.train.recipes import run as run_module
 from onym.train.recipes import train
-from onym.train.recipes.run import RECIPES, runs_folder
+from onym.train.recipes.run import ENCODER_RECIPES, RECIPES, runs_folder
 from onym.train.recipes.setting import Setting
 from tests.train.recipes.made import opened
 from tests.train.tiny import config
 
 
 def test_every_stage_has_a_recipe() -> None:
-    assert set(RECIPES) == {"pretrain", "finetune", "prefer"}
+    assert set(RECIPES) == set(get_args(WritingStage))
+    assert set(ENCODER_RECIPES) == set(get_args(EncoderStage))
 
 
 def test_an_existing_output_is_refused(tmp_path: Path, model: Path, kb_folder: Path) -> None:

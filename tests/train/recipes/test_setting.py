@@ -1,4 +1,4 @@
-"""What every recipe opens: by the configuration, and refused where it cannot be."""
+"""What recipes for models that write names open, by the configuration."""
 
 from __future__ import annotations
 
@@ -30,14 +30,6 @@ def test_what_the_configuration_names(tmp_path: Path, model: Path, corpus: Path,
     assert (setting.step_samples, setting.samples_seen) == (6, 42)
 
 
-def test_all_devices_see_samples_of_their_own(
-    tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    setting = Setting(config("pretrain", model, None, kb_folder, optim={"steps": 7, "batch": 3}), tmp_path)
-    monkeypatch.setenv("WORLD_SIZE", "4")
-    assert (setting.step_samples, setting.samples_seen) == (12, 84)
-
-
 def test_embeddings_may_be_frozen(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     frozen = Setting(config("pretrain", model, None, kb_folder, start={"freeze_embeddings": True}), tmp_path).model
     still = {name for name, parameter in frozen.named_parameters() if not parameter.requires_grad}
@@ -53,27 +45,6 @@ def test_a_tokenizer_of_another_folder(tmp_path: Path, kb_folder: Path) -> None:
     assert Setting(config("pretrain", bare, None, kb_folder, start=start), tmp_path).layout.tokens.eos == 2
 
 
-def test_splits_and_what_is_taken_out(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
-    both = {"splits": ["train", "dev"]}
-    assert len(Setting(config("finetune", model, corpus, kb_folder, data=both), tmp_path).places) == 16
-    less = config("finetune", model, corpus, kb_folder, data=both | {"without": ["dev"]})
-    assert len(Setting(less, tmp_path).places) == 12
-
-
-def test_what_is_not_named_is_missed(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
-    setting = Setting(config("pretrain", model, None, kb_folder, data={"kb": ""}), tmp_path)
-    assert setting.dev is None
-    with pytest.raises(ConfigError, match="no knowledge base is named"):
-        _ = setting.kb
-    with pytest.raises(ConfigError, match="no corpus is named"):
-        _ = setting.places
+def test_without_a_corpus_there_is_no_score(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+    assert Setting(config("pretrain", model, None, kb_folder, dev={"mentions": 3}), tmp_path).dev is None
     assert Setting(config("finetune", model, corpus, kb_folder), tmp_path).dev is None
-
-
-def test_a_folder_belongs_to_one_configuration(tmp_path: Path, model: Path, kb_folder: Path) -> None:
-    told = config("pretrain", model, None, kb_folder)
-    Setting(told, tmp_path / "work").require_same()
-    Setting(told, tmp_path / "work").require_same()
-    with pytest.raises(ConfigError, match="training-other") as caught:
-        Setting(config("pretrain", model, None, kb_folder, optim={"seed": 1}), tmp_path / "work").require_same()
-    assert caught.value.code == "training-other"

@@ -130,3 +130,10 @@ def test_what_cannot_be_is_refused(kb: KnowledgeBase) -> None:
     with pytest.raises(InputError) as empty:
         MentionPairs([PLACES[2]], kb, count=9)
     assert empty.value.code == "training-empty"
+
+
+def test_a_mention_of_which_nothing_is_left_is_not_learnt(kb: KnowledgeBase) -> None:
+    """A linker does not look for it, either."""
+    pairs = MentionPairs([place("+-", FEVER), place("fevers", FEVER)], kb, count=9)
+    assert (pairs.epoch, pairs.unreachable) == (1, 1)
+    assert {pair.first for pair in pairs.__getitems__(range(9))} == {"fevers"}

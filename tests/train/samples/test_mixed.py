@@ -1,47 +1,62 @@
-"""Two kinds of samples in one row: each is seen in its own order, and a place always gives the same sample."""
+"""Two kinds of pairs, mixed evenly: nothing of either is left out or comes twice."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from onym.train.samples.base import Sample
+from onym.errors import ConfigError
+from onym.train.samples.base import Positive
 from onym.train.samples.mixed import Mixed
 
 
+@dataclass(frozen=True)
 class Numbered:
-    """Samples that say whose they are, and which."""
+    """Pairs that say where they come from and at which place they stand."""
 
-    def __init__(self, kind: int, count: int = 100) -> None:
-        self.kind, self.count = kind, count
+    source: str
+    epoch: int = 10
+    count: int = 0
 
     def __len__(self) -> int:
         return self.count
 
-    def __getitems__(self, places: Sequence[int]) -> list[Sample]:
-        return [Sample([self.kind], [place], []) for place in places]
+    def counted(self, count: int) -> Numbered:
+        return replace(self, count=count)
+
+    def __getitems__(self, places: Sequence[int]) -> list[Positive]:
+        return [Positive(self.source, "", place, (0, 1)) for place in places]
 
 
-def seen(share: float, places: Sequence[int]) -> list[tuple[int, int]]:
-    mixed = Mixed(Numbered(1), Numbered(2), share)
-    return [(sample.source[0], sample.prompt[0]) for sample in mixed.__getitems__(places)]
+def mixed(share: float) -> Mixed[Positive]:
+    return Mixed(Numbered("own"), Numbered("other"), share)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.25, 0.4, 0.5, 0.9])
-def test_both_are_seen_in_their_order_and_by_their_share(share: float) -> None:
-    found = seen(share, range(1000))
-    for kind, most in ((1, 1 - share), (2, share)):
-        own = [number for of, number in found if of == kind]
-        assert own == list(range(len(own)))
-        assert abs(len(own) - 1000 * most) <= 1
+@given(share=st.floats(0, 0.99), count=st.integers(1, 300))
+def test_both_in_their_order_and_the_share_is_kept(share: float, count: int) -> None:
+    found = mixed(share).__getitems__(range(count))
+    for source in ("own", "other"):
+        places = [pair.concept for pair in found if pair.first == source]
+        assert places == list(range(len(places)))
+    assert abs(sum(pair.first == "other" for pair in found) - share * count) < 1 + count / 1000
 
 
-def test_a_sample_does_not_depend_on_its_batch() -> None:
-    places = [7, 3, 999, 4, 3]
-    assert seen(0.4, places) == [seen(0.4, [place])[0] for place in places]
-    assert seen(0.4, []) == []
+@given(share=st.floats(0, 0.99), places=st.lists(st.integers(0, 10**9), max_size=9))
+def test_a_pair_does_not_depend_on_its_batch(share: float, places: list[int]) -> None:
+    pairs = mixed(share)
+    assert pairs.__getitems__(places) == [pairs.__getitems__([place])[0] for place in places]
 
 
-def test_it_is_as_long_as_the_first() -> None:
-    assert len(Mixed(Numbered(1, 30), Numbered(2, 5), 0.5)) == 30
+def test_how_long_an_epoch_is() -> None:
+    assert [mixed(share).epoch for share in (0, 0.5, 0.75, 1 / 3, 0.99999)] == [10, 20, 40, 15, 10_000]
+    assert (len(mixed(0.5)), len(mixed(0.5).counted(7))) == (0, 7)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_what_cannot_be_is_refused(share: float) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        mixed(share)

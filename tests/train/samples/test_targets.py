@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
-from onym.train.samples.targets import Choice, Place, targets_of
+from onym.train.samples.targets import Choice, Place, require_known, targets_of
 from onym.types import Document, Mention
 
 
@@ -61,6 +62,13 @@ def test_unknown_concepts_have_none_and_others_keep_their_places(kb: KnowledgeBa
     found = named(kb, *places, choice=choice)
     assert [bool(names) for names in found] == [False, True, False, True]
     assert named(kb, choice=choice) == []
+
+
+def test_a_corpus_of_which_nothing_is_known_is_refused() -> None:
+    require_known(1)
+    with pytest.raises(InputError) as empty:
+        require_known(0)
+    assert empty.value.code == "training-empty"
 
 
 def test_alternative_ids_count(kb: KnowledgeBase) -> None:

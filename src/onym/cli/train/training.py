@@ -1,4 +1,4 @@
-"""What the three stages of training share: their options, and the run."""
+"""What the stages of training share: their options, and the run."""
 
 from __future__ import annotations
 

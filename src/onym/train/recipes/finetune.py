@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from onym.errors import InputError
+from onym.train.name_trainer import NameTrainer
 from onym.train.recipes.learn import learn
 from onym.train.recipes.setting import Setting
 from onym.train.samples.knowledge import KnowledgeSamples
 from onym.train.samples.mentions import MentionSamples
 from onym.train.samples.mixed import Mixed
-from onym.train.trainer import NameTrainer
+from onym.train.samples.targets import require_known
 
 
 def finetune(setting: Setting) -> NameTrainer:
@@ -24,10 +24,8 @@ def finetune(setting: Setting) -> NameTrainer:
         names=data.names,
         seed=setting.config.optim.seed,
     )
-    if not samples.epoch:
-        fix = "name the knowledge base that the corpus is annotated with"
-        raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
-    return learn(setting, Mixed(samples, _names(setting), data.mix) if data.mix else samples)
+    require_known(samples.epoch)
+    return learn(setting, Mixed(samples, _names(setting), data.mix, len(samples)) if data.mix else samples)
 
 
 def _names(setting: Setting) -> KnowledgeSamples:

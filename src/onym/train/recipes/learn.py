@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from onym.train.name_trainer import NameTrainer
 from onym.train.recipes.setting import Setting
 from onym.train.samples.base import Sample, Samples
-from onym.train.trainer import NameTrainer
 
 
 def learn(setting: Setting, samples: Samples[Sample]) -> NameTrainer:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from onym.train.name_trainer import NameTrainer
 from onym.train.recipes.learn import learn
 from onym.train.recipes.setting import Setting
 from onym.train.samples.knowledge import KnowledgeSamples
-from onym.train.trainer import NameTrainer
 
 
 def pretrain(setting: Setting) -> NameTrainer:

@@ -9,26 +9,22 @@ from os import cpu_count
 from pathlib import Path
 from typing import Any
 
-from onym.linkers.settings import SETTINGS, ModelSettings
 from onym.store.model_folder import weights_digest
 from onym.store.output import whole_folder
 from onym.train.card import card
-from onym.train.recipes.setting import Setting
-from onym.train.trainer import NameTrainer
+from onym.train.recipes.surroundings import Surroundings
+from onym.train.trainer import ModelTrainer
 
 RECORD = "training.json"
 
 
-def publish(setting: Setting, trainer: NameTrainer, dest: Path) -> None:
+def publish(setting: Surroundings[Any], trainer: ModelTrainer, dest: Path) -> None:
     """Write the folder, whole or not at all."""
     record = record_of(setting, trainer)
-    start, dev = setting.config.start, setting.config.dev
-    asked = ModelSettings(template=start.template, window=start.window, search=dev.search, ranking=dev.ranking)
     with whole_folder(dest) as folder:
         trainer.write(folder.path)
         for name, data in (
-            ("tokenizer.json", setting.layout.tokens.data),
-            (SETTINGS, asked.to_bytes()),
+            *setting.files.items(),
             (RECORD, _json(record)),
             ("log.jsonl", b"".join(json.dumps(entry).encode() + b"\n" for entry in trainer.state.log_history)),
             ("README.md", card(record).encode()),
@@ -37,7 +33,7 @@ def publish(setting: Setting, trainer: NameTrainer, dest: Path) -> None:
                 file.write(data)
 
 
-def record_of(setting: Setting, trainer: NameTrainer) -> dict[str, Any]:
+def record_of(setting: Surroundings[Any], trainer: ModelTrainer) -> dict[str, Any]:
     """Return what a model was made of, and what it reached."""
     before = _record(Path(setting.config.start.model))
     hours = round(trainer.seconds / 3600, 3)

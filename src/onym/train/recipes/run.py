@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from onym.errors import ConfigError
-from onym.train.config import Stage, TrainConfig
+from onym.train.align_trainer import AlignTrainer
+from onym.train.config import AlignConfig, AnyConfig, EncoderStage, WritingStage
+from onym.train.name_trainer import NameTrainer
+from onym.train.recipes.align import align
+from onym.train.recipes.encoder_setting import EncoderSetting
 from onym.train.recipes.finetune import finetune
+from onym.train.recipes.match import match
 from onym.train.recipes.prefer import prefer
 from onym.train.recipes.pretrain import pretrain
 from onym.train.recipes.publish import publish
 from onym.train.recipes.setting import Setting
-from onym.train.trainer import NameTrainer
+from onym.train.recipes.surroundings import Surroundings
+from onym.train.trainer import ModelTrainer
 
-RECIPES: dict[Stage, Callable[[Setting], NameTrainer]] = {"pretrain": pretrain, "finetune": finetune, "prefer": prefer}
+RECIPES: dict[WritingStage, Callable[[Setting], NameTrainer]] = {"pretrain": pretrain, "finetune": finetune, "prefer": prefer}
+ENCODER_RECIPES: dict[EncoderStage, Callable[[EncoderSetting], AlignTrainer]] = {"align": align, "match": match}
 
 
-def train(
-    config: TrainConfig, dest: Path, data: Path | None = None, *, say: Callable[[str], None] = lambda _what: None
-) -> Path:
+def train(config: AnyConfig, dest: Path, data: Path | None = None, *, say: Callable[[str], None] = lambda _what: None) -> Path:
     """Train a model and publish it at `dest`; checkpoints and logs are beside it in `dest`.work. `data` is for corpora.
 
     `say` is told, by one of several processes, of all that takes a while before the steps themselves.
@@ -29,13 +35,23 @@ def train(
     if dest.exists():
         raise ConfigError("output-exists", "the folder exists", where=str(dest), fix="name another folder")
     is_first = os.environ.get("RANK", "0") == "0"
-    setting = Setting(config, dest.with_name(f"{dest.name}.work"), data, say if is_first else lambda _what: None)
-    setting.require_same()
-    trainer = RECIPES[config.stage](setting)
+    setting, trainer = _trained(config, dest.with_name(f"{dest.name}.work"), data, say if is_first else lambda _what: None)
     if trainer.accelerator.is_main_process:
         publish(setting, trainer, dest)
     trainer.accelerator.wait_for_everyone()
     return dest
+
+
+def _trained(
+    config: AnyConfig, work: Path, data: Path | None, say: Callable[[str], None]
+) -> tuple[Surroundings[Any], ModelTrainer]:
+    if isinstance(config, AlignConfig):
+        encoder = EncoderSetting(config, work, data, say)
+        encoder.require_same()
+        return encoder, ENCODER_RECIPES[config.stage](encoder)
+    setting = Setting(config, work, data, say)
+    setting.require_same()
+    return setting, RECIPES[config.stage](setting)
 
 
 def runs_folder() -> Path:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 T_co = TypeVar("T_co", bound="Sample | Pair | Positive", covariant=True)
 
@@ -54,3 +54,14 @@ class Samples(Protocol[T_co]):
 
     def __getitems__(self, places: Sequence[int]) -> Sequence[T_co]:
         """Return the samples at these places."""
+
+
+class Repeated(Samples[T_co], Protocol[T_co]):
+    """Samples that come again: `epoch` different ones, of which any number may be asked for."""
+
+    @property
+    def epoch(self) -> int:
+        """How many there are before the first comes again."""
+
+    def counted(self, count: int) -> Self:
+        """Return the same samples, but so many in all."""

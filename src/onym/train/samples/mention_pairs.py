@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 from onym.train.samples.base import Positive
-from onym.train.samples.order import Shuffled, draw_rows
-from onym.train.samples.targets import Place, concepts_of, names_of, targets_of
+from onym.train.samples.order import Ints, draw_rows
+from onym.train.samples.ordered import Ordered
+from onym.train.samples.targets import Place, concepts_of, names_of, require_known, targets_of
 
 _STREAM = 5
 _ALL = 2**64  # random numbers are below it
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """A mention: its string and the id of it, what it means, all names of that, and the one that is most like it."""
 
     surface: str
@@ -29,7 +30,7 @@ class _Asked:
     best: int
 
 
-class MentionPairs:
+class MentionPairs(Ordered):
     """`count` pairs of mentions: every mention is seen once in an epoch, in an order by `seed`.
 
     Its name is drawn anew each time: with the probability `similar` the most similar one, by TF-IDF, else any name of what the
@@ -46,28 +47,22 @@ class MentionPairs:
     def __init__(self, places: Sequence[Place], kb: KnowledgeBase, *, count: int, similar: float = 0.5, seed: int = 0) -> None:
         if not 0 <= similar <= 1:
             raise ConfigError("config-invalid", f"a probability of {similar}", fix="give a number from 0 to 1")
-        self._kb, self._count, self._similar, self._seed = kb, count, similar, seed
-        self._asked = _asked(places, kb, is_compared=similar > 0)
-        self.unreachable = len(places) - len(self._asked)
-        if not self._asked:
-            fix = "name the knowledge base that the corpus is annotated with"
-            raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
-        self._order = Shuffled(len(self._asked), seed)
-
-    @property
-    def epoch(self) -> int:
-        """How many pairs there are before the first mention comes again."""
-        return len(self._order)
-
-    def __len__(self) -> int:
-        return self._count
+        self._kb, self._similar, self._seed = kb, similar, seed
+        self.asked = _asked(places, kb, is_compared=similar > 0)
+        self.unreachable = len(places) - len(self.asked)
+        require_known(len(self.asked))
+        super().__init__(len(self.asked), count, seed)
 
     def __getitems__(self, places: Sequence[int]) -> list[Positive]:
         numbers = np.asarray(places, dtype=np.int64)
         drawn = draw_rows(self._seed, numbers, 2, stream=_STREAM).tolist()
-        return [self._pair(self._asked[row], *draw) for row, draw in zip(self._order.at(numbers).tolist(), drawn, strict=True)]
+        return [self._pair(self.asked[row], *draw) for row, draw in zip(self.rows(numbers).tolist(), drawn, strict=True)]
 
-    def _pair(self, asked: _Asked, chance: int, number: int) -> Positive:
+    def rows(self, places: Ints) -> Ints:
+        """Return which of the mentions in `asked` stands at each place."""
+        return self._order.at(places)
+
+    def _pair(self, asked: Asked, chance: int, number: int) -> Positive:
         name = asked.best if chance < self._similar * _ALL else asked.names[number % len(asked.names)]
         named = self._kb.name_concepts[name].tolist()
         concept = next(concept for concept in asked.concepts if concept in named)
@@ -75,7 +70,7 @@ class MentionPairs:
         return Positive(asked.surface, self._kb.names[name], concept, (asked.string, name), also)
 
 
-def _asked(places: Sequence[Place], kb: KnowledgeBase, *, is_compared: bool) -> list[_Asked]:
+def _asked(places: Sequence[Place], kb: KnowledgeBase, *, is_compared: bool) -> list[Asked]:
     """Return the mentions whose concepts are known; without a comparison any of their names is the best."""
     best = targets_of(places, kb, choice="similar" if is_compared else "sampled")
     surfaces = [normal_name(mention.surface) for _, mention in places]
@@ -83,9 +78,9 @@ def _asked(places: Sequence[Place], kb: KnowledgeBase, *, is_compared: bool) -> 
     meant = {mention.concept_ids: concepts_of(mention, kb) for _, mention in places}
     names = {concept_ids: names_of(concepts, kb) for concept_ids, concepts in meant.items()}
     return [
-        _Asked(surface, strings[surface], meant[mention.concept_ids], names[mention.concept_ids], found[0])
+        Asked(surface, strings[surface], meant[mention.concept_ids], names[mention.concept_ids], found[0])
         for surface, (_, mention), found in zip(surfaces, places, best, strict=True)
-        if found
+        if found and surface  # a linker looks for nothing where nothing is left of a mention
     ]
 
 

@@ -11,12 +11,13 @@ from onym.kb import KnowledgeBase
 from onym.text.layout import Layout
 from onym.text.written_out import written_out
 from onym.train.samples.base import Sample
-from onym.train.samples.order import Shuffled, draws
+from onym.train.samples.order import draws
+from onym.train.samples.ordered import Ordered
 from onym.train.samples.targets import Choice, Place, targets_of
 from onym.types import Document
 
 
-class MentionSamples:
+class MentionSamples(Ordered):
     """`count` samples of mentions: every mention with each of its names is seen once in an epoch, in an order by `seed`."""
 
     def __init__(
@@ -32,20 +33,12 @@ class MentionSamples:
     ) -> None:
         targets = targets_of(places, kb, choice=choice, count=names)
         self.unreachable = sum(not found for found in targets)
-        self._places, self._kb, self._layout, self._seed, self._count = places, kb, layout, seed, count
+        self._places, self._kb, self._layout, self._seed = places, kb, layout, seed
         self._targets = targets
         each = [found if choice != "sampled" else found[:1] for found in targets]
         self._rows = [(place, number) for place, found in enumerate(each) for number in range(len(found))]
         self._is_drawn = choice == "sampled"
-        self._order = Shuffled(len(self._rows), seed)
-
-    @property
-    def epoch(self) -> int:
-        """How many samples there are before the first comes again."""
-        return len(self._rows)
-
-    def __len__(self) -> int:
-        return self._count
+        super().__init__(len(self._rows), count, seed)
 
     def __getitems__(self, places: Sequence[int]) -> list[Sample]:
         rows = self._order.at(np.asarray(places, dtype=np.int64)).tolist()

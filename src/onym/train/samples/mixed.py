@@ -1,41 +1,64 @@
-"""Two kinds of samples in one row: a share of the second between those of the first, evenly."""
+"""Two kinds of samples in one training: a share of the one, spread evenly among the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import Generic, TypeVar
 
-from onym.train.samples.base import Sample, Samples
+from onym.errors import ConfigError
+from onym.train.samples.base import Positive, Repeated, Sample, Samples
+
+T = TypeVar("T", Sample, Positive)
+_FINEST = 1000
 
 
-class Mixed:
-    """Samples of `first`, and a share of them from `second` instead; which are which follows from their places alone.
+@dataclass(frozen=True)
+class Mixed(Generic[T]):
+    """`count` samples: the given `share` of them from `others`, the rest from `own`, each in its own order.
 
-    >>> class Letters:
-    ...     def __init__(self, letter): self.letter = letter
-    ...     def __len__(self): return 8
-    ...     def __getitems__(self, places): return [f"{self.letter}{place}" for place in places]
-    >>> Mixed(Letters("a"), Letters("b"), share=0.25).__getitems__(range(6))
-    ['a0', 'a1', 'a2', 'b0', 'a3', 'a4']
+    >>> from onym.kb import KnowledgeBase
+    >>> from onym.train.samples.positives import PositivePairs
+    >>> names = PositivePairs(KnowledgeBase.open(getfixture("tiny_kb")), count=9)
+    >>> Mixed(names, names, share=0.25).epoch
+    16
     """
 
-    def __init__(self, first: Samples[Sample], second: Samples[Sample], share: float) -> None:
-        self._first, self._second, self._share = first, second, share
+    own: Repeated[T]
+    others: Samples[T]
+    share: float
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what would leave nothing of `own`."""
+        if not 0 <= self.share < 1:
+            raise ConfigError("config-invalid", f"a share of {self.share}", fix="give a number from 0 to less than 1")
+
+    @property
+    def epoch(self) -> int:
+        """How many samples there are before the first of `own` comes again."""
+        return ceil(self.own.epoch / (1 - self._fraction))
 
     def __len__(self) -> int:
-        return len(self._first)
+        return self.count
 
-    def __getitems__(self, places: Sequence[int]) -> list[Sample]:
-        found: dict[int, Sample] = {}
-        for samples, is_second in ((self._first, False), (self._second, True)):
-            own = [place for place in places if self._is_second(place) == is_second]
-            numbers = [self._before(place) if is_second else place - self._before(place) for place in own]
-            found.update(zip(own, samples.__getitems__(numbers), strict=True))
-        return [found[place] for place in places]
+    def counted(self, count: int) -> Mixed[T]:
+        """Return the same samples, but so many."""
+        return replace(self, count=count)
 
-    def _before(self, place: int) -> int:
-        """Return how many of the second kind come before a place."""
-        return floor(place * self._share)
+    def __getitems__(self, places: Sequence[int]) -> list[T]:
+        starts = [self._others_before(place) for place in places]
+        is_other = [self._others_before(place + 1) > start for place, start in zip(places, starts, strict=True)]
+        rows = list(zip(places, starts, is_other, strict=True))
+        own = iter(self.own.__getitems__([place - start for place, start, other in rows if not other]))
+        more = iter(self.others.__getitems__([start for _, start, other in rows if other]))
+        return [next(more if other else own) for other in is_other]
 
-    def _is_second(self, place: int) -> bool:
-        return self._before(place + 1) > self._before(place)
+    def _others_before(self, place: int) -> int:
+        return place * self._fraction.numerator // self._fraction.denominator
+
+    @property
+    def _fraction(self) -> Fraction:
+        return min(Fraction(self.share).limit_denominator(_FINEST), Fraction(_FINEST - 1, _FINEST))

@@ -11,13 +11,14 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.store.arrays import smallest_offsets
 from onym.train.samples.base import Positive
-from onym.train.samples.order import Ints, Shuffled, shuffled
+from onym.train.samples.order import Ints, shuffled
+from onym.train.samples.ordered import Ordered
 
 _MOST = 50  # pairs of a concept: more would give it more weight than its use has
 _STREAM = 4
 
 
-class PositivePairs:
+class PositivePairs(Ordered):
     """`count` pairs of names of a knowledge base: each pair of a concept is seen once in an epoch, in an order by `seed`.
 
     Of a concept with more than `most` pairs so many are taken at random, the same ones in every epoch.
@@ -36,22 +37,14 @@ class PositivePairs:
     def __init__(self, kb: KnowledgeBase, count: int, seed: int = 0, *, most: int = _MOST) -> None:
         if most < 1:
             raise ConfigError("config-invalid", f"{most} pairs of a concept", fix="give 1 or more")
-        self._kb, self._count, self._seed, self._most = kb, count, seed, most
+        self._kb, self._seed, self._most = kb, seed, most
         # Plain views: of a map itself every look would make another map.
         self._terms, self._term_names = np.asarray(kb.concept_terms), np.asarray(kb.term_names)
         self._starts = _starts(self._terms, most)
         if not self._starts[-1]:
             fix = "take in a source that has synonyms"
             raise InputError("training-empty", "no concept has two names", where=str(kb.folder), fix=fix)
-        self._order = Shuffled(int(self._starts[-1]), seed)
-
-    @property
-    def epoch(self) -> int:
-        """How many pairs there are before the first comes again."""
-        return len(self._order)
-
-    def __len__(self) -> int:
-        return self._count
+        super().__init__(int(self._starts[-1]), count, seed)
 
     def __getitems__(self, places: Sequence[int]) -> list[Positive]:
         concepts, first, second = self._at(np.asarray(places, dtype=np.int64))

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
@@ -59,6 +60,13 @@ def names_of(concepts: Sequence[int], kb: KnowledgeBase) -> tuple[int, ...]:
     ['fever', 'pyrexia', 'hyperthermia']
     """
     return tuple(dict.fromkeys(name for concept in concepts for name in kb.names_of(concept).tolist()))
+
+
+def require_known(mentions: int) -> None:
+    """Refuse to learn from a corpus where so many mentions, none, have a concept of the knowledge base."""
+    if not mentions:
+        fix = "name the knowledge base that the corpus is annotated with"
+        raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
 
 
 def _most_similar(

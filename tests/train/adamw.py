@@ -1,0 +1,38 @@
+"""AdamW written out, for tests to compare a trainer's steps with."""
+
+from __future__ import annotations
+
+import re
+from math import sqrt
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from onym.train.config import StepsConfig
+
+
+class AdamWByHand:
+    """Loshchilov and Hutter's algorithm 2, with the rule that neither biases nor norms decay, and clipping before."""
+
+    def __init__(self, settings: StepsConfig) -> None:
+        self.settings, self.taken = settings, 0
+        self.first: dict[str, Tensor] = {}
+        self.second: dict[str, Tensor] = {}
+
+    @torch.no_grad()
+    def step(self, model: Any, rate: float) -> None:
+        """Move the weights by their gradients."""
+        self.taken += 1
+        (one, two), settings = self.settings.betas, self.settings
+        named = dict(model.named_parameters())
+        norm = sqrt(sum(float(parameter.grad.square().sum()) for parameter in named.values()))
+        for name, parameter in named.items():
+            gradient = parameter.grad * min(1.0, settings.clip / (norm + 1e-6))
+            first = one * self.first.get(name, 0) + (1 - one) * gradient
+            second = two * self.second.get(name, 0) + (1 - two) * gradient**2
+            self.first[name], self.second[name] = first, second
+            if not re.search(r"bias$|norm", name, re.IGNORECASE):
+                parameter.mul_(1 - rate * settings.weight_decay)
+            mean, square = first / (1 - one**self.taken), second / (1 - two**self.taken)
+            parameter.sub_(rate * mean / (square.sqrt() + settings.epsilon))
