@@ -38,6 +38,9 @@ NAMES = (
     "dense-results",
     "kb-samples",
     "miner",
+    "dense-speed",
+    "index-size",
+    "index-hostile",
     "train-tiny",
     "preset-steps",
 )

@@ -150,6 +150,9 @@ def _swap_fields(rng: random.Random, data: bytes, _: Sequence[bytes]) -> bytes:
     return delimiter.join(fields)
 
 
+BINARY: tuple[Mutator, ...] = (_flip_bit, _flip_bit, _insert_bytes, _delete, _double, _swap, _splice, _truncate)
+"""Those that make sense for any file."""
+
 _MUTATORS: tuple[Mutator, ...] = (
     _flip_bit, _flip_bit, _insert_bytes, _delete, _double, _swap, _splice, _truncate,
     _insert_token, _insert_token, _insert_token, _replace_number,

@@ -11,9 +11,14 @@ from pathlib import Path
 
 _PACKAGES = (
     *("onym", "numpy", "polars", "pyarrow", "lxml", "ijson", "scikit-learn", "torch", "transformers"),
-    "pytorch-metric-learning",
+    *("faiss-cpu", "pytorch-metric-learning", "sentence-transformers"),
 )
-_MODULES = {"scikit-learn": "sklearn", "pytorch-metric-learning": "pytorch_metric_learning"}
+_MODULES = {
+    "scikit-learn": "sklearn",
+    "faiss-cpu": "faiss",
+    "pytorch-metric-learning": "pytorch_metric_learning",
+    "sentence-transformers": "sentence_transformers",
+}
 
 
 def data_folder() -> Path:

@@ -128,6 +128,7 @@ def flat(count: int = 30, width: int = WIDTH, index: Any = None) -> bytes:
         (lambda: flat(), {"kind": "magic"}),
         (lambda: flat(), {"metric": "l2"}),
         (lambda: flat(), {"more": 1}),
+        (lambda: flat(), {"metric": None}),
         (lambda: flat(index=faiss().IndexFlatL2(WIDTH)), {}),
         (lambda: flat()[:-4], {}),
         (lambda: flat() + b"\x00\x00\x00\x00", {}),
@@ -143,8 +144,8 @@ def test_a_file_that_is_not_what_its_origin_says(
         open_file(republished(kb, tmp_path / "index", data(), **changes))
 
 
-def test_what_only_faiss_sees(kb: KnowledgeBase, tmp_path: Path) -> None:
-    """The head is right, but the codes claim another length."""
+@pytest.mark.usefixtures("never_read")
+def test_codes_that_claim_another_length(kb: KnowledgeBase, tmp_path: Path) -> None:
     data = flat()
     at = len(data) - 30 * WIDTH * 4 - 8
     assert struct.unpack_from("<Q", data, at) == (30 * WIDTH,)
@@ -170,6 +171,25 @@ def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path
             continue
         assert -1 <= ids.min() <= ids.max() < 30
     assert refused > 5
+
+
+@pytest.mark.parametrize("is_known_here", [True, False])
+def test_places_are_looked_at_once_on_each_machine(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_known_here: bool
+) -> None:
+    """A graph that leads astray, with digests that fit, is refused by a machine that has not seen it."""
+    build_index(kb, Hashed(), tmp_path / "good", "hnsw")
+    data = bytearray(file_of(tmp_path / "good").read_bytes())
+    at = 37 + 8 + 6 * 8 + 8 + 7 * 4 + 8 + 30 * 4 + 8 + 31 * 8 + 8  # the first neighbour of all
+    struct.pack_into("<i", data, at, 30)
+    republished(kb, tmp_path / "index", bytes(data), kind="hnsw")
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / ("cache" if is_known_here else "other")))
+    monkeypatch.setattr(artefact_module, "_read", lambda _data, origin, _where: origin)
+    if is_known_here:  # whoever publishes has built it
+        open_file(tmp_path / "index")
+        return
+    with pytest.raises(IntegrityError, match="a neighbour does not exist"):
+        open_file(tmp_path / "index")
 
 
 def test_limits_of_faiss_are_as_before(kb: KnowledgeBase, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.index.beside import index_beside, kept_beside
+from onym.index.beside import index_beside, indexes_of, kept_beside
 from onym.kb import KnowledgeBase
 from onym.kb.check import check_kb
 from tests.index.made import Hashed, kb_of, words
@@ -42,3 +42,13 @@ def test_a_new_release_has_a_new_index(tmp_path: Path) -> None:
     encoder = Hashed()
     second = index_beside(kb_of(tmp_path, words(31)), encoder)
     assert (len(first), len(second), len(encoder.encoded)) == (30, 31, 1)
+
+
+def test_the_kind_that_is_advised_is_kept_once(kb: KnowledgeBase) -> None:
+    assert kept_beside(kb, Hashed()) == kept_beside(kb, Hashed(), "flat")
+
+
+def test_all_indexes_of_a_knowledge_base(kb: KnowledgeBase) -> None:
+    assert indexes_of(kb) == []
+    kept = {kept_beside(kb, Hashed(), kind) for kind in ("flat16", "sq8")}
+    assert set(indexes_of(kb)) == kept

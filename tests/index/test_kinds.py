@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onym.errors import ConfigError
-from onym.index.kinds import KINDS, code_bits, codes_per_vector, kind_named, lists_of
+from onym.index.kinds import AUTO, KINDS, code_bits, codes_per_vector, kind_for, kind_named, lists_of
 from onym.index.library import faiss
 
 
@@ -44,3 +44,16 @@ def test_codes_divide_the_width(width: int) -> None:
 def test_an_unknown_kind() -> None:
     with pytest.raises(ConfigError, match="index-unknown"):
         kind_named("magic")
+
+
+def test_few_names_are_looked_at_one_by_one() -> None:
+    assert [kind_for(AUTO, names).name for names in (0, 1, 100_000)] == ["flat"] * 3
+
+
+def test_what_is_advised_is_always_a_kind() -> None:
+    for exponent in range(33):
+        assert kind_for(AUTO, 2**exponent) in KINDS.values()
+    assert [kind_for(kind, 2**32).name for kind in KINDS] == list(KINDS)
+    with pytest.raises(ConfigError, match="index-unknown") as caught:
+        kind_for("magic", 1)
+    assert "auto, flat" in caught.value.fix

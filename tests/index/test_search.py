@@ -100,7 +100,7 @@ def test_blocks_change_nothing(large_kb: KnowledgeBase, monkeypatch: pytest.Monk
 def test_equal_names_are_in_the_order_of_their_ids() -> None:
     library = faiss().IndexFlatIP(2)
     library.add(np.ones((50, 2), dtype=np.float32))
-    origin = IndexOrigin(kb="", encoder="", precision="", kind="flat", names=50, width=2)
+    origin = IndexOrigin(kb="", encoder="", precision="", kind="flat", names=50, width=2, metric="inner-product")
     _, ids = Index(library, origin, "").search(np.ones((1, 2), dtype=np.float32), 50)
     assert ids[0].tolist() == list(range(50))
 

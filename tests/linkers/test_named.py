@@ -33,6 +33,16 @@ def test_the_kind_of_index_reaches_the_linker(tmp_path: Path, tiny_kb: Path) -> 
     assert linker_named("dense", kb, options).config["index"] == "sq8"
 
 
+@pytest.mark.parametrize(("name", "said"), [("dense", "encoding names"), ("generative", "growing the trie")])
+def test_what_is_built_on_first_use_is_told(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries")))
+    options = LinkerOptions(model=str(save_encoder(tmp_path / "tiny-bert") if name == "dense" else model))
+    told: list[tuple[str, int]] = []
+    for _ in range(2):
+        linker_named(name, kb, options, progress=lambda *words: told.append(words))
+    assert told.count((said, len(kb.names))) == 1
+
+
 def test_the_options_reach_the_linker(tmp_path: Path, tiny_kb: Path, model: Path) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     tokens = save_tokenizer(tmp_path / "tokens", more=1)

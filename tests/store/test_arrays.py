@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
-from onym.store.arrays import Ragged, Strings, open_array, smallest_offsets
+from onym.store.arrays import Ragged, Strings, open_array, release, smallest_offsets
 from onym.store.artefact import Stage
 
 TEXTS = st.lists(st.text(max_size=6))
@@ -154,3 +154,27 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for name in ("pipe.npy", "nothing.npy"):
         with pytest.raises(IntegrityError, match="artefact-torn"):
             open_array(tmp_path / name, "<u4", 0)
+
+
+def resident_kb(path: Path) -> int:
+    """Return how much of a file this process has mapped and looked at."""
+    lines = Path("/proc/self/smaps").read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if line.endswith(str(path)))
+    return next(int(line.split()[1]) for line in lines[start:] if line.startswith("Rss:"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").is_file(), reason="told by Linux alone")
+def test_pages_that_are_let_go_of_are_no_memory_of_ours(tmp_path: Path) -> None:
+    Stage(tmp_path).write_array("numbers", np.arange(100_000, dtype=np.int64))
+    column = open_array(tmp_path / "numbers.npy", "<i8", 100_000).reshape(10, -1)
+    assert column.sum() == 4_999_950_000
+    assert resident_kb(tmp_path / "numbers.npy") > 700
+    release(column)
+    assert resident_kb(tmp_path / "numbers.npy") < 100
+    assert column.sum() == 4_999_950_000
+
+
+def test_a_column_in_memory_is_left_alone() -> None:
+    column = np.arange(3)
+    release(column)
+    assert column.tolist() == [0, 1, 2]

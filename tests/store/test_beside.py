@@ -100,3 +100,21 @@ def test_all_that_is_there(tmp_path: Path) -> None:
 
     assert beside.all_beside(tmp_path, "numbers", is_own) == [own, tmp_path / "cache" / "numbers" / "good"]
     assert beside.all_beside(tmp_path, "numbers", lambda _: False) == [own]
+
+
+def test_what_is_told_of_one_and_of_all_beside_another(tmp_path: Path) -> None:
+    builder = Builder(tmp_path / "other")
+    kept = builder.kept()
+    with staging(tmp_path / "other2") as stage:
+        stage.publish(tmp_path / "other2", "letters", 1, Record({}, [], {}))
+
+    def tell(place: Path) -> str:
+        return str(Artefact.open(place, "numbers", 1).folder.parent)
+
+    assert beside.told(kept, "number", tell, lambda _: []) == [str(kept)]
+    assert beside.told(tmp_path / "other2", "number", tell, lambda _: [kept, kept]) == [str(kept)] * 2
+    with pytest.raises(IntegrityError, match="no number is kept") as caught:
+        beside.told(tmp_path / "other2", "number", tell, lambda _: [])
+    assert (caught.value.code, caught.value.fix) == ("artefact-missing", "build one with onym number build")
+    with pytest.raises(IntegrityError, match="artefact-missing"):
+        beside.told(tmp_path / "nowhere", "number", tell, lambda _: [kept])

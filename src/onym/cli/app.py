@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import benchmark, compare, corpus, evaluate, kb, link, model, plot, train, trie
+from onym.cli import benchmark, compare, corpus, evaluate, index, kb, link, model, plot, train, trie
 from onym.cli import map as map_
 from onym.cli.console import stderr
 from onym.errors import OnymError
@@ -26,6 +26,7 @@ app.add_typer(kb.app, name="kb")
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(benchmark.app, name="benchmark")
 app.add_typer(trie.app, name="trie")
+app.add_typer(index.app, name="index")
 app.add_typer(model.app, name="model")
 app.add_typer(train.app, name="train")
 app.add_typer(plot.app, name="plot")

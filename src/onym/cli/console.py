@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -58,3 +58,8 @@ def progress(what: str, total: int | None = None) -> Iterator[Progress]:
     bar.add_task(what, total=total)
     with bar if console.is_terminal else nullcontext():
         yield bar
+
+
+def shown_on(bar: Progress) -> Callable[[str, int], None]:
+    """Return what a library tells its progress to: it shows what is being done, and how much of it is."""
+    return lambda what, done: bar.update(bar.task_ids[0], description=what, completed=done)

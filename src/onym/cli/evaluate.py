@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
 from onym.cli.evaluating import BENCHMARK, DATA, KB, PROTOCOL, REPLACED, SPLIT, Question
 from onym.cli.linking import LINKER, takes_options
 
@@ -44,12 +44,12 @@ def command(
 
     if (predictions is None) == (not linker):
         raise ConfigError("config-invalid", "either predictions or a linker can be scored", fix="name a file, or --linker")
-    with progress("evaluating"):
+    with progress("evaluating") as bar:
         question = Question.open(benchmark, data, split, kb, protocol, replaced)
         if protocol in END_TO_END:
             figures = question.end_to_end(predictions)
         else:
-            evaluation = question.evaluation(predictions, linker, options, save, force=force)
+            evaluation = question.evaluation(predictions, linker, options, save, force=force, progress=shown_on(bar))
     if protocol in END_TO_END:
         write_json(figures) if json else write_lines([(key, str(value)) for key, value in figures.items()])
         return

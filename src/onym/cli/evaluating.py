@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,12 +59,13 @@ class Question:
         save: Path | None = None,
         *,
         force: bool = False,
+        progress: Callable[[str, int], None] = lambda _what, _names: None,
     ) -> Evaluation:
         """Judge the predictions in a file, or those that a linker makes now."""
         from onym.evaluate.evaluation import evaluate
         from onym.linkers.predictions import read_predictions
 
-        predictions = read_predictions(path) if path else self._predicted(linker, options, save, force=force)
+        predictions = read_predictions(path) if path else self._predicted(linker, options, save, force, progress)
         return evaluate(
             self.benchmark,
             self.split,
@@ -111,13 +113,21 @@ class Question:
         for table in report_tables(content):
             console.print(table)
 
-    def _predicted(self, linker: str, options: LinkerOptions | None, save: Path | None, *, force: bool) -> Predictions:
+    def _predicted(
+        self,
+        linker: str,
+        options: LinkerOptions | None,
+        save: Path | None,
+        force: bool,
+        progress: Callable[[str, int], None],
+    ) -> Predictions:
         from onym.evaluate.run import predict
         from onym.linkers.named import linker_named
         from onym.linkers.predictions import write_predictions
         from onym.store.output import whole_file
 
-        named = linker_named(linker, self.kb, options)
+        named = linker_named(linker, self.kb, options, progress=progress)
+        progress("evaluating", 0)
         self._similarity = getattr(named, "similarity", None)
         predictions = predict(self.benchmark, self.split, named)
         if save:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, stderr, write_json, write_lines
+from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines
 from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES, takes_options
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def command(
     opened = KnowledgeBase.open(kb)
     only = allowed(opened, types, concepts)
     with progress("linking") as bar:
-        named = linker_named(linker, opened, options)
+        named = linker_named(linker, opened, options, progress=shown_on(bar))
+        shown_on(bar)("linking", 0)
         items = counted(read_corpus(source, from_), bar)
         counts = write_links(items, named, output, format, top_k=top_k, only=only, force=force)
     if json:

@@ -60,7 +60,7 @@ def _options(
     download: Annotated[
         bool, typer.Option("--download", help="For dense and generative: fetch a model that is named from the hub.")
     ] = False,
-    index: Annotated[str, typer.Option(help="For dense: flat, flat16, sq8, hnsw or ivfpq.")] = "flat",
+    index: Annotated[str, typer.Option(help="For dense: auto, flat, flat16, sq8, hnsw or ivfpq.")] = "auto",
 ) -> Any:
     """Return what a linker with a model is told, checked."""
     from onym.errors import ConfigError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
 from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES, takes_options
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def command(
     opened = KnowledgeBase.open(kb)
     only = allowed(opened, types, concepts)
     with progress("mapping") as bar:
-        named = linker_named(linker, opened, options)
+        named = linker_named(linker, opened, options, progress=shown_on(bar))
+        shown_on(bar)("mapping", 0)
         counts = map_table(
             file,
             column,

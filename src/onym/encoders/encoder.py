@@ -24,7 +24,7 @@ from onym.text.tokens import Tokenizer
 
 FAMILIES = ("bert", "camembert", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta")
 Vectors = npt.NDArray[np.float32]
-_BUDGET = 8_192  # tokens read at once, padding included
+_BUDGET = 4_096  # tokens read at once, padding included: what a layer works on stays in the cache of a core
 
 
 class Encoder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,11 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from onym.errors import IntegrityError
-from onym.index.header import SIZE, Header, streamed_head
-from onym.index.kinds import KINDS, Kind, kind_named
+from onym.index.header import streamed_head
+from onym.index.kinds import KINDS, kind_for, kind_named
 from onym.index.library import faiss, one_thread
 from onym.index.source import Progress, VectorSource
+from onym.index.structure import problem_of
 from onym.index.vectors import NameVectors
 from onym.kb import KnowledgeBase
 from onym.store.artefact import Artefact, Record, Stage
@@ -38,18 +38,19 @@ class IndexOrigin(BaseModel):
     kind: str
     names: int = Field(ge=0, le=2**32)
     width: int = Field(ge=1, le=1_000_000)
-    metric: str = _METRIC
+    metric: str
 
     @classmethod
     def of(cls, kb: KnowledgeBase, encoder: VectorSource, kind: str) -> IndexOrigin:
-        """Return what the index of these would be made of."""
+        """Return what the index of these would be made of; `kind` may be `auto`."""
         return cls(
             kb=kb.digest,
             encoder=encoder.digest,
             precision=encoder.precision,
-            kind=kind_named(kind).name,
+            kind=kind_for(kind, len(kb.names)).name,
             names=len(kb.names),
             width=encoder.width,
+            metric=_METRIC,
         )
 
 
@@ -76,14 +77,15 @@ def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVect
 def open_file(folder: Path | str, expected: IndexOrigin | None = None) -> tuple[Any, IndexOrigin, Artefact]:
     """Open an index: FAISS's own object over the mapped file, what it was made of, and the artefact that holds the map.
 
-    The manifest, the size, the digests (once on each machine) and the head of the file are checked before FAISS reads it.
+    The manifest, the size and the structure of the file are checked before FAISS reads it; the digests, and each place that the
+    file names, once on each machine.
     """
     artefact = Artefact.open(Path(folder), KIND, FORMAT)
     where = str(artefact.folder.parent)
     origin = _origin(artefact.manifest, where)
     _require_expected(origin, expected, where)
     data = artefact.mapped(FILE)
-    _require_head(data, origin, where)
+    _require_structure(data, origin, where, is_new=artefact.is_new_here)
     index = _read(data, origin, where)
     if artefact.is_new_here:
         artefact.remember()
@@ -133,21 +135,9 @@ def _require_expected(found: IndexOrigin, expected: IndexOrigin | None, where: s
     raise IntegrityError("index-mismatch", what, where=where, fix="build it again for these")
 
 
-def _require_head(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: str) -> None:
-    kind = KINDS[origin.kind]
-    head = Header.parse(data[:SIZE].tobytes())
-    if head != Header(kind.fourcc, origin.width, origin.names, is_ready=True):
-        raise _torn("the head of the file is not what the manifest says", where)
-    if kind.is_streamed and len(data) != _streamed_size(kind, origin):
-        raise _torn("the file is shorter or longer than its head says", where)
-
-
-def _streamed_size(kind: Kind, origin: IndexOrigin) -> int:
-    """Return how long the file of such a kind is: what stands before the codes, and the codes."""
-    learnt = 2 * origin.width * 4 if kind.sample else 0
-    scalar = 0 if kind.name == "flat" else struct.calcsize("<iifQQQ")  # type, two ways to learn, width, code, what was learnt
-    code = {"flat": 4, "flat16": 2, "sq8": 1}[kind.name] * origin.width
-    return SIZE + scalar + learnt + 8 + code * origin.names
+def _require_structure(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: str, *, is_new: bool) -> None:
+    if problem := problem_of(data, origin.kind, origin.width, origin.names, is_new=is_new):
+        raise _torn(problem, where)
 
 
 def _read(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: str) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.index.artefact import IndexOrigin, write_index
+from onym.index.kinds import AUTO
+from onym.index.library import faiss
 from onym.index.source import Progress, VectorSource, silent
 from onym.index.vectors import vectors_beside
 from onym.kb import KnowledgeBase
@@ -13,7 +15,7 @@ from onym.store.manifest import Manifest
 
 
 def build_index(
-    kb: KnowledgeBase, encoder: VectorSource, dest: Path, kind: str = "flat", *, progress: Progress = silent
+    kb: KnowledgeBase, encoder: VectorSource, dest: Path, kind: str = AUTO, *, progress: Progress = silent
 ) -> Manifest:
     """Build the index of all names of a knowledge base at `dest`. Their vectors are kept beside the knowledge base."""
     with staging(dest) as stage:
@@ -25,5 +27,6 @@ def stage_index(
 ) -> Manifest:
     """Build an index on a stage that is held already, and publish it."""
     origin = IndexOrigin.of(kb, encoder, kind)
+    faiss()  # told to be missing now, and not when all names are encoded
     vectors = vectors_beside(kb, encoder, progress=progress)
     return write_index(stage, dest, origin, vectors, progress=progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-_HEAD = struct.Struct("<4siqqq?i")  # its kind, width, count, two numbers of no meaning, whether it has learnt, and the metric
+_HEAD = struct.Struct("<4siqqqBi")  # its kind, width, count, two numbers of no meaning, whether it has learnt, and the metric
 _COUNT_AT = 8
 _INNER_PRODUCT = 0
 
@@ -29,7 +29,7 @@ class Header:
         if len(data) < _HEAD.size:
             return None
         fourcc, width, count, _, _, has_learnt, metric = _HEAD.unpack_from(data)
-        return cls(fourcc, width, count, bool(has_learnt) and metric == _INNER_PRODUCT)
+        return cls(fourcc, width, count, has_learnt == 1 and metric == _INNER_PRODUCT)
 
 
 SIZE = _HEAD.size

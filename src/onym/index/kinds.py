@@ -10,11 +10,13 @@ from typing import Any
 from onym.errors import ConfigError
 from onym.index.library import faiss
 
-_LINKS = 32  # of a vector in the graph
+LINKS = 32  # of a vector in the graph
 _BUILD_EFFORT = 80  # candidates looked at for the links of a vector
 _GROUP = 4  # dimensions that one byte of a product quantizer stands for
 _POINTS_PER_CENTRE = 39  # what FAISS wants to see for each centre that it learns
 _MOST_LISTS = 65_536
+AUTO = "auto"
+_MOST_FLAT = 2_000_000  # names
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,24 @@ def kind_named(name: str) -> Kind:
     True
     """
     if name not in KINDS:
-        raise ConfigError("index-unknown", f"no kind of index is named {name!r}", fix=f"the kinds are {', '.join(KINDS)}")
+        raise ConfigError(
+            "index-unknown", f"no kind of index is named {name!r}", fix=f"the kinds are {', '.join((AUTO, *KINDS))}"
+        )
     return KINDS[name]
+
+
+def kind_for(name: str, names: int) -> Kind:
+    """Return the kind of that name; for `auto` the one that is advised for so many names.
+
+    >>> [kind_for("auto", names).name for names in (1_000, 1_000_000, 6_000_000)], kind_for("sq8", 1_000).name
+    (['flat', 'flat', 'hnsw'], 'sq8')
+    """
+    if name != AUTO:
+        return kind_named(name)
+    # Looking at every vector is exact, and for many mentions at once it is one product of matrices: up to some million names
+    # it is no slower than encoding the mentions, and there is nothing to learn or to tune. Beyond that it is time and memory
+    # that decide: a graph over one byte a number looks at some thousand vectors only, and needs a third of the memory.
+    return KINDS["flat" if names <= _MOST_FLAT else "hnsw"]
 
 
 def lists_of(count: int) -> int:
@@ -88,7 +106,7 @@ def _bytes(width: int, _count: int) -> Any:
 
 def _graph(width: int, _count: int) -> Any:
     library = faiss()
-    index = library.IndexHNSWSQ(width, library.ScalarQuantizer.QT_8bit, _LINKS, library.METRIC_INNER_PRODUCT)
+    index = library.IndexHNSWSQ(width, library.ScalarQuantizer.QT_8bit, LINKS, library.METRIC_INNER_PRODUCT)
     index.hnsw.efConstruction = _BUILD_EFFORT
     return index
 

@@ -17,7 +17,7 @@ from onym.errors import IntegrityError
 from onym.index.source import Progress, VectorSource, silent
 from onym.kb import KnowledgeBase
 from onym.store import beside
-from onym.store.arrays import Strings
+from onym.store.arrays import Strings, release
 from onym.store.artefact import Artefact, Record, Stage
 from onym.store.manifest import Manifest
 from onym.store.work import Work
@@ -72,8 +72,10 @@ class NameVectors:
         return self.origin.names
 
     def shards(self) -> Iterator[Rows]:
-        """Yield the vectors of all names, in order, some at a time."""
-        return iter(self._shards)
+        """Yield the vectors of all names, in order, some at a time; those that were looked at are let go of."""
+        for shard in self._shards:
+            yield shard
+            release(shard)
 
     def rows(self, places: npt.NDArray[np.int64]) -> Rows:
         """Return the vectors of some names, given by their places."""
@@ -82,6 +84,7 @@ class NameVectors:
         for number in np.unique(shard_of).tolist():
             here = shard_of == number
             found[here] = self._shards[number][places[here] % self.origin.shard]
+            release(self._shards[number])
         return found
 
     def sample(self, most: int) -> Rows:

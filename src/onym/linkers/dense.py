@@ -16,6 +16,7 @@ from onym.encoders.encoder import Encoder, Vectors
 from onym.encoders.loading import Precision
 from onym.encoders.settings import EncoderSettings
 from onym.index.beside import index_beside
+from onym.index.kinds import AUTO
 from onym.index.search import Index
 from onym.index.source import Progress, silent
 from onym.kb import KnowledgeBase
@@ -59,7 +60,7 @@ class DenseLinker:
         model: Path | str,
         kb: KnowledgeBase,
         *,
-        kind: str = "flat",
+        kind: str = AUTO,
         encoder: EncoderSettings | None = None,
         settings: DenseConfig | None = None,
         precision: Precision = "auto",

@@ -25,6 +25,7 @@ from onym.text.layout import Layout
 from onym.text.template import GENBIOEL, Template, template_named
 from onym.text.tokens import FILE, Tokenizer
 from onym.text.written_out import written_out
+from onym.trie.artefact import Progress
 from onym.trie.beside import trie_beside
 from onym.trie.packed import PackedTrie
 from onym.trie.restriction import Restriction
@@ -93,13 +94,14 @@ class GenerativeLinker:
         settings: GenerativeConfig | None = None,
         precision: Precision = "auto",
         download: bool = False,
+        progress: Progress = lambda _what, _names: None,
     ) -> GenerativeLinker:
         """Open a model: a folder, or with `download` a name on Hugging Face's hub.
 
         A model that Onym trained knows its template and its settings; they count where none are given.
 
         `tokenizer` is the folder or the name of another model whose tokenizer it shares: ANGEL's checkpoints have none of their
-        own, theirs is that of `facebook/bart-large`.
+        own, theirs is that of `facebook/bart-large`. `progress` is told of the trie, which is built on first use.
         """
         folder = folder_of(model, download=download)
         own = read_settings(folder)
@@ -112,7 +114,8 @@ class GenerativeLinker:
             "precision": str(opened.dtype).removeprefix("torch."),
         }
         template, settings = template or template_named(own.template), settings or GenerativeConfig.of(own)
-        return cls(kb, adapter_of(opened), known, template=template, settings=settings, model=about)
+        trie = trie_beside(kb, known, template, progress=progress)
+        return cls(kb, adapter_of(opened), known, template=template, settings=settings, trie=trie, model=about)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from onym.errors import ConfigError, missing_extra
+from onym.index.kinds import AUTO
+from onym.index.source import Progress, silent
 from onym.linkers.base import Linker
 from onym.linkers.lexical import ExactLinker, TfidfLinker
 from onym.linkers.settings import read_settings
@@ -33,11 +35,13 @@ class LinkerOptions:
     width: int = 5
     window: int = 0
     download: bool = False
-    index: str = "flat"
+    index: str = AUTO
 
 
-def linker_named(name: str, kb: KnowledgeBase, options: LinkerOptions | None = None) -> Linker:
+def linker_named(name: str, kb: KnowledgeBase, options: LinkerOptions | None = None, *, progress: Progress = silent) -> Linker:
     """Return the linker of that name over a knowledge base.
+
+    `progress` is told of what is built for it on first use: the index of all names, or the trie.
 
     >>> from onym.kb import KnowledgeBase
     >>> linker_named("exact", KnowledgeBase.open(getfixture("tiny_kb"))).config["linker"]
@@ -48,23 +52,23 @@ def linker_named(name: str, kb: KnowledgeBase, options: LinkerOptions | None = N
     if name == "tfidf":
         return TfidfLinker(kb)
     if name == "dense":
-        return _dense(kb, options or LinkerOptions())
+        return _dense(kb, options or LinkerOptions(), progress)
     if name == "generative":
-        return _generative(kb, options or LinkerOptions())
+        return _generative(kb, options or LinkerOptions(), progress)
     raise ConfigError("linker-unknown", f"no linker is named {name!r}", fix=f"the names are {', '.join(LINKERS)}")
 
 
-def _dense(kb: KnowledgeBase, options: LinkerOptions) -> Linker:
+def _dense(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Linker:
     if not options.model:
         raise ConfigError("model-missing", "a dense linker needs an encoder", fix="name its folder with --model")
     try:
         from onym.linkers.dense import DenseLinker
     except ImportError as e:
         raise missing_extra("a dense linker", "dense") from e
-    return DenseLinker.from_pretrained(options.model, kb, kind=options.index, download=options.download)
+    return DenseLinker.from_pretrained(options.model, kb, kind=options.index, download=options.download, progress=progress)
 
 
-def _generative(kb: KnowledgeBase, options: LinkerOptions) -> Linker:
+def _generative(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Linker:
     from onym.text.template import template_named
 
     if not options.model:
@@ -84,4 +88,5 @@ def _generative(kb: KnowledgeBase, options: LinkerOptions) -> Linker:
         template=template,
         settings=GenerativeConfig.of(own, options.width),
         download=options.download,
+        progress=progress,
     )

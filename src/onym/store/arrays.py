@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import mmap as maps
 import os
 import warnings
 from bisect import bisect_left
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _SLICE = 4 * 1024 * 1024  # bytes decoded at a time
 _POSTS = 16_384  # strings kept in memory to narrow a search
+_LET_GO: int | None = getattr(maps, "MADV_DONTNEED", None)
 _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
 
@@ -63,6 +65,16 @@ def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     dtype('uint32')
     """
     return offsets.astype("<u4" if len(offsets) == 0 or offsets[-1] < 2**32 else "<u8")
+
+
+def release(column: npt.NDArray[Any]) -> None:
+    """Let go of the pages of a mapped column, so that they no longer count as memory of this process.
+
+    They are read again when they are looked at. Of a column that is not mapped nothing happens, and where the system cannot.
+    """
+    mapped = getattr(column, "_mmap", None)
+    if isinstance(mapped, mmap) and _LET_GO is not None:
+        mapped.madvise(_LET_GO)
 
 
 def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:

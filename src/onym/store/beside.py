@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeVar
 
 from onym.errors import ConfigError, IntegrityError
 from onym.store.artefact import Stage, staging
 from onym.store.verified import cache_folder
 
+T = TypeVar("T")
 WAIT = 0.2  # seconds between two looks at what another process is building
 
 
@@ -36,6 +38,23 @@ def all_beside(folder: Path, room: str, is_own: Callable[[Path], bool]) -> list[
     """Return the artefacts of a room beside others in `folder`, and those in the cache folder that belong to it."""
     beside, cached = (sorted(place.glob(f"{room}/*/CURRENT")) for place in (folder, cache_folder()))
     return [pointer.parent for pointer in beside] + [pointer.parent for pointer in cached if _holds(is_own, pointer.parent)]
+
+
+def told(folder: Path, what: str, tell: Callable[[Path], T], kept_at: Callable[[Path], list[Path]]) -> list[T]:
+    """Tell of the artefact at `folder`, or of each that is kept beside the one of another kind that is there.
+
+    `tell` opens an artefact of a room, which people call `what`; `kept_at` finds those that are kept beside another.
+    """
+    try:
+        return [tell(folder)]
+    except IntegrityError as e:
+        if e.code != "artefact-kind":
+            raise
+    found = [tell(place) for place in kept_at(folder)]
+    if not found:
+        problem, fix = f"no {what} is kept beside the knowledge base", f"build one with onym {what} build"
+        raise IntegrityError("artefact-missing", problem, where=str(folder), fix=fix)
+    return found
 
 
 def kept(

@@ -51,8 +51,7 @@ class EncoderStartConfig(ModelConfig):
 class CorpusConfig(Strict):
     """What is learnt from. A benchmark is a name or a folder; a knowledge base a folder, or nothing for the benchmark's own.
 
-    `without` are splits whose mentions are taken out of train, where a preparation put them in. `mix` is the share of samples
-    that are names of the knowledge base, without any context, among those of a corpus.
+    `without` are splits whose mentions are taken out of train, where a preparation put them in.
     """
 
     benchmark: str = ""
@@ -67,7 +66,6 @@ class DataConfig(CorpusConfig):
     target: Literal["similar", "shortest", "sampled"] = "similar"
     names: int = Field(default=1, ge=1, le=50)
     mention: Literal["random", "similar"] = "random"
-    mix: float = Field(default=0.0, ge=0, lt=1)
 
 
 class PairsConfig(CorpusConfig):

@@ -91,12 +91,3 @@ def test_letters_of_a_definition_are_not_special(kb: KnowledgeBase, tokens: Toke
         ] == [1, 1]
         assert "necrosis start of the end myocardium </s> ." in tokens.text(sample.source)
     assert met > 50
-
-
-def test_a_bare_mention_stands_alone(kb: KnowledgeBase, tokens: Tokenizer) -> None:
-    layout = Layout(GENBIOEL, tokens)
-    samples = KnowledgeSamples(kb, layout, 1000, 7, is_bare=True).__getitems__(MANY)
-    clauses = KnowledgeSamples(kb, layout, 1000, 7).__getitems__(MANY)
-    assert [(sample.prompt, sample.name) for sample in samples] == [(sample.prompt, sample.name) for sample in clauses]
-    alone = {tuple(layout.source(name, 0, len(name))) for name in (kb.names[place] for place in range(len(kb.names)))}
-    assert {tuple(sample.source) for sample in samples} <= alone

@@ -32,7 +32,7 @@ class Numbered:
         return [Positive(self.source, "", place, (0, 1)) for place in places]
 
 
-def mixed(share: float) -> Mixed[Positive]:
+def mixed(share: float) -> Mixed:
     return Mixed(Numbered("own"), Numbered("other"), share)
 
 

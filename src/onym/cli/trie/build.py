@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
 
 
 def command(
@@ -31,13 +31,9 @@ def command(
 
     of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), template_named(template)
     with progress("tokenising names", total=len(of[0].names)) as bar:
-
-        def show(what: str, names: int) -> None:
-            bar.update(bar.task_ids[0], description=what, completed=names)
-
-        folder = output or kept_beside(*of, progress=show)
+        folder = output or kept_beside(*of, progress=shown_on(bar))
         if output:
-            build_trie(*of, output, progress=show)
+            build_trie(*of, output, progress=shown_on(bar))
     manifest = opened(folder)[2]
     if json:
         write_json({"folder": str(folder), "digest": manifest.digest()[:16], "counts": manifest.counts})

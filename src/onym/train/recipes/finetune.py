@@ -5,9 +5,7 @@ from __future__ import annotations
 from onym.train.name_trainer import NameTrainer
 from onym.train.recipes.learn import learn
 from onym.train.recipes.setting import Setting
-from onym.train.samples.knowledge import KnowledgeSamples
 from onym.train.samples.mentions import MentionSamples
-from onym.train.samples.mixed import Mixed
 from onym.train.samples.targets import require_known
 
 
@@ -25,10 +23,4 @@ def finetune(setting: Setting) -> NameTrainer:
         seed=setting.config.optim.seed,
     )
     require_known(samples.epoch)
-    return learn(setting, Mixed(samples, _names(setting), data.mix, len(samples)) if data.mix else samples)
-
-
-def _names(setting: Setting) -> KnowledgeSamples:
-    """Return samples of the knowledge base alone, as mentions are that have no context."""
-    data, seed = setting.config.data, setting.config.optim.seed
-    return KnowledgeSamples(setting.kb, setting.layout, setting.samples_seen, seed, mention=data.mention, is_bare=True)
+    return learn(setting, samples)

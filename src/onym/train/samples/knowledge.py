@@ -11,23 +11,11 @@ from onym.train.samples.statements import Mentioned, Statement, Statements
 
 
 class KnowledgeSamples:
-    """`count` samples of a knowledge base: every name of every concept is written once in an epoch, in an order by `seed`.
+    """`count` samples of a knowledge base: every name of every concept is written once in an epoch, in an order by `seed`."""
 
-    With `is_bare`, the mention stands alone and not in a clause.
-    """
-
-    def __init__(
-        self,
-        kb: KnowledgeBase,
-        layout: Layout,
-        count: int,
-        seed: int = 0,
-        *,
-        mention: Mentioned = "random",
-        is_bare: bool = False,
-    ) -> None:
+    def __init__(self, kb: KnowledgeBase, layout: Layout, count: int, seed: int = 0, *, mention: Mentioned = "random") -> None:
         self.statements = Statements(kb, seed, mention=mention)
-        self._kb, self._layout, self._count, self._is_bare = kb, layout, count, is_bare
+        self._kb, self._layout, self._count = kb, layout, count
 
     @property
     def epoch(self) -> int:
@@ -41,6 +29,6 @@ class KnowledgeSamples:
         return [self._sample(statement) for statement in self.statements.at(places)]
 
     def _sample(self, statement: Statement) -> Sample:
-        clause, layout, mention = statement.clause, self._layout, self._kb.names[statement.mention]
-        around = (mention, 0, len(mention)) if self._is_bare else (clause.text, clause.start, clause.end)
-        return Sample(layout.source(*around), layout.prompt(mention), layout.name(self._kb.names[statement.target]))
+        names, clause, layout = self._kb.names, statement.clause, self._layout
+        source = layout.source(clause.text, clause.start, clause.end)
+        return Sample(source, layout.prompt(names[statement.mention]), layout.name(names[statement.target]))

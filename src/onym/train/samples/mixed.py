@@ -1,4 +1,4 @@
-"""Two kinds of samples in one training: a share of the one, spread evenly among the other."""
+"""Two kinds of pairs in one training: a share of the one, spread evenly among the other."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import Generic, TypeVar
 
 from onym.errors import ConfigError
-from onym.train.samples.base import Positive, Repeated, Sample, Samples
+from onym.train.samples.base import Positive, Repeated
 
-T = TypeVar("T", Sample, Positive)
 _FINEST = 1000
 
 
 @dataclass(frozen=True)
-class Mixed(Generic[T]):
-    """`count` samples: the given `share` of them from `others`, the rest from `own`, each in its own order.
+class Mixed:
+    """`count` pairs: the given `share` of them from `others`, the rest from `own`, each in its own order.
 
     >>> from onym.kb import KnowledgeBase
     >>> from onym.train.samples.positives import PositivePairs
@@ -26,8 +24,8 @@ class Mixed(Generic[T]):
     16
     """
 
-    own: Repeated[T]
-    others: Samples[T]
+    own: Repeated[Positive]
+    others: Repeated[Positive]
     share: float
     count: int = 0
 
@@ -38,17 +36,17 @@ class Mixed(Generic[T]):
 
     @property
     def epoch(self) -> int:
-        """How many samples there are before the first of `own` comes again."""
+        """How many pairs there are before the first of `own` comes again."""
         return ceil(self.own.epoch / (1 - self._fraction))
 
     def __len__(self) -> int:
         return self.count
 
-    def counted(self, count: int) -> Mixed[T]:
-        """Return the same samples, but so many."""
+    def counted(self, count: int) -> Mixed:
+        """Return the same pairs, but so many."""
         return replace(self, count=count)
 
-    def __getitems__(self, places: Sequence[int]) -> list[T]:
+    def __getitems__(self, places: Sequence[int]) -> list[Positive]:
         starts = [self._others_before(place) for place in places]
         is_other = [self._others_before(place + 1) > start for place, start in zip(places, starts, strict=True)]
         rows = list(zip(places, starts, is_other, strict=True))

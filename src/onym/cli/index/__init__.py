@@ -1,0 +1,11 @@
+"""`onym index`: build the index of the vectors of a knowledge base's names, and look into it."""
+
+import typer
+
+from onym.cli.index import build, info
+
+app = typer.Typer(
+    help="Build the index in which a dense linker finds the nearest names, and look into it.", no_args_is_help=True
+)
+for module in (build, info):
+    app.command(name=module.__name__.rpartition(".")[2])(module.command)

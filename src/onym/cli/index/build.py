@@ -1,0 +1,56 @@
+"""`onym index build`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+
+
+def command(
+    kb: Annotated[Path, typer.Argument(help="A knowledge base.")],
+    model: Annotated[Path, typer.Option(help="Folder of an encoder.")],
+    kind: Annotated[
+        str, typer.Option(help="auto for what is advised for so many names; flat, flat16, sq8, hnsw, ivfpq.")
+    ] = "auto",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder of the index; else it is kept beside KB.")
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Encode all names of a knowledge base and build the index of their vectors.
+
+    Linkers find one that is kept beside it by themselves.
+
+    Example: onym index build hpo-kb --model minilm --kind sq8
+    """
+    from onym.errors import missing_extra
+    from onym.index.artefact import open_file
+    from onym.index.beside import kept_beside
+    from onym.index.build import build_index
+    from onym.index.kinds import kind_for
+    from onym.kb import KnowledgeBase
+    from onym.store.model_folder import folder_of
+
+    try:
+        from onym.encoders.encoder import Encoder
+    except ImportError as e:
+        raise missing_extra("an encoder", "dense") from e
+
+    opened = KnowledgeBase.open(kb)
+    chosen = kind_for(kind, len(opened.names)).name
+    encoder = Encoder.open(folder_of(model, download=False))
+    with progress("encoding names", total=len(opened.names)) as bar:
+        folder = output or kept_beside(opened, encoder, chosen, progress=shown_on(bar))
+        if output:
+            build_index(opened, encoder, output, chosen, progress=shown_on(bar))
+    _, origin, artefact = open_file(folder)
+    told = {"folder": str(folder), "digest": artefact.digest, "kind": origin.kind, "precision": origin.precision}
+    counts = artefact.manifest.counts
+    if json:
+        write_json({**told, "counts": counts})
+    else:
+        write_lines([*told.items(), *((name, f"{count:,}") for name, count in counts.items())])

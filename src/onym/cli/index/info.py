@@ -1,0 +1,30 @@
+"""`onym index info`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, write_json, write_lines
+
+
+def command(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Indexes, or knowledge bases: then the indexes that are kept beside them.")
+    ],
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Tell of which kind an index is, how large, and what it was made of.
+
+    Example: onym index info hpo-kb
+    """
+    from onym.index.info import info
+
+    found = [told for folder in folders for told in info(folder)]
+    if json:
+        write_json(found)
+    else:
+        rows = [(name.replace("_", " "), value) for told in found for name, value in told.items()]
+        write_lines([(name, value if isinstance(value, str) else f"{value:,}") for name, value in rows])

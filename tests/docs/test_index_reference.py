@@ -1,0 +1,38 @@
+"""docs/reference/index.md describes what a build writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from onym.index.artefact import FILE, FORMAT, KIND, IndexOrigin
+from onym.index.kinds import AUTO, KINDS, LINKS, kind_for
+from onym.index.vectors import SHARD
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "index.md").read_text("utf-8")
+
+
+def first_cells(heading: str) -> list[str]:
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [name for cell in re.findall(r"^\|([^|]*)\|", section, re.MULTILINE) for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_the_configuration_is_that_of_the_manifest() -> None:
+    assert first_cells("What it was made of")[1:] == list(IndexOrigin.model_fields)
+
+
+def test_the_kinds_are_those_of_the_code() -> None:
+    assert first_cells("Kinds") == list(KINDS)
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"format {FORMAT}." in PAGE
+    assert f"is `{KIND}`" in PAGE
+    assert f"`{FILE}`" in PAGE
+    assert f"{SHARD:,} names" in PAGE
+    assert f"{LINKS} neighbours on each level, {2 * LINKS} on the lowest" in PAGE
+
+
+def test_what_is_advised_is_as_the_page_says() -> None:
+    assert "`auto` is `flat` for up to two million names and `hnsw` for more." in PAGE
+    assert [kind_for(AUTO, names).name for names in (2_000_000, 2_000_001)] == ["flat", "hnsw"]

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.errors import IntegrityError
+from onym.index.beside import kept_beside
+from onym.index.build import build_index
+from onym.index.info import info
+from onym.kb import KnowledgeBase
+from tests.index.made import WIDTH, Hashed
+
+
+def test_of_an_index_and_of_a_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
+    folder = kb.folder.parent
+    with pytest.raises(IntegrityError, match="onym index build") as caught:
+        info(folder)
+    assert caught.value.code == "artefact-missing"
+    build_index(kb, Hashed(), tmp_path / "index", "flat")
+    (told,) = info(tmp_path / "index")
+    assert (told["kb"], told["encoder"], told["kind"], told["names"]) == (kb.digest, "hashed", "flat", 30)
+    assert (told["bytes"], told["bytes_per_name"]) == (45 + 30 * WIDTH * 4, 65.5)
+    kept = {kept_beside(kb, Hashed(), kind) for kind in ("flat", "sq8")}
+    found = info(folder)
+    assert {Path(each["folder"]) for each in found} == kept
+    assert {**told, "folder": ""} in [{**each, "folder": ""} for each in found]
+
+
+def test_of_nothing(tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError, match="artefact-missing"):
+        info(tmp_path)
