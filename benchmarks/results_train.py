@@ -20,7 +20,7 @@ from benchmarks.report import data_folder
 from benchmarks.tasks import medic_kb, open_kb, task
 from onym.kb import KnowledgeBase
 from onym.store.config import read_toml
-from onym.train.config import TrainConfig, merged
+from onym.train.config import AlignConfig, TrainConfig, merged
 from onym.train.recipes import train
 from onym.train.recipes.run import runs_folder
 
@@ -41,9 +41,15 @@ def main(arguments: list[str]) -> int:
     for name in parser.parse_args(arguments).names:
         dest = runs_folder() / name
         if not dest.exists():
-            train(TrainConfig.of(recipe(name), name), dest, data_folder(), say=_say)
+            train(config_of(name), dest, data_folder(), say=_say)
         print(dest)
     return 0
+
+
+def config_of(name: str) -> TrainConfig | AlignConfig:
+    """Return the configuration of a recipe."""
+    values = recipe(name)
+    return (AlignConfig if values["stage"] in ("align", "match") else TrainConfig).of(values, name)
 
 
 def _say(what: str) -> None:

@@ -7,9 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from benchmarks import results_train
-from benchmarks.results_train import KBS, RECIPES, recipe
-
-from onym.train.config import TrainConfig
+from benchmarks.results_train import KBS, RECIPES, config_of, recipe
 
 NAMES = sorted(path.stem for path in RECIPES.glob("*/*.toml"))
 
@@ -24,7 +22,7 @@ def _nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recipe_is_a_configuration(name: str, tmp_path: Path) -> None:
-    config = TrainConfig.of(recipe(name), name)
+    config = config_of(name)
     start = Path(config.start.model)
     assert start.parent in (tmp_path / "models", tmp_path / "runs")
     if start.parent.name == "runs":
