@@ -43,6 +43,7 @@ NAMES = (
     "index-hostile",
     "train-tiny",
     "preset-steps",
+    "pipeline-hostile-text",
 )
 _MODULES = {"import": "import_time"}
 

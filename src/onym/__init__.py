@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
     from onym.kb.build import build_kb
     from onym.kb.recipe import Recipe
+    from onym.pipeline import Pipeline, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -32,10 +33,18 @@ __all__ = [
     "Name",
     "NameKind",
     "OnymError",
+    "Pipeline",
     "Recipe",
     "build_kb",
+    "load",
 ]
-_LAZY = {"KnowledgeBase": "onym.kb", "build_kb": "onym.kb.build", "Recipe": "onym.kb.recipe"}
+_LAZY = {
+    "KnowledgeBase": "onym.kb",
+    "Pipeline": "onym.pipeline",
+    "Recipe": "onym.kb.recipe",
+    "build_kb": "onym.kb.build",
+    "load": "onym.pipeline",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from onym.corpora.base import documents_of
+from onym.corpora.corpus import read_corpus
+from onym.pipeline.folder import build_pipeline
 from tests.cli.command import onym
 from tests.cli.test_corpus import BAD, GOOD
 from tests.linkers.tiny_model import add_defaults, save_model, save_tokenizer
@@ -107,3 +112,49 @@ def test_a_generative_linker_among_some_concepts_in_a_corpus_format(with_model: 
 def test_a_wrong_call_of_a_generative_linker(with_model: Path, words: tuple[str, ...], code: str) -> None:
     assert code in onym(*GENERATIVE, *words, "-o", "p", cwd=with_model, status=2).stderr
     assert not (with_model / "p").exists()
+
+
+TEXT = "High fever, then a heart attack.\n"
+
+
+@pytest.fixture
+def with_pipeline(folder: Path) -> Path:
+    """Return the folder with a pipeline, and with texts in several formats."""
+    build_pipeline(folder / "kb", folder / "p")
+    (folder / "notes").mkdir()
+    (folder / "notes" / "one.txt").write_text(TEXT)
+    (folder / "one.txt").write_text("Pyrexia")
+    return folder
+
+
+def ids(path: Path) -> dict[str, list[list[str]]]:
+    docs = [json.loads(line) for line in path.read_text().splitlines()]
+    return {doc["id"]: [mention["concept_ids"] for mention in doc.get("mentions", [])] for doc in docs}
+
+
+def test_files_folders_and_formats_through_a_pipeline(with_pipeline: Path) -> None:
+    words = ("good.txt", "notes", "one.txt", "--pipeline", "p", "--format", "jsonl", "-o", "out.jsonl", "--json")
+    done = onym("link", *words, cwd=with_pipeline)
+    counts = {"documents": 3, "mentions": 4, "linked": 4, "tied": 0, "left_out": 0, "output": "out.jsonl"}
+    assert json.loads(done.stdout) == counts
+    fever = ["mesh:D005334"]
+    assert ids(with_pipeline / "out.jsonl") == {"1": [fever], "one": [fever, ["mesh:D009203"]], "one#2": [fever]}
+
+
+@pytest.mark.parametrize("to", ["pubtator", "bioc", "bioc_json", "brat", "jsonl", "parquet", "predictions"])
+def test_every_format_of_answers_from_stdin(with_pipeline: Path, to: str) -> None:
+    command = [sys.executable, "-m", "onym", "link", "-", "--pipeline", "p", "--format", to, "-o", "out"]
+    done = subprocess.run(command, cwd=with_pipeline, input=TEXT, capture_output=True, text=True, check=True)
+    assert "linked\t2" in done.stdout
+    if to != "predictions":
+        (doc,) = documents_of(read_corpus(with_pipeline / "out"))
+        assert [mention.concept_ids for mention in doc.mentions] == [("mesh:D005334",), ("mesh:D009203",)]
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--types", "C14"), ("--pipeline", "p", "--width", "3")]
+)
+def test_a_pipeline_says_itself_how_it_links(with_pipeline: Path, words: tuple[str, ...]) -> None:
+    done = onym("link", "one.txt", *words, "-o", "out", cwd=with_pipeline, status=2)
+    assert "config-invalid" in done.stderr
+    assert not (with_pipeline / "out").exists()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.base import Problem
-from onym.corpora.corpus import read_corpus, write_corpus
+from onym.corpora.base import Problem, documents_of
+from onym.corpora.corpus import read_corpus, read_source, read_sources, write_corpus
 from onym.corpora.formats import FORMATS, detect, get
 from onym.errors import ConfigError, InputError
 from onym.store.source import Source
@@ -85,3 +85,13 @@ def test_documents_with_one_name_are_refused(tmp_path: Path) -> None:
         write_corpus([DOC, DOC], tmp_path / "a", "text")
     assert caught.value.code == "output-exists"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_several_sources_are_one_corpus(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("fever")
+    (tmp_path / "b.pubtator").write_text("a|t|High fever\na|a|\n\n")
+    sources = [Source.open(tmp_path / name) for name in ("a.txt", "b.pubtator")]
+    items = list(read_sources(sources))
+    assert [doc.id for doc in documents_of(items)] == ["a", "a#2"]
+    assert [item.code for item in items if isinstance(item, Problem)] == ["corpus-duplicate"]
+    assert [doc.text for doc in documents_of(read_source(sources[0], "text"))] == ["fever"]

@@ -81,3 +81,10 @@ def test_top_k(kb: KnowledgeBase) -> None:
 def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
     assert ExactLinker(kb, expand=False).config == {"linker": "exact", "expand_abbreviations": False}
     assert TfidfLinker(kb).config["linker"] == "tfidf"
+
+
+def test_the_spaces_of_typesetters_are_spaces(tiny_kb: Path) -> None:
+    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
+    doc = Document("1", "heart\u2009\u00a0attack", (Mention(0, 13, "heart\u2009\u00a0attack"),))
+    (linked,) = linker.link([doc])
+    assert linked.links[0].concept_id == "mesh:D009203"

@@ -94,3 +94,15 @@ def test_a_generative_linker_without_its_packages(tiny_kb: Path, monkeypatch: py
 def test_an_unknown_name(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="linker-unknown"):
         linker_named("oracle", KnowledgeBase.open(tiny_kb))
+
+
+def test_a_cascade_needs_a_model_or_an_encoder(tiny_kb: Path) -> None:
+    with pytest.raises(ConfigError, match="model-missing"):
+        linker_named("cascade", KnowledgeBase.open(tiny_kb))
+
+
+def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> None:
+    pytest.importorskip("faiss")
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    config = linker_named("cascade", kb, LinkerOptions(encoder=str(save_encoder(tmp_path / "tiny-bert")))).config
+    assert [part["linker"] for part in config["parts"]] == ["exact", "dense"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onym.errors import ConfigError, InputError
-from onym.store.model_folder import fetch_model, folder_of, require_safe, weights_digest
+from onym.store.model_folder import fetch_model, folder_digest, folder_of, require_safe, weights_digest
 
 
 @pytest.fixture
@@ -94,3 +94,14 @@ def test_without_the_library_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ConfigError, match="extra-missing"):
         fetch_model("lab/one")
+
+
+def test_the_digest_of_a_folder_is_that_of_what_is_fetched(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(b"12")
+    first = folder_digest(tmp_path)
+    (tmp_path / "optimizer.pt").write_bytes(b"x")
+    assert folder_digest(tmp_path) == first
+    assert folder_digest(tmp_path, ["config.json"]) != first
+    (tmp_path / "model.safetensors").write_bytes(b"13")
+    assert folder_digest(tmp_path) != first

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import benchmark, compare, corpus, evaluate, index, kb, link, model, plot, train, trie
+from onym.cli import benchmark, compare, corpus, evaluate, index, kb, link, model, pipeline, plot, train, trie
 from onym.cli import map as map_
 from onym.cli.console import stderr
 from onym.errors import OnymError
@@ -30,6 +30,7 @@ app.add_typer(index.app, name="index")
 app.add_typer(model.app, name="model")
 app.add_typer(train.app, name="train")
 app.add_typer(plot.app, name="plot")
+app.add_typer(pipeline.app, name="pipeline")
 app.command(name="link")(link.command)
 app.command(name="map")(map_.command)
 app.command(name="evaluate")(evaluate.command)

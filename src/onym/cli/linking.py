@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -13,8 +15,11 @@ import typer
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
     from onym.linkers.base import ConceptMask
+    from onym.store.source import Source
 
-LINKER = typer.Option(help="exact, tfidf for likeness of character 3-grams, or dense or generative with --model.")
+LINKER = typer.Option(
+    help="exact, tfidf for likeness of character 3-grams, dense or generative with --model, cascade with --encoder or --model."
+)
 KB = typer.Option("--kb", help="The knowledge base.")
 TYPES = typer.Option(help="Only concepts of these semantic types, separated by commas.")
 CONCEPTS = typer.Option(help="Only the concepts whose ids stand in this file, one a line.")
@@ -61,6 +66,9 @@ def _options(
         bool, typer.Option("--download", help="For dense and generative: fetch a model that is named from the hub.")
     ] = False,
     index: Annotated[str, typer.Option(help="For dense: auto, flat, flat16, sq8, hnsw or ivfpq.")] = "auto",
+    encoder: Annotated[
+        str, typer.Option(help="For cascade: the folder of its dense part's model; --model is its generative part's.")
+    ] = "",
 ) -> Any:
     """Return what a linker with a model is told, checked."""
     from onym.errors import ConfigError
@@ -69,19 +77,35 @@ def _options(
     for value, known in ((search, ("beam", "exact")), (ranking, ("mean", "sum"))):
         if value and value not in known:
             raise ConfigError("config-invalid", f"{value!r} is not one of {', '.join(known)}", fix=f"name {' or '.join(known)}")
-    return LinkerOptions(model, tokenizer, template, search, ranking, width, window or 0, download, index)  # type: ignore[arg-type]
+    return LinkerOptions(model, tokenizer, template, search, ranking, width, window or 0, download, index, encoder)  # type: ignore[arg-type]
 
 
 def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
     """Return the concepts that may be answers; None is all of them."""
-    from onym.linkers.base import concepts_of_types, concepts_with_ids
+    from onym.kb.masks import chosen
+
+    return chosen(kb, listed(types), list(ids_in(concepts)) if concepts else ())
+
+
+def listed(words: str) -> tuple[str, ...]:
+    """Return what is separated by commas."""
+    return tuple(word.strip() for word in words.split(",") if word.strip())
+
+
+def ids_in(path: Path) -> Iterator[str]:
+    """Yield the lines of a file that are not empty."""
     from onym.store.lines import iter_blocks
     from onym.store.source import InputFile
 
-    masks = []
-    if types:
-        masks.append(concepts_of_types(kb, [name.strip() for name in types.split(",") if name.strip()]))
-    if concepts:
-        lines = (line for block in iter_blocks(InputFile.from_path(concepts)) for line in block.data.decode().splitlines())
-        masks.append(concepts_with_ids(kb, (line.strip() for line in lines if line.strip())))
-    return None if not masks else masks[0] if len(masks) == 1 else masks[0] & masks[1]
+    lines = (line for block in iter_blocks(InputFile.from_path(path)) for line in block.data.decode().splitlines())
+    return (line.strip() for line in lines if line.strip())
+
+
+@contextmanager
+def iter_sources(paths: Iterable[Path]) -> Iterator[Iterator[Source]]:
+    """Give what paths lead to, opened one after the other; `-` is standard input."""
+    from onym.store.source import Source
+    from onym.store.standard_input import spooled
+
+    with ExitStack() as stack:
+        yield (stack.enter_context(spooled(sys.stdin.buffer)) if str(path) == "-" else Source.open(path) for path in paths)

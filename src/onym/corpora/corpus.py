@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from onym.corpora.base import Facet, Format, Item, Output, Problem, Style
+from onym.corpora.draft import distinct
 from onym.corpora.facets import facets_of
 from onym.corpora.formats import READ_ONLY, detect, get
 from onym.errors import ConfigError
@@ -29,8 +30,24 @@ def read_corpus(path: Path | str, format: str = "") -> Iterator[Item]:  # noqa: 
     >>> [doc.mentions[0].concept_ids for doc in read_corpus(path)]
     [('mesh:D005334',)]
     """
-    source = Source.open(path)
+    return read_source(Source.open(path), format)
+
+
+def read_source(source: Source, format: str = "") -> Iterator[Item]:  # noqa: A002
+    """Yield the same of a source that is open."""
     return get(format or detect(source)).read(source)
+
+
+def read_sources(sources: Iterable[Source], format: str = "") -> Iterator[Item]:  # noqa: A002
+    """Yield the same of several sources, one after the other; each document has an id of its own among them all.
+
+    >>> from onym.store.source import InputFile
+    >>> files = [InputFile.from_bytes(name, b"fever") for name in ("a/1.txt", "b/1.txt")]
+    >>> items = list(read_sources(Source.of_files(file.name, [file]) for file in files))
+    >>> [item.id for item in items if isinstance(item, Document)]
+    ['1', '1#2']
+    """
+    return distinct(item for source in sources for item in read_source(source, format))
 
 
 @dataclass

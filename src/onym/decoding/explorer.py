@@ -125,7 +125,7 @@ class Explorer:
         if self._restriction is not None:
             is_allowed = self._restriction.allows(children)
             rows, tokens, children = rows[is_allowed], tokens[is_allowed], children[is_allowed]
-        found = _log_probs(logits, torch.from_numpy(rows), torch.from_numpy(tokens.astype(np.int64)))
+        found = token_log_probs(logits, torch.from_numpy(rows), torch.from_numpy(tokens.astype(np.int64)))
         ends = np.searchsorted(rows, np.arange(1, len(nodes) + 1)).tolist()
         start = 0
         for mention, node, slot, end in zip(mentions.tolist(), nodes.tolist(), slots.tolist(), ends, strict=True):
@@ -147,7 +147,7 @@ class _Rows(NamedTuple):
     waves: Ints
 
 
-def _log_probs(logits: Tensor, rows: Tensor, tokens: Tensor) -> Floats:
+def token_log_probs(logits: Tensor, rows: Tensor, tokens: Tensor) -> Floats:
     """Return the log-probability of a token after each row."""
     chosen = logits[rows, tokens].float()
     return _plain(chosen - _normaliser(logits)[rows])

@@ -6,23 +6,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask, concepts_of_types, concepts_with_ids, names_of
 from onym.types import Candidate, Document, Link
 
-ConceptMask = npt.NDArray[np.bool_]
-"""For each concept of a knowledge base, whether it may be an answer."""
+__all__ = ["ConceptMask", "Linked", "Linker", "are_tied", "concepts_of_types", "concepts_with_ids", "names_of", "ranked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A document and a link for each of its mentions, in their order."""
+    """A document and a link for each of its mentions, in their order.
+
+    `stages` names for each mention the part of a cascade that answered it; linkers that are no cascade leave it empty.
+    """
 
     document: Document
     links: tuple[Link, ...]
+    stages: tuple[str, ...] = ()
 
 
 class Linker(Protocol):
@@ -36,52 +36,6 @@ class Linker(Protocol):
 
     def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
         """Yield each document with up to `top_k` candidates a mention, best first, all of them among `only`."""
-
-
-def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
-    """Return the concepts that have one of the semantic types.
-
-    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> int(concepts_of_types(kb, [kb.types[0]]).sum()) > 0
-    True
-    """
-    wanted = {name: kb.types.find(name) for name in types}
-    if missing := [name for name, place in wanted.items() if place < 0]:
-        fix = "onym kb show CONCEPT lists a concept's types"
-        raise ConfigError("filter-unknown", f"no concept has the semantic type {missing[0]!r}", fix=fix)
-    mask = np.zeros(len(kb), dtype=bool)
-    mask[kb.concept_types.owners()[np.isin(kb.concept_types.values, list(wanted.values()))]] = True
-    return mask
-
-
-def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptMask:
-    """Return the concepts that ids lead to; an unknown id is an error.
-
-    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> int(concepts_with_ids(kb, ["D009203"]).sum())
-    1
-    """
-    mask = np.zeros(len(kb), dtype=bool)
-    for concept_id in concept_ids:
-        found = kb.resolve(concept_id)
-        if not found:
-            fix = "look for its name with onym kb search"
-            raise ConfigError("filter-unknown", f"no concept has the id {concept_id!r}", fix=fix)
-        mask[list(found)] = True
-    return mask
-
-
-def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
-    """Return for each name whether it belongs to one of the concepts.
-
-    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> is_named = names_of(kb, concepts_with_ids(kb, ["D005334"]))
-    >>> [kb.names[i] for i in np.flatnonzero(is_named)]
-    ['fever', 'hyperthermia', 'pyrexia']
-    """
-    mask = np.zeros(len(kb.names), dtype=bool)
-    mask[kb.name_concepts.owners()[only[kb.name_concepts.values]]] = True
-    return mask
 
 
 def ranked(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from onym.decoding.adapters import Adapter, adapter_of
+from onym.decoding.given import score_given
 from onym.decoding.results import Decoded, Hypothesis
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
@@ -147,6 +148,19 @@ class GenerativeLinker:
         sources = [self.layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs]
         prompts = [self.layout.prompt(mention.surface) for _, mention in pairs]
         return search_names(self._start, self.trie, sources, prompts, self._settings.search, restriction=restriction)
+
+    def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Return what the model says of names that are given by their ids, for each mention of the documents, in order.
+
+        A score is that of a candidate which `link` would find by this name alone.
+        """
+        pairs = [place for doc in documents for place in self._asked(doc)]
+        sources = [self.layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs]
+        prompts = [self.layout.prompt(mention.surface) for _, mention in pairs]
+        tokens = [[self.layout.name(self.kb.names[name]) for name in each] for each in names]
+        scored = score_given(self._start, sources, prompts, tokens, eos=self.trie.eos)
+        ranking = "sum" if self._settings.pooling == "sum" else self._settings.search.ranking
+        return [[name.score(ranking) for name in each] for each in scored]
 
     def with_search(self, **changes: Any) -> GenerativeLinker:
         """Return the same linker with another way to search."""

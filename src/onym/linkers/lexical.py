@@ -38,9 +38,15 @@ class ExactLinker:
         """Yield each document with the concepts that its mentions name."""
         for doc in documents:
             texts = zip(doc.mentions, _queries(doc, expand=self._expand), strict=True)
-            found = [(mention, [(self.kb.names.find(query), 1.0)]) for mention, query in texts]
+            found = [(mention, [(self._place(query), 1.0)]) for mention, query in texts]
             known = [(mention, names if names[0][0] >= 0 else []) for mention, names in found]
             yield Linked(doc, tuple(Link(mention, ranked(self.kb, names, top_k, only)) for mention, names in known))
+
+    def _place(self, query: str) -> int:
+        """Return the place of a name, or -1. Spaces that only Unicode knows, as typesetters use them, are spaces too."""
+        place = self.kb.names.find(query)
+        plain = " ".join(query.split())
+        return place if place >= 0 or plain == query else self.kb.names.find(plain)
 
 
 class TfidfLinker:
@@ -81,7 +87,7 @@ class TfidfLinker:
 
 def _queries(doc: Document, *, expand: bool) -> list[str]:
     """Return what to look up for each mention: its normalised surface, or that of what it abbreviates in this document."""
-    known = Abbreviations.from_text(doc.text) if expand else Abbreviations(())
+    known = Abbreviations.from_text(doc.text) if expand and doc.mentions else Abbreviations(())
     return [_query(mention, known) for mention in doc.mentions]
 
 

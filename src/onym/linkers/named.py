@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,8 +16,9 @@ from onym.store.model_folder import folder_of
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
+    from onym.linkers.generative import GenerativeLinker
 
-LINKERS = ("exact", "tfidf", "dense", "generative")
+LINKERS = ("exact", "tfidf", "dense", "generative", "cascade")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class LinkerOptions:
     """What a linker with a model may be told. `model` and `tokenizer` are folders, or names on the hub with `download`.
 
     Of `template`, `search`, `ranking` and `window` those that are not given are the model's own. `index` is a dense linker's.
+    A cascade has its dense part by `encoder`, and its generative one by `model`.
     """
 
     model: str = ""
@@ -36,6 +38,7 @@ class LinkerOptions:
     window: int = 0
     download: bool = False
     index: str = AUTO
+    encoder: str = ""
 
 
 def linker_named(name: str, kb: KnowledgeBase, options: LinkerOptions | None = None, *, progress: Progress = silent) -> Linker:
@@ -55,7 +58,22 @@ def linker_named(name: str, kb: KnowledgeBase, options: LinkerOptions | None = N
         return _dense(kb, options or LinkerOptions(), progress)
     if name == "generative":
         return _generative(kb, options or LinkerOptions(), progress)
+    if name == "cascade":
+        return _cascade(kb, options or LinkerOptions(), progress)
     raise ConfigError("linker-unknown", f"no linker is named {name!r}", fix=f"the names are {', '.join(LINKERS)}")
+
+
+def _cascade(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Linker:
+    from onym.linkers.cascade import CascadeLinker
+
+    if not options.model and not options.encoder:
+        what = "a cascade needs an encoder, a generative model or both"
+        raise ConfigError("model-missing", what, fix="name folders with --encoder and --model")
+    return CascadeLinker(
+        exact=ExactLinker(kb),
+        dense=_dense(kb, replace(options, model=options.encoder), progress) if options.encoder else None,
+        generative=_generative(kb, options, progress) if options.model else None,
+    )
 
 
 def _dense(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Linker:
@@ -68,7 +86,7 @@ def _dense(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Lin
     return DenseLinker.from_pretrained(options.model, kb, kind=options.index, download=options.download, progress=progress)
 
 
-def _generative(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Linker:
+def _generative(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> GenerativeLinker:
     from onym.text.template import template_named
 
     if not options.model:

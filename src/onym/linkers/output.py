@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from onym.corpora.base import Facet, Item, Problem
 from onym.corpora.corpus import LEFT_OUT, write_corpus
@@ -27,12 +28,16 @@ class LinkCounts:
     tied: int = 0
     left_out: int = 0
     lost: Counter[Facet] = field(default_factory=Counter)
+    stages: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, int]:
-        """Return the counts; what a format could not hold stands in `lost`, by document."""
+        """Return the counts; what a format could not hold stands in `lost`, by document.
+
+        Of a cascade there is also `by_exact` and so on: how many mentions each part answered.
+        """
         counts = asdict(self)
-        del counts["lost"]
-        return counts
+        del counts["lost"], counts["stages"]
+        return counts | {f"by_{stage}": count for stage, count in sorted(self.stages.items())}
 
 
 def write_links(
@@ -46,12 +51,26 @@ def write_links(
     force: bool = False,
 ) -> LinkCounts:
     """Link every mention and write the answers; the file or folder appears when it is complete."""
+    limited = {} if only is None else {"concepts_allowed": int(only.sum())}
+    source = source_of(linker, top_k, **limited)
+    return write_linked(items, lambda docs: linker.link(docs, top_k=top_k, only=only), source, path, format, force=force)
+
+
+def write_linked(
+    items: Iterable[Item],
+    link: Callable[[Iterable[Document]], Iterable[Linked]],
+    source: dict[str, Any],
+    path: Path,
+    format: str = PREDICTIONS,  # noqa: A002
+    *,
+    force: bool = False,
+) -> LinkCounts:
+    """Write what `link` makes of documents. `source` is what the answers depend on, for the first line of predictions."""
     counts = LinkCounts()
-    linked = _counted(linker.link(_documents(items, counts), top_k=top_k, only=only), counts)
+    linked = _counted(link(_documents(items, counts)), counts)
     if format == PREDICTIONS:
-        limited = {} if only is None else {"concepts_allowed": int(only.sum())}
         with whole_file(path, force=force) as file:
-            write_predictions(predictions_of(linked), source_of(linker, top_k, **limited), file)
+            write_predictions(predictions_of(linked), source, file)
     else:
         written = write_corpus(map(with_best, linked), path, format, force=force)
         counts.left_out += len(written.left_out)
@@ -90,4 +109,5 @@ def _counted(linked: Iterable[Linked], counts: LinkCounts) -> Iterator[Linked]:
         counts.mentions += len(item.links)
         counts.linked += sum(bool(link.candidates) for link in item.links)
         counts.tied += sum(are_tied(link.candidates) for link in item.links)
+        counts.stages.update(item.stages)
         yield item

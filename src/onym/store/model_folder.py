@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -63,3 +64,19 @@ def weights_digest(folder: Path) -> str:
     if len(digests) == 1:
         return digests[0][:16]
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
+
+
+def folder_digest(folder: Path, files: Sequence[str] = FETCHED) -> str:
+    """Return the first 16 digits of a digest of all that a model's answers depend on: weights, settings, tokenizer.
+
+    `files` are patterns, where only some of them are needed.
+
+    >>> folder = getfixture("tmp_path")
+    >>> before = folder_digest(folder)
+    >>> _ = (folder / "config.json").write_text("{}")
+    >>> folder_digest(folder) == before
+    False
+    """
+    found = sorted({path for pattern in files for path in folder.glob(pattern) if path.is_file()})
+    entries = [(path.name, InputFile.from_path(path).digest()) for path in found]
+    return hashlib.sha256(json.dumps(entries).encode()).hexdigest()[:16]

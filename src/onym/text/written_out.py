@@ -19,7 +19,7 @@ def written_out(doc: Document) -> list[tuple[Document, Mention]]:
     >>> asked.text[mention.start :], mention.surface
     ('Myocardial infarction kills.', 'Myocardial infarction')
     """
-    known = Abbreviations.from_text(doc.text)
+    known = Abbreviations.from_text(doc.text) if doc.mentions else Abbreviations(())
     return [_written_out(doc, mention, known) for mention in doc.mentions]
 
 

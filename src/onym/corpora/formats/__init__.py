@@ -15,6 +15,7 @@ FORMATS = (
     "hpo_gsc", "cometa", "askapatient", "text",
 )  # fmt: skip
 READ_ONLY = ("pubmed",)
+_ALSO = {"bioc": "bioc_xml"}  # as most programs write it
 
 
 def detect(source: Source) -> str:
@@ -32,7 +33,12 @@ def detect(source: Source) -> str:
 
 
 def get(name: str) -> Format:
-    """Return the format of that name."""
+    """Return the format of that name.
+
+    >>> get("bioc").__name__
+    'onym.corpora.formats.bioc_xml'
+    """
+    name = _ALSO.get(name, name)
     if name not in FORMATS:
         raise ConfigError("format-unknown", f"no format named {name!r}", fix=f"known are {', '.join(FORMATS)}")
     return cast("Format", import_module(f"onym.corpora.formats.{name}"))

@@ -13,5 +13,9 @@ from onym.text.abbreviations._definition import Abbreviation
 from onym.text.abbreviations._finder import find_abbreviations
 from onym.text.abbreviations._plain import plain_schwartz_hearst
 from onym.text.abbreviations._resolver import Abbreviations
+from onym.text.abbreviations._words import CLAUSE_WORDS, STOP_WORDS
 
-__all__ = ["Abbreviation", "Abbreviations", "find_abbreviations", "plain_schwartz_hearst"]
+__all__ = ["FUNCTION_WORDS", "Abbreviation", "Abbreviations", "find_abbreviations", "plain_schwartz_hearst"]
+
+FUNCTION_WORDS = STOP_WORDS | CLAUSE_WORDS
+"""Words that hold a sentence together and name nothing, in lower case."""

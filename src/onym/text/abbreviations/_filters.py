@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from onym.text.abbreviations._words import CLAUSE_WORDS, GREEK_NAMES, NEVER_SHORT, STOP_WORDS, Word
+from onym.text.brackets import is_balanced
 
 _MOST_LETTERS = 10
 _LONGEST_SHORT = 25
@@ -44,11 +45,6 @@ def _may_be_words(words: Sequence[str]) -> bool:
     if last.replace(".", "").isdigit() and not (first.isupper() and last.isdigit()):
         return False
     return len(words) == 2 or (len(words) == 3 and any(word in GREEK_NAMES for word in words))
-
-
-def is_balanced(text: str) -> bool:
-    """Tell whether a text has as many closing as opening brackets of each kind."""
-    return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
 
 
 Refusal = Callable[[str, str, Sequence[Word]], bool]

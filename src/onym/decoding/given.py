@@ -1,0 +1,137 @@
+"""Scoring names that are given: a few of them for each mention, all read in one pass, as the decoder would write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from onym.decoding.explorer import token_log_probs
+from onym.decoding.results import Ranking
+from onym.decoding.search import Start, Tokens
+from onym.decoding.session import Session
+
+_ROWS = 256  # tokens read in one pass: each has a score for the whole vocabulary
+_TOP = -1  # what the first token of a name has instead of one before it
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A name that was given: the log-probability of all its tokens, and their number with the end.
+
+    >>> Scored(-3.0, 2).score("mean"), Scored(-3.0, 2).score("sum")
+    (-1.5, -3.0)
+    """
+
+    log_prob: float
+    tokens: int
+
+    def score(self, ranking: Ranking) -> float:
+        """Return what it is ranked by."""
+        return self.log_prob / self.tokens if ranking == "mean" else self.log_prob
+
+
+def score_given(
+    start: Start, sources: Sequence[Tokens], prompts: Sequence[Tokens], names: Sequence[Sequence[Tokens]], *, eos: int
+) -> list[list[Scored]]:
+    """Return for each source the scores of its names, given by their tokens without the end, in their order.
+
+    Names that begin alike share the tokens that they share: a mention's names are a small tree, read in one pass.
+    """
+    trees = [_Tree.of(each) for each in names]
+    found: list[list[Scored]] = [[] for _ in sources]
+    order = sorted(range(len(sources)), key=lambda place: len(sources[place]), reverse=True)  # less padding
+    for batch in _batches(order, trees):
+        together = [trees[place] for place in batch]
+        scored = _read(start([sources[place] for place in batch]), [prompts[place] for place in batch], together, eos)
+        for place, each in zip(batch, scored, strict=True):
+            found[place] = each
+    return found
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The tokens of a mention's names, each below the one before it; `ends` are the last tokens of the names."""
+
+    tokens: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    depths: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, names: Sequence[Tokens]) -> _Tree:
+        tree = cls()
+        known: dict[tuple[int, int], int] = {}
+        for name in names:
+            node = _TOP
+            for depth, token in enumerate(map(int, name)):
+                key = node, token
+                if key not in known:
+                    known[key] = len(tree.tokens)
+                    tree.tokens.append(token)
+                    tree.parents.append(node)
+                    tree.depths.append(depth)
+                node = known[key]
+            tree.ends.append(node)
+        return tree
+
+
+def _batches(order: Sequence[int], trees: Sequence[_Tree]) -> Iterator[list[int]]:
+    """Yield the places of trees that are read together; those without a name are left out."""
+    batch: list[int] = []
+    rows = 0
+    for place in order:
+        if not trees[place].ends:
+            continue
+        if batch and rows + len(trees[place].tokens) > _ROWS:
+            yield batch
+            batch, rows = [], 0
+        batch.append(place)
+        rows += len(trees[place].tokens) + 1
+    if batch:
+        yield batch
+
+
+def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], eos: int) -> list[list[Scored]]:
+    """Read the trees of a batch, and return the scores of their names."""
+    slots, logits = session.begin(prompts)
+    sizes = [len(tree.tokens) for tree in trees]
+    before = np.cumsum([0, *sizes])  # rows of the trees before each
+    owners = np.repeat(np.arange(len(trees)), sizes)
+    nodes = np.array([parent for tree in trees for parent in tree.parents], dtype=np.int64)
+    tokens = np.array([token for tree in trees for token in tree.tokens], dtype=np.int64)
+    waves = np.array([depth for tree in trees for depth in tree.depths], dtype=np.int64)
+    above = nodes + before[owners]
+    if len(tokens):
+        parents = np.where(nodes == _TOP, slots[owners], -1 - above)
+        logits = torch.cat([logits, session.read(owners, parents, tokens, waves)[1]])
+    # What stands after the prompt of a mention comes first, then what stands after each token.
+    rows = np.where(nodes == _TOP, owners, len(trees) + above)
+    ends = [
+        (owner if end == _TOP else len(trees) + int(before[owner]) + end)
+        for owner, tree in enumerate(trees)
+        for end in tree.ends
+    ]
+    asked = np.concatenate([rows, np.array(ends, dtype=np.int64)])
+    wanted = np.concatenate([tokens, np.full(len(ends), eos)])
+    log_probs = token_log_probs(logits, torch.from_numpy(asked), torch.from_numpy(wanted)).tolist()
+    return _summed(trees, log_probs[: len(tokens)], log_probs[len(tokens) :])
+
+
+def _summed(trees: Sequence[_Tree], of_tokens: Sequence[float], of_ends: Sequence[float]) -> list[list[Scored]]:
+    """Add up along the names."""
+    token, end = iter(of_tokens), iter(of_ends)
+    found = []
+    for tree in trees:
+        sums: list[float] = []
+        for parent in tree.parents:
+            sums.append(next(token) + (sums[parent] if parent != _TOP else 0.0))
+        found.append(
+            [
+                Scored(next(end), 1) if last == _TOP else Scored(sums[last] + next(end), tree.depths[last] + 2)
+                for last in tree.ends
+            ]
+        )
+    return found

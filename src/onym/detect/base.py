@@ -1,0 +1,64 @@
+"""What every detector offers: mentions that nobody gave, each with a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from onym.errors import InputError
+from onym.types import Document, Mention
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place where a detector sees a mention. `score` is what it says of it; the type may be unknown.
+
+    >>> Span(0, 5, 0.9).length
+    5
+    """
+
+    start: int
+    end: int
+    score: float = 1.0
+    type: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InputError("type-offsets", f"a span from {self.start} to {self.end} is empty or backwards")
+
+    @property
+    def length(self) -> int:
+        """How many code points it has."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A document with the mentions that were found in it, and the score of each, in their order."""
+
+    document: Document
+    scores: tuple[float, ...]
+
+
+class Detector(Protocol):
+    """Finds mentions in raw text."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used: the detector's name, and everything that its answers depend on besides the knowledge base."""
+
+    def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
+        """Yield each document with the mentions that are found in its text; those that it has are not looked at."""
+
+
+def with_spans(doc: Document, spans: Sequence[Span]) -> Detected:
+    """Return a document whose mentions are the spans, in the order of the text. What speaks of other mentions is left out.
+
+    >>> found = with_spans(Document("1", "high fever"), [Span(5, 10, 0.9, "symptom")])
+    >>> [(mention.surface, mention.type) for mention in found.document.mentions], found.scores
+    ([('fever', 'symptom')], (0.9,))
+    """
+    ordered = sorted(spans, key=lambda span: (span.start, span.end, span.type))
+    mentions = tuple(Mention(span.start, span.end, doc.text[span.start : span.end], type=span.type) for span in ordered)
+    return Detected(replace(doc, mentions=mentions, relations=()), tuple(span.score for span in ordered))

@@ -1,0 +1,161 @@
+"""The detector that needs no training: wherever a name of the knowledge base stands in a text, there is a mention.
+
+The text is brought to the normal form of names, and every character of it knows its place in the raw text. From each word on,
+the names that begin so are looked up in the knowledge base's own sorted column: nothing is built, nothing is kept in memory
+but what was just looked up, and any number of processes share the column. A mention begins where a word begins and ends where
+one ends. Names that are too common to be believed wherever they stand are told apart by `trust.py`.
+
+An abbreviation that the text defines by a name is a mention wherever it stands; one that it defines by something else is not
+what a knowledge base says of these letters.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from onym.detect.base import Detected, Span, with_spans
+from onym.detect.overlaps import resolved
+from onym.detect.trust import Trust
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask, names_of
+from onym.text.abbreviations import Abbreviations
+from onym.text.align import Aligned, align, collapse, lower, punctuation
+from onym.text.boundaries import sentences, words
+from onym.text.brackets import closed
+from onym.text.normal import normal_name
+from onym.types import Document
+
+_REMEMBERED = 200_000  # beginnings of names, and names: texts repeat themselves
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryConfig:
+    """Which names are believed, see `Trust`, and whether mentions may lie inside each other.
+
+    With `abbreviations`, the short forms that a text defines are looked for too.
+    """
+
+    shortest: int = 3
+    as_written: int = 4
+    abbreviations: bool = True
+    nested: bool = False
+
+
+class DictionaryDetector:
+    """Finds the names of a knowledge base, the longest at each place. With `only`, those of some concepts alone.
+
+    >>> detector = DictionaryDetector(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> doc = Document("1", "A Heart-attack (HA), then fever. No HA since; feverish.")
+    >>> [found] = detector.detect([doc])
+    >>> [(mention.start, mention.surface) for mention in found.document.mentions]
+    [(2, 'Heart-attack'), (16, 'HA'), (26, 'fever'), (36, 'HA')]
+    """
+
+    def __init__(self, kb: KnowledgeBase, settings: DictionaryConfig | None = None, *, only: ConceptMask | None = None) -> None:
+        self.kb = kb
+        self._settings = settings or DictionaryConfig()
+        self._only = only
+        self._is_wanted = None if only is None else names_of(kb, only)
+        self._trust = Trust(kb, shortest=self._settings.shortest, as_written=self._settings.as_written, only=only)
+        self._look_up = lru_cache(_REMEMBERED)(self._looked_up)
+        self._type = lru_cache(_REMEMBERED)(self._type_of)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used."""
+        limited = {} if self._only is None else {"concepts_allowed": int(self._only.sum())}
+        return {"detector": "dictionary", **asdict(self._settings), **limited}
+
+    def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
+        """Yield each document with the names in its text."""
+        for doc in documents:
+            yield with_spans(doc, resolved(self._spans(doc), nested=self._settings.nested))
+
+    def _spans(self, doc: Document) -> Iterator[Span]:
+        text = doc.text
+        known = Abbreviations.from_text(text) if self._settings.abbreviations else Abbreviations(())
+        aligned = align(text, lower, punctuation, collapse)
+        first = sorted({start for start, _ in sentences(text)} | {passage.start for passage in doc.passages})
+        for start_norm, end_norm, name in self._names(aligned):
+            start, end = aligned.raw_span(start_norm, end_norm)
+            # A name may have full stops and brackets in it, but not the end of a sentence or half a pair.
+            whole = closed(text, start, end) if bisect_right(first, start) == bisect_left(first, end) else None
+            meant = self._meant(name, text[start:end], known) if whole else -1
+            if whole and meant >= 0:
+                yield Span(*whole, type=self._type(meant))
+        yield from self._defined(text, known)
+
+    def _meant(self, name: int, surface: str, known: Abbreviations) -> int:
+        """Return the name that is meant where one stands written so: itself, or what the text says it is short for, or -1."""
+        long = known.expand(surface)
+        if long is not None:
+            return self._named(long)
+        return name if self._trust.believes(name, surface) else -1
+
+    def _names(self, aligned: Aligned) -> Iterator[tuple[int, int, int]]:
+        """Yield every place of a name in the normalised text, and the name."""
+        text, edges = aligned.text, words(aligned.text)
+        for number, (start, _) in enumerate(edges):
+            for place in range(number, len(edges)):
+                end = edges[place][1]
+                name, goes_on = self._look_up(text[start:end])
+                if name >= 0:
+                    yield start, end, name
+                if not goes_on:
+                    break
+
+    def _looked_up(self, key: str) -> tuple[int, bool]:
+        """Return the name that is `key`, or -1, and whether a longer one begins so."""
+        names, data = self.kb.names, key.encode("utf-8", "surrogatepass")
+        place = names.lower_bound(data)
+        is_name = place < len(names) and names.bytes_at(place) == data
+        after = place + is_name
+        goes_on = after < len(names) and names.bytes_at(after).startswith(data)
+        return (place if is_name and self._is_allowed(place) else -1), goes_on
+
+    def _is_allowed(self, name: int) -> bool:
+        return self._is_wanted is None or bool(self._is_wanted[name])
+
+    def _named(self, long: str) -> int:
+        """Return the name that a long form is, or -1."""
+        return self._look_up(normal_name(long))[0]
+
+    def _defined(self, text: str, known: Abbreviations) -> Iterator[Span]:
+        """Yield the places of the short forms that the text defines by a name, with or without a plural `s`."""
+        named = {each.short: self._named(known.expand(each.short) or "") for each in known.definitions}
+        edges = words(text) if any(name >= 0 for name in named.values()) else []
+        starts, ends = [start for start, _ in edges], [end for _, end in edges]
+        for short, name in named.items():
+            forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
+            for form in forms:
+                if len(form) > 1 or form == short:
+                    for start, end in _places(text, form, starts, ends):
+                        yield Span(start, end, type=self._type(name))
+
+    def _type_of(self, name: int) -> str:
+        """Return the first semantic type of the first concept of a name that may be meant."""
+        for concept in self.kb.name_concepts[name].tolist():
+            types = self.kb.concept_types[concept]
+            if len(types) and (self._only is None or self._only[concept]):
+                return self.kb.types[int(types[0])]
+        return ""
+
+
+def _places(text: str, form: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield where a form stands in a text, neither beginning nor ending inside a word; words are given by their edges."""
+    start = text.find(form)
+    while start >= 0:
+        end = start + len(form)
+        if not (_is_inside(start, starts, ends) or _is_inside(end, starts, ends)):
+            yield start, end
+        start = text.find(form, start + 1)
+
+
+def _is_inside(place: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
+    """Tell whether a place is between two characters of one word."""
+    word = bisect_left(starts, place) - 1
+    return word >= 0 and bisect_right(ends, place) <= word

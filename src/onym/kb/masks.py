@@ -1,0 +1,72 @@
+"""Choosing concepts: by their semantic types or their ids, and the names that belong to the chosen ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import ConfigError
+from onym.kb.knowledge_base import KnowledgeBase
+
+ConceptMask = npt.NDArray[np.bool_]
+"""For each concept of a knowledge base, whether it may be an answer."""
+
+
+def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
+    """Return the concepts that have one of the semantic types.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> int(concepts_of_types(kb, [kb.types[0]]).sum()) > 0
+    True
+    """
+    wanted = {name: kb.types.find(name) for name in types}
+    if missing := [name for name, place in wanted.items() if place < 0]:
+        fix = "onym kb show CONCEPT lists a concept's types"
+        raise ConfigError("filter-unknown", f"no concept has the semantic type {missing[0]!r}", fix=fix)
+    mask = np.zeros(len(kb), dtype=bool)
+    mask[kb.concept_types.owners()[np.isin(kb.concept_types.values, list(wanted.values()))]] = True
+    return mask
+
+
+def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptMask:
+    """Return the concepts that ids lead to; an unknown id is an error.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> int(concepts_with_ids(kb, ["D009203"]).sum())
+    1
+    """
+    mask = np.zeros(len(kb), dtype=bool)
+    for concept_id in concept_ids:
+        found = kb.resolve(concept_id)
+        if not found:
+            fix = "look for its name with onym kb search"
+            raise ConfigError("filter-unknown", f"no concept has the id {concept_id!r}", fix=fix)
+        mask[list(found)] = True
+    return mask
+
+
+def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
+    """Return for each name whether it belongs to one of the concepts.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> is_named = names_of(kb, concepts_with_ids(kb, ["D005334"]))
+    >>> [kb.names[i] for i in np.flatnonzero(is_named)]
+    ['fever', 'hyperthermia', 'pyrexia']
+    """
+    mask = np.zeros(len(kb.names), dtype=bool)
+    mask[kb.name_concepts.owners()[only[kb.name_concepts.values]]] = True
+    return mask
+
+
+def chosen(kb: KnowledgeBase, types: Sequence[str] = (), concept_ids: Collection[str] = ()) -> ConceptMask | None:
+    """Return the concepts of some types, with some ids, or with both; None is all of them, where nothing is asked.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> chosen(kb) is None, int(chosen(kb, ["C14"], ["D009203", "D005334"]).sum())
+    (True, 1)
+    """
+    masks = [concepts_of_types(kb, types)] if types else []
+    masks += [concepts_with_ids(kb, concept_ids)] if concept_ids else []
+    return None if not masks else np.logical_and.reduce(masks)

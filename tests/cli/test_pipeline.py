@@ -1,0 +1,67 @@
+"""`onym pipeline` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import onym
+from tests.linkers.tiny_model import save_model
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tiny_kb: Path) -> Path:
+    shutil.copytree(tiny_kb, tmp_path / "kb")
+    return tmp_path
+
+
+def test_build_and_info(folder: Path) -> None:
+    (folder / "ids.txt").write_text("mesh:D009203\nmesh:D006973\n")
+    words = ("--types", "C14, C23", "--concepts", "ids.txt", "--threshold", "0.5", "--nested")
+    done = onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", "--json", cwd=folder)
+    told = json.loads(done.stdout)
+    assert (told["folder"], told["concepts_allowed"], told["threshold"]) == ("p", 2, 0.5)
+    assert told["detector"]["nested"] is True
+    settings = json.loads(onym("pipeline", "info", "p", "--json", cwd=folder).stdout)
+    assert settings["types"] == ["C14", "C23"]
+    assert settings["concepts"] == ["mesh:D009203", "mesh:D006973"]
+    rows = dict(line.split("\t") for line in onym("pipeline", "info", "p", cwd=folder).stdout.splitlines())
+    assert (rows["detector"], rows["linker"], rows["threshold"], rows["concepts"]) == ("dictionary", "exact", "0.5", "2")
+    assert rows["kb"].startswith(str(folder / "kb"))
+
+
+def test_a_cascade_with_a_model(folder: Path) -> None:
+    save_model(folder / "model")
+    words = ("--detector", "none", "--linker", "cascade", "--model", "model", "--width", "2")
+    onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", cwd=folder)
+    assert "width\t2" in onym("pipeline", "info", "p", cwd=folder).stdout
+    (folder / "a.jsonl").write_text('{"id":"1","text":"fever, rash","mentions":[{"start":0,"end":5},{"start":7,"end":11}]}\n')
+    done = onym("link", "a.jsonl", "--pipeline", "p", "-o", "out.jsonl", "--json", cwd=folder)
+    counts = json.loads(done.stdout)
+    assert (counts["by_exact"], counts["by_generative"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--detector", "oracle"), "detector-unknown"),
+        (("--linker", "oracle"), "linker-unknown"),
+        (("--linker", "cascade"), "model-missing"),
+        (("--types", "C99"), "filter-unknown"),
+    ],
+)
+def test_a_wrong_call_writes_nothing(folder: Path, words: tuple[str, ...], code: str) -> None:
+    assert code in onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", cwd=folder, status=2).stderr
+    assert not (folder / "p").exists()
+
+
+def test_what_has_changed_is_told(folder: Path) -> None:
+    onym("pipeline", "build", "--kb", "kb", "-o", "p", cwd=folder)
+    path = folder / "p" / "pipeline.json"
+    path.write_text(path.read_text().replace('"digest": "', '"digest": "0'))
+    (folder / "a.txt").write_text("fever")
+    assert "pipeline-changed" in onym("link", "a.txt", "--pipeline", "p", "-o", "o", cwd=folder, status=4).stderr
+    assert "pipeline-missing" in onym("pipeline", "info", "kb", cwd=folder, status=3).stderr

@@ -1,0 +1,166 @@
+"""The names of a knowledge base in texts: at their places in the raw text, whole words, the longest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.detect.dictionary import DictionaryConfig, DictionaryDetector
+from onym.kb import KnowledgeBase
+from onym.kb.masks import concepts_of_types
+from onym.linkers.lexical import ExactLinker
+from onym.types import Document, Mention, Passage
+from tests.detect.made_kb import made_kb
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return made_kb(tmp_path_factory.mktemp("dictionary"))
+
+
+def found(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
+    """Return the surfaces that are found, at their offsets."""
+    (detected,) = DictionaryDetector(kb, DictionaryConfig(**settings)).detect([Document("1", text)])
+    assert len(detected.scores) == len(detected.document.mentions)
+    return [text[mention.start : mention.end] for mention in detected.document.mentions]
+
+
+@pytest.mark.parametrize(
+    ("text", "surfaces"),
+    [
+        ("", []),
+        ("A heart attack.", ["heart attack"]),  # the longest
+        ("Heart-attack, HEART\t ATTACK", ["Heart-attack", "HEART\t ATTACK"]),
+        ("sweetheart attack hearts", []),  # whole words
+        ("the heart's attack", ["heart"]),
+        ("heart-related", ["heart"]),
+        ("\u03b2-actin and \u0392-ACTIN", ["\u03b2-actin", "\u0392-ACTIN"]),
+        ("poly(ADP-ribose) polymerase", ["poly(ADP-ribose)"]),
+        ("all men was ALL, WAS", ["men", "ALL", "WAS"]),
+        ("It was of the heart. Attack was swift.", ["heart"]),  # another sentence
+        ("\U0001f9ec heart\u200battack \u202eheart", ["heart", "heart"]),
+        ("he\u0301art heart\u0301", []),  # a mark belongs to its letter
+        ("\ud800 heart", ["heart"]),
+    ],
+)
+def test_names_are_found(kb: KnowledgeBase, text: str, surfaces: list[str]) -> None:
+    assert found(kb, text) == surfaces
+
+
+def test_nested_names_on_request(kb: KnowledgeBase) -> None:
+    assert found(kb, "myocardial infarction, heart attack") == ["myocardial infarction", "heart attack"]
+    surfaces = ["myocardial infarction", "infarction", "heart", "heart attack"]
+    assert found(kb, "myocardial infarction, heart attack", nested=True) == surfaces
+
+
+def test_defined_abbreviations(kb: KnowledgeBase) -> None:
+    text = "Heart attack (HA) came. HA, HAs but no AHA HAX."
+    assert found(kb, text) == ["Heart attack", "HA", "HA", "HAs"]
+    assert found(kb, text, abbreviations=False) == ["Heart attack"]
+
+
+def test_a_short_form_that_the_text_defines_otherwise_is_not_the_knowledge_bases(kb: KnowledgeBase) -> None:
+    assert found(kb, "We saw ALL twice.") == ["ALL"]
+    assert found(kb, "The anterolateral ligament (ALL) was cut; ALL healed.") == []
+
+
+def test_short_names_that_the_text_defines_are_believed(kb: KnowledgeBase) -> None:
+    assert found(kb, "Myocardial infarction (MI), then MI.") == ["Myocardial infarction", "MI", "MI"]
+
+
+def test_a_mention_lies_in_one_passage(kb: KnowledgeBase) -> None:
+    doc = Document("1", "Of the heart attack", passages=(Passage(0, 12, "title"), Passage(13, 19, "abstract")))
+    (detected,) = DictionaryDetector(kb).detect([doc])
+    assert [mention.surface for mention in detected.document.mentions] == ["heart"]
+
+
+def test_the_type_is_that_of_what_is_meant(kb: KnowledgeBase) -> None:
+    text = "Heart attack (HA); later Poly(ADP-ribose) or PAR. Interleukin-2 (IL2), IL2."
+    (detected,) = DictionaryDetector(kb).detect([Document("1", text)])
+    found = [(mention.surface, mention.type) for mention in detected.document.mentions]
+    assert found == [
+        ("Heart attack", "disease"),
+        ("HA", "disease"),
+        ("Poly(ADP-ribose)", "chemical"),
+        ("PAR", "chemical"),
+        ("Interleukin-2", "protein"),
+        ("IL2", "protein"),
+        ("IL2", "protein"),
+    ]
+
+
+def test_only_some_concepts(kb: KnowledgeBase) -> None:
+    only = concepts_of_types(kb, ["anatomy", "chemical"])
+    detector = DictionaryDetector(kb, only=only)
+    (detected,) = detector.detect([Document("1", "heart attack, men, 5-HT")])
+    assert [(m.surface, m.type) for m in detected.document.mentions] == [("heart", "anatomy"), ("5-HT", "chemical")]
+    assert detector.config["concepts_allowed"] == int(only.sum())
+
+
+def test_mentions_that_are_there_are_not_looked_at(kb: KnowledgeBase) -> None:
+    doc = Document("1", "heart", (Mention(0, 1, "h"),))
+    (detected,) = DictionaryDetector(kb).detect([doc])
+    assert [mention.surface for mention in detected.document.mentions] == ["heart"]
+    assert detected.document.id == "1"
+
+
+def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
+    config = DictionaryDetector(kb, DictionaryConfig(shortest=5)).config
+    assert config == {"detector": "dictionary", "shortest": 5, "as_written": 4, "abbreviations": True, "nested": False}
+
+
+PIECES = st.sampled_from(
+    [
+        "heart",
+        "attack",
+        "HEART",
+        "Interleukin",
+        "2",
+        "-",
+        "(",
+        ")",
+        " ",
+        "\r\n",
+        "\u200b",
+        "\u0301",
+        "\U0001f9ec",
+        "\u0130",
+        ". ",
+    ]
+)
+
+
+@given(text=st.lists(PIECES | st.characters(), max_size=30).map("".join))
+def test_whatever_the_text_offsets_are_those_of_the_raw_text(kb: KnowledgeBase, text: str) -> None:
+    for nested in (False, True):
+        (detected,) = DictionaryDetector(kb, DictionaryConfig(nested=nested)).detect([Document("1", text)])
+        for mention in detected.document.mentions:  # a document with other surfaces could not even be made
+            assert text[mention.start : mention.end] == mention.surface
+            before, after = text[: mention.start][-1:], text[mention.end :][:1]
+            assert not (before.isalnum() and mention.surface[0].isalnum())
+            assert not (after.isalnum() and mention.surface[-1].isalnum())
+
+
+@given(
+    name=st.integers(0, 20), before=st.sampled_from(["", "x ", "\U0001f9ec", "("]), after=st.sampled_from(["", " x", "\u2026"])
+)
+def test_a_name_in_the_open_is_found_and_linked(kb: KnowledgeBase, name: int, before: str, after: str) -> None:
+    """All that is believed: what the detector finds is what exact match knows."""
+    form = kb.term_forms[name % len(kb.term_forms)]
+    detector = DictionaryDetector(kb, DictionaryConfig(shortest=1, abbreviations=False))
+    if form in ("by", "1,2"):
+        return
+    (detected,) = detector.detect([Document("1", before + form + after)])
+    assert form in [mention.surface for mention in detected.document.mentions]
+    (linked,) = ExactLinker(kb).link([detected.document])
+    assert all(link.candidates for link in linked.links)
+
+
+def test_real_folders_need_nothing_beside_the_knowledge_base(kb: KnowledgeBase) -> None:
+    before = sorted(Path(kb.folder.parent).rglob("*"))
+    found(kb, "a heart attack")
+    assert sorted(Path(kb.folder.parent).rglob("*")) == before

@@ -1,0 +1,175 @@
+"""The cascade: the first part that can tell answers, and says so."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.linkers.base import ConceptMask, Linked, concepts_with_ids
+from onym.linkers.cascade import CascadeConfig, CascadeLinker
+from onym.linkers.generative import GenerativeConfig, GenerativeLinker
+from onym.linkers.lexical import ExactLinker
+from onym.linkers.named import LinkerOptions, linker_named
+from onym.types import Candidate, Document, Link, Mention
+from tests.encoders.tiny_encoder import save_encoder
+from tests.linkers.tiny_model import save_model
+
+TEXT = "Heart attack, MI, chest pain and fever."
+
+
+def document(*surfaces: str, text: str = TEXT, doc_id: str = "1") -> Document:
+    places = [(text.index(surface), surface) for surface in surfaces]
+    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in places))
+
+
+DOC = document("Heart attack", "MI", "chest pain")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+
+
+class Said:
+    """A linker that answers every mention alike, and keeps what it was asked."""
+
+    def __init__(self, kb: KnowledgeBase, *candidates: Candidate, scores: dict[str, float] | None = None) -> None:
+        self.kb = kb
+        self.config: dict[str, Any] = {"linker": "said"}
+        self.asked: list[str] = []
+        self.named: list[list[str]] = []
+        self._candidates, self._scores = candidates, scores or {}
+
+    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+        for doc in documents:
+            self.asked += [mention.surface for mention in doc.mentions]
+            yield Linked(doc, tuple(Link(mention, self._candidates[:top_k]) for mention in doc.mentions))
+
+    def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
+        self.asked += [mention.surface for doc in documents for mention in doc.mentions]
+        self.named += [[self.kb.names[name] for name in each] for each in names]
+        return [[self._scores.get(self.kb.names[name], -9.0) for name in each] for each in names]
+
+
+FEVER, MI, PRESSURE = (
+    Candidate("mesh:D005334", "pyrexia", 0.9),
+    Candidate("mesh:D009203", "mi", 0.8),
+    Candidate("mesh:D006973", "mi", 0.8),
+)
+
+
+def answered(linker: CascadeLinker, doc: Document = DOC, **options: Any) -> list[tuple[str, list[tuple[str, float]]]]:
+    (linked,) = linker.link([doc], **options)
+    assert [link.mention for link in linked.links] == list(doc.mentions)
+    rows = zip(linked.stages, linked.links, strict=True)
+    return [(stage, [(each.concept_id, each.score) for each in link.candidates]) for stage, link in rows]
+
+
+def test_what_is_sure_needs_no_other_part(kb: KnowledgeBase) -> None:
+    dense = Said(kb, FEVER, MI)
+    found = answered(CascadeLinker(exact=ExactLinker(kb), dense=dense))
+    near = ("dense", [("mesh:D005334", 0.9), ("mesh:D009203", 0.8)])
+    assert found == [("exact", [("mesh:D009203", 1.0)]), near, near]
+    assert dense.asked == ["MI", "chest pain"]  # MI is the name of two concepts
+
+
+def test_one_candidate_of_an_ambiguous_name_is_not_sure(kb: KnowledgeBase) -> None:
+    found = answered(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)), top_k=1)
+    assert [stage for stage, _ in found] == ["exact", "dense", "dense"]
+
+
+def test_a_filter_may_make_a_name_sure(kb: KnowledgeBase) -> None:
+    only = concepts_with_ids(kb, ["mesh:D006973"])
+    cascade = CascadeLinker(exact=ExactLinker(kb), dense=Said(kb))
+    assert [stage for stage, _ in answered(cascade, only=only)] == ["none", "exact", "none"]
+
+
+def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) -> None:
+    model = Said(kb, scores={"mi": -2.0, "hypertension": -0.5, "heart attack": -1.0})
+    cascade = CascadeLinker(
+        exact=ExactLinker(kb),
+        dense=Said(kb, FEVER, MI, PRESSURE),
+        generative=model,
+        settings=CascadeConfig(names=3),
+    )
+    ordered = [("mesh:D006973", -0.5), ("mesh:D009203", -1.0), ("mesh:D005334", -9.0)]
+    assert answered(cascade)[1:] == [("generative", ordered)] * 2
+    assert model.asked == ["MI", "chest pain"]
+    assert model.named[0][:2] == ["pyrexia", "fever"]
+    assert len(model.named[0]) == len(set(model.named[0]))
+    assert answered(cascade, top_k=1)[1] == ("generative", ordered[:1])
+
+
+def test_only_candidates_of_the_dense_part_are_answers(kb: KnowledgeBase) -> None:
+    """The name `mi` belongs to another concept too, which was not near."""
+    model = Said(kb, scores={"mi": -0.1})
+    cascade = CascadeLinker(dense=Said(kb, MI), generative=model, settings=CascadeConfig(names=1))
+    assert answered(cascade)[0] == ("generative", [("mesh:D009203", -0.1)])
+
+
+def test_without_candidates_there_is_no_answer(kb: KnowledgeBase) -> None:
+    cascade = CascadeLinker(dense=Said(kb), generative=Said(kb))
+    assert answered(cascade) == [("none", [])] * 3
+
+
+def test_without_a_dense_part_the_model_searches(kb: KnowledgeBase) -> None:
+    cascade = CascadeLinker(exact=ExactLinker(kb), generative=Said(kb, FEVER))
+    assert [stage for stage, _ in answered(cascade)] == ["exact", "generative", "generative"]
+    assert [part["linker"] for part in cascade.config["parts"]] == ["exact", "said"]
+
+
+def test_documents_come_back_in_order_with_all_their_mentions(kb: KnowledgeBase) -> None:
+    docs = [document("MI", doc_id="1"), Document("2", "nothing"), DOC, document("fever", doc_id="4")]
+    linked = list(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)).link(docs))
+    assert [each.document for each in linked] == docs
+    assert [each.stages for each in linked] == [("dense",), (), ("exact", "dense", "dense"), ("exact",)]
+
+
+@pytest.mark.parametrize("names", [(), ("exact",), ("dense",)])
+def test_a_cascade_has_two_parts(kb: KnowledgeBase, names: tuple[str, ...]) -> None:
+    parts: dict[str, Any] = {"exact": ExactLinker(kb), "dense": Said(kb)}
+    with pytest.raises(ConfigError, match="cascade-parts"):
+        CascadeLinker(**{name: parts[name] for name in names})
+
+
+def test_parts_are_over_one_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
+    from tests.detect.made_kb import made_kb
+
+    with pytest.raises(ConfigError, match="cascade-parts"):
+        CascadeLinker(exact=ExactLinker(kb), dense=Said(made_kb(tmp_path)))
+
+
+def test_given_names_have_the_scores_that_a_search_finds(kb: KnowledgeBase, tmp_path: Path) -> None:
+    model = save_model(tmp_path / "tiny-bart")
+    linker = GenerativeLinker.from_pretrained(model, kb, settings=GenerativeConfig(), precision="fp32")
+    doc = document("MI", "fever")
+    (linked,) = linker.link([doc])
+    names = [[kb.find(candidate.name) for candidate in link.candidates] for link in linked.links]
+    found = linker.score_names([doc], names)
+    for link, scores in zip(linked.links, found, strict=True):
+        assert scores == pytest.approx([candidate.score for candidate in link.candidates], abs=1e-4)
+
+
+def test_all_three_parts_from_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    options = LinkerOptions(model=str(save_model(tmp_path / "bart")), encoder=str(save_encoder(tmp_path / "bert")))
+    cascade = linker_named("cascade", kb, options)
+    assert [part["linker"] for part in cascade.config["parts"]] == ["exact", "dense", "generative"]
+    (linked,) = cascade.link([DOC])
+    assert linked.stages == ("exact", "generative", "generative")
+    assert len(linked.links[2].candidates) == 3
