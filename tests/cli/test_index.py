@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from onym.cli.console import progress, shown_on
 from tests.cli.command import onym
 from tests.encoders.tiny_encoder import save_encoder
 
@@ -59,7 +60,12 @@ def test_the_help_has_an_example(folder: Path, command: str) -> None:
 
 
 def test_a_bar_shows_what_is_being_done() -> None:
-    with progress("encoding names", total=4) as bar:
-        shown_on(bar)("building the index", 3)
-        (task,) = bar.tasks
-    assert (task.description, task.completed, task.total) == ("building the index", 3, 4)
+    shown = """
+from onym.cli.console import progress, shown_on
+with progress("encoding names", total=4) as bar:
+    shown_on(bar)("building the index", 3)
+    (task,) = bar.tasks
+print(task.description, task.completed, task.total)
+"""
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    assert done.stdout == "building the index 3 4\n"
