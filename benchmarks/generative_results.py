@@ -11,7 +11,7 @@ import argparse
 
 from benchmarks.generative_model import RANKINGS, SEARCHES, answers_at_most, open_as_said, open_linker
 from benchmarks.generative_page import ABLATIONS, COMPARED, KEYS, page_with
-from benchmarks.results import Store
+from benchmarks.results import Store, best
 from benchmarks.results_check import add_options, check
 from benchmarks.results_section import Section
 
@@ -29,7 +29,7 @@ SECTION = Section(
     page_with=page_with,
     figures=("any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "reachable"),
     usual_start="flan-t5-small",
-    aside=frozenset(ABLATIONS),
+    chosen=lambda rows: best([row for row in rows if row.stage not in ABLATIONS]),
 )
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.results import Judged, Row, Store, best, differences, judge, p_value, stage_before, twins
+from benchmarks.results import Judged, Row, Store, differences, judge, p_value, stage_before, twins
 from benchmarks.results_section import PAGE, Section
 from benchmarks.tasks import KINDS, task
 from onym.errors import OnymError
@@ -36,12 +36,7 @@ def check(section: Section, options: argparse.Namespace, store: Store | None = N
         problems += _rerun(section, store, options.rerun)
     if problems:
         sys.exit("\n".join(problems))
-    return {"runs": [run_of(section, row) for row in rows], "best": chosen(section, rows)}
-
-
-def chosen(section: Section, rows: Sequence[Row]) -> dict[str, str]:
-    """Return for each benchmark the row that is chosen on dev."""
-    return best([row for row in rows if row.stage not in section.aside])
+    return {"runs": [run_of(section, row) for row in rows], "best": section.chosen(rows)}
 
 
 def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:

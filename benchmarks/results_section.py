@@ -21,9 +21,9 @@ PageWith = Callable[[Sequence[Row], Mapping[str, Curve], str], str]
 class Section:
     """One kind of linker.
 
-    `keys` are the benchmarks it is judged on; `stages` its stages of training, each with the one it is compared with; those
-    of `aside` are never chosen. `open` opens a model for a search and a ranking, `open_as_said` one with the settings that
-    predictions were made with; `answers` is how many concepts are kept of each mention.
+    `keys` are the benchmarks it is judged on; `stages` its stages of training, each with the one it is compared with; `chosen`
+    tells which rows are chosen on dev. `open` opens a model for a search and a ranking, `open_as_said` one with the settings
+    that predictions were made with; `answers` is how many concepts are kept of each mention.
     """
 
     name: str
@@ -35,9 +35,9 @@ class Section:
     open_as_said: Callable[[Path, KnowledgeBase, dict[str, Any]], Linker]
     answers: Callable[[KnowledgeBase], int]
     page_with: PageWith
+    chosen: Callable[[Sequence[Row]], Mapping[str, object]]
     figures: tuple[str, ...]
     usual_start: str
-    aside: frozenset[str] = frozenset()
 
     @property
     def store(self) -> Store:

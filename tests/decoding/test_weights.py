@@ -13,7 +13,7 @@ import torch
 
 from onym.decoding.weights import open_model
 from onym.errors import ConfigError, InputError
-from tests.encoders.spoil import configured, cut, rewritten
+from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 from tests.linkers.tiny_model import add_defaults, save_model, tiny_bart
 
 
@@ -127,9 +127,7 @@ def test_beside_safetensors_an_old_file_is_not_looked_at(model: Path) -> None:
 
 @pytest.mark.parametrize("family", ["bart", "none"])
 def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
-    mark = model / "was-run"
-    (model / "evil.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Evil: pass\n")
-    configured(auto_map={"AutoConfig": "evil.Evil", "AutoModelForSeq2SeqLM": "evil.Evil"}, model_type=family)(model)
+    mark = with_own_code(model, "AutoModelForSeq2SeqLM", family)
     monkeypatch.setitem(sys.modules, "evil", None)
     if family == "bart":
         assert open_model(model)

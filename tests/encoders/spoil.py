@@ -28,3 +28,11 @@ def rewritten(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -
 def cut(folder: Path, size: int) -> None:
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:size])
+
+
+def with_own_code(folder: Path, auto: str, model_type: str) -> Path:
+    """Have a model name code of its own, and return the file that would be there if it were run."""
+    mark = folder / "was-run"
+    (folder / "evil.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Evil: pass\n")
+    configured(auto_map={"AutoConfig": "evil.Evil", auto: "evil.Evil"}, model_type=model_type)(folder)
+    return mark

@@ -13,7 +13,7 @@ import torch
 
 from onym.encoders.loading import Precision, in_precision, library, open_pretrained
 from onym.errors import ConfigError, InputError
-from tests.encoders.spoil import configured, cut, rewritten
+from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 from tests.encoders.tiny_encoder import tiny_encoder
 
 
@@ -108,9 +108,7 @@ def test_old_files_of_weights_are_refused_unread(model: Path) -> None:
 
 @pytest.mark.parametrize("family", ["bert", "none"])
 def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
-    mark = model / "was-run"
-    (model / "evil.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Evil: pass\n")
-    configured(auto_map={"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil"}, model_type=family)(model)
+    mark = with_own_code(model, "AutoModel", family)
     monkeypatch.setitem(sys.modules, "evil", None)
     if family == "bert":
         assert opened(model)

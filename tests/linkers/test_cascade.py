@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
@@ -20,6 +19,7 @@ from onym.linkers.named import LinkerOptions, linker_named
 from onym.types import Candidate, Document, Link, Mention
 from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model
+from tests.threads import one_thread
 
 TEXT = "Heart attack, MI, chest pain and fever."
 
@@ -34,10 +34,8 @@ DOC = document("Heart attack", "MI", "chest pain")
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with one_thread():
+        yield
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from onym.encoders.encoder import Encoder
 from onym.encoders.settings import EncoderSettings
@@ -24,6 +23,7 @@ from onym.linkers.dense import DenseConfig, DenseLinker
 from onym.types import Candidate, Document, Mention
 from tests.encoders.tiny_encoder import save_encoder
 from tests.index.made import Hashed, names_of
+from tests.threads import one_thread
 
 pytest.importorskip("faiss")
 
@@ -39,10 +39,8 @@ DOC = document("A Heart Attack, then fever and raised blood pressure.", "Heart A
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # quickest for a tiny model
-    yield
-    torch.set_num_threads(before)
+    with one_thread():
+        yield
 
 
 @pytest.fixture(scope="module")

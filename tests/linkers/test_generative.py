@@ -25,6 +25,7 @@ from onym.text.template import GENBIOEL, GENRE, Template
 from onym.text.tokens import Tokenizer
 from onym.types import Candidate, Document, Mention
 from tests.linkers.tiny_model import add_defaults, save_model, save_tokenizer, tiny_bart
+from tests.threads import one_thread
 
 TEXT = "He had a heart attack, then fever and high blood pressure."
 
@@ -40,10 +41,8 @@ DOC = document(TEXT, "heart attack", "fever", "high blood pressure")
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # quickest for a tiny model
-    yield
-    torch.set_num_threads(before)
+    with one_thread():
+        yield
 
 
 @pytest.fixture(scope="module")

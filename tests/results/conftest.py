@@ -7,22 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 from benchmarks import results_predict
 from benchmarks.results_predict import recipe_of
 
 from tests.corpora.benchmarks.made import write, write_askapatient, write_biosyn, write_ncbi
 from tests.linkers.tiny_model import save_model
+from tests.threads import one_thread
 
 DEV_DICTIONARY = "D005334||fever\nD010146||pain\n"
 
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # quickest for a tiny model
-    yield
-    torch.set_num_threads(before)
+    with one_thread():
+        yield
 
 
 @pytest.fixture

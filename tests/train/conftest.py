@@ -12,16 +12,14 @@ import pytest
 from onym.corpora.benchmarks import prepare
 from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model
+from tests.threads import one_thread
 from tests.train.tiny import CORPUS, pubtator
 
 
 @pytest.fixture(scope="package", autouse=True)
 def _one_thread() -> Iterator[None]:
-    torch = pytest.importorskip("torch")
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # quickest for a tiny model, and sums are always taken in the same order
-    yield
-    torch.set_num_threads(before)
+    with one_thread():
+        yield
 
 
 @pytest.fixture(scope="package", autouse=True)

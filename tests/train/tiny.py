@@ -118,6 +118,19 @@ def are_equal(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
 
 
+def require_left_alone(dev: Callable[[Any], object], model: Any) -> None:
+    """Check that a score on dev leaves a model that is being trained, and chance, as they were."""
+    before = weights_of(model)
+    torch.manual_seed(0)
+    drawn = torch.rand(3)
+    torch.manual_seed(0)
+    assert dev(model) == dev(model)
+    assert torch.equal(torch.rand(3), drawn), "a score should not draw random numbers"
+    assert model.training
+    assert all(parameter.requires_grad for parameter in model.parameters())
+    assert are_equal(weights_of(model), before)
+
+
 def furthest(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
     """Return the greatest difference between the weights of two models."""
     assert one.keys() == other.keys()
