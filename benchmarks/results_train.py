@@ -20,7 +20,8 @@ from benchmarks.report import data_folder
 from benchmarks.tasks import medic_kb, open_kb, task
 from onym.kb import KnowledgeBase
 from onym.store.config import read_toml
-from onym.train.config import AlignConfig, TrainConfig, merged
+from onym.train.config import AnyConfig, merged
+from onym.train.config import config_of as config_kind
 from onym.train.recipes import train
 from onym.train.recipes.run import runs_folder
 
@@ -30,6 +31,8 @@ KBS: dict[str, Callable[[], KnowledgeBase]] = {
     "ncbi-medic": medic_kb,
     "ncbi-dev": lambda: task("ncbi_disease", "dev").kb,
     "ncbi-test": lambda: task("ncbi_disease", "test").kb,
+    "bc5cdr-medic": lambda: task("bc5cdr_disease_biosyn", "train").kb,
+    "bc5cdr-dev": lambda: task("bc5cdr_disease_biosyn", "dev").kb,
     "askapatient": lambda: task("askapatient_fold0", "dev").kb,
     "askapatient-labels": lambda: task("askapatient_fold0_labels", "dev").kb,
 }
@@ -46,10 +49,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def config_of(name: str) -> TrainConfig | AlignConfig:
+def config_of(name: str) -> AnyConfig:
     """Return the configuration of a recipe."""
     values = recipe(name)
-    return (AlignConfig if values["stage"] in ("align", "match") else TrainConfig).of(values, name)
+    return config_kind(values["stage"]).of(values, name)
 
 
 def _say(what: str) -> None:

@@ -140,7 +140,7 @@ def _open(_prepared: Prepared, _split: str) -> KnowledgeBase:
 
 
 def _biosyn(prepared: Prepared, split: str) -> KnowledgeBase:
-    return _dictionary(prepared.name, "dev") if split == "dev" else _own(prepared, split)
+    return _own(prepared, split) if split == "test" else _dictionary(prepared.name, split)
 
 
 def _hpo(_prepared: Prepared, _split: str) -> KnowledgeBase:

@@ -17,7 +17,7 @@ from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError
 from onym.index.beside import index_beside
 from onym.kb import KnowledgeBase
-from onym.linkers import dense
+from onym.linkers import dense, nearest
 from onym.linkers.base import concepts_of_types, concepts_with_ids
 from onym.linkers.dense import DenseConfig, DenseLinker
 from onym.types import Candidate, Document, Mention
@@ -106,8 +106,8 @@ def test_a_name_of_two_concepts_is_a_tie(kb: KnowledgeBase) -> None:
 @pytest.mark.parametrize("top_k", [1, 2, 3, 10])
 def test_as_many_concepts_as_are_asked_for(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, top_k: int) -> None:
     plain = answers(hashed(kb), DOC, top_k=10)
-    monkeypatch.setattr(dense, "_WIDER", 2)
-    monkeypatch.setattr(dense, "_MOST", 6)
+    monkeypatch.setattr(nearest, "_WIDER", 2)
+    monkeypatch.setattr(nearest, "_MOST", 6)
     found = answers(hashed(kb), DOC, top_k=top_k)
     assert [len(candidates) for candidates in found] == [min(top_k, 3)] * 3
     assert [[c.concept_id for c in each] for each in found] == [[c.concept_id for c in each[:top_k]] for each in plain]
@@ -123,7 +123,7 @@ def test_more_names_are_asked_for_until_there_are_enough_concepts(kb: KnowledgeB
         return own(vectors, k, within)
 
     monkeypatch.setattr(linker.index, "search", search)
-    monkeypatch.setattr(dense, "_WIDER", 2)
+    monkeypatch.setattr(nearest, "_WIDER", 2)
     answers(linker, DOC, top_k=3)
     assert asked[0] == (3, 6)
     assert len(asked) < 3  # all three concepts are there: nothing more can be found

@@ -11,6 +11,7 @@ import pytest
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.named import LINKERS, LinkerOptions, linker_named
+from tests.encoders.tiny_collective import save_collective
 from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model, save_tokenizer
 
@@ -23,7 +24,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", LINKERS)
 def test_the_linker_says_its_own_name(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
-    folder = save_encoder(tmp_path / "tiny-bert") if name == "dense" else model
+    folder = model
+    if name in ("dense", "collective"):
+        folder = (save_encoder if name == "dense" else save_collective)(tmp_path / "tiny-bert")
     assert linker_named(name, kb, LinkerOptions(model=str(folder))).config["linker"] == name
 
 

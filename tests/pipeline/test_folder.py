@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,3 +126,42 @@ def test_onym_loads_it_without_torch(tmp_path: Path, kb: Path) -> None:
     code = "import sys, onym; onym.load(sys.argv[1]).link('fever'); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "p")], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_trained_detector_and_its_linker_read_a_document_once(
+    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from onym.encoders import documents
+    from tests.encoders.tiny_collective import save_collective
+
+    model = save_collective(tmp_path / "model", threshold=0.0)
+    choice = Choice("model", "collective", LinkerOptions(model=str(model)), detector_model=str(model))
+    build_pipeline(kb, tmp_path / "p", choice)
+    pipeline = load(tmp_path / "p")
+    asked: list[int] = []
+    own = documents.read_windows
+
+    def read_windows(model: Any, tokenizer: Any, texts: Any, **more: int) -> Any:
+        asked.append(len(texts))
+        return own(model, tokenizer, texts, **more)
+
+    monkeypatch.setattr(documents, "read_windows", read_windows)
+    linked = pipeline.link("A heart attack, then fever.")
+    assert linked.links
+    assert all(link.candidates for link in linked.links)
+    assert sum(asked) == 1
+    assert pipeline.config["detector"]["detector"] == "spans"
+    assert pipeline.config["linker"]["linker"] == "collective"
+    (model / "names" / "config.json").write_text("{}")
+    with pytest.raises(IntegrityError, match="pipeline-changed"):
+        load(tmp_path / "p")
+
+
+def test_a_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> None:
+    from tests.encoders.tiny_collective import save_collective
+
+    model = save_collective(tmp_path / "model", threshold=0.0, links=False, detect="tags")
+    pipeline = build_pipeline(kb, tmp_path / "p", Choice("model", "exact", detector_model=str(model)))
+    assert pipeline.link("A heart attack, then fever.").links
+    with pytest.raises(ConfigError, match="model-missing"):
+        build_pipeline(kb, tmp_path / "q", Choice("model", "exact"))

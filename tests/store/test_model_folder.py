@@ -69,7 +69,10 @@ def test_fetching_asks_for_no_code_and_no_old_weights(monkeypatch: pytest.Monkey
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     assert fetch_model("lab/one") == Path("/models/one")
     fetch_model("lab/two", ("tokenizer.json",))
-    assert asked == {"lab/one": ["*.json", "*.safetensors", "*.txt", "*.model"], "lab/two": ["tokenizer.json"]}
+    assert asked == {
+        "lab/one": ["*.json", "*.safetensors", "*.txt", "*.model", "names/*.json", "names/*.safetensors"],
+        "lab/two": ["tokenizer.json"],
+    }
 
 
 @pytest.mark.parametrize("problem", [OSError("no network"), ValueError("no name")])

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onym.errors import ConfigError, InputError
@@ -114,3 +114,24 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
         Tokenizer(data)
     assert caught.value.code == "extra-missing"
     assert "onym[generative]" in str(caught.value)
+
+
+@settings(max_examples=200)
+@given(st.text(st.sampled_from("aB1 -é🙂\u0301\u200b\r\n"), max_size=25))
+def test_tokens_stand_where_they_stand(text: str) -> None:
+    found = Tokenizer(tokenizer_json()).placed(text)
+    assert len(found) == len(found.starts) == len(found.ends)
+    covered = [False] * len(text)
+    for start, end in zip(found.starts.tolist(), found.ends.tolist(), strict=True):
+        assert 0 <= start <= end <= len(text)
+        assert text[start:end] == text[start:end].strip()
+        covered[start:end] = [True] * (end - start)
+    assert all(is_covered or char.isspace() for is_covered, char in zip(covered, text, strict=True))
+
+
+def test_the_tokens_of_a_span() -> None:
+    text = "no heart attack"
+    found = Tokenizer(tokenizer_json()).placed(text)
+    first, last = found.span(3, 8) or (0, 0)
+    assert text[found.starts[first] : found.ends[last - 1]] == "heart"
+    assert found.span(2, 3) is None

@@ -15,7 +15,7 @@ from onym.text.layout import Layout
 from onym.text.template import GENBIOEL
 from onym.text.tokens import Tokenizer
 from onym.train.collate import Batch, Collate
-from onym.train.config import AlignConfig, AnyConfig, EncoderOptimConfig, OptimConfig, TrainConfig
+from onym.train.config import AlignConfig, AnyConfig, CollectiveConfig, EncoderOptimConfig, OptimConfig, TrainConfig
 from onym.train.name_trainer import NameTrainer
 from onym.train.samples.base import Pair, Sample
 
@@ -177,6 +177,18 @@ def encoder_config(stage: str, model: Path, corpus: Path | None, kb: Path, **mor
         "loss": {},
     }
     return AlignConfig.of({"stage": stage, **{name: table | more.get(name, {}) for name, table in tables.items()}})
+
+
+def collective_config(model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> CollectiveConfig:
+    """Return a small configuration for a model that reads documents; `more` are its tables, whose keys win."""
+    tables: dict[str, dict[str, Any]] = {
+        "start": {"model": str(model), "detect": "spans", "represent": "mean", "window": 24, "overlap": 8, "dropout": 0.0},
+        "data": {"benchmark": str(corpus or ""), "kb": str(kb), "hard": 2, "random": 1, "pool": 8},
+        "dev": {"mentions": 0},
+        "optim": encoder_optim().model_dump(),
+        "loss": {},
+    }
+    return CollectiveConfig.of({name: table | more.get(name, {}) for name, table in tables.items()})
 
 
 def settings_of(told: AnyConfig) -> list[str]:

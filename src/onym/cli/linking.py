@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from onym.store.source import Source
 
 LINKER = typer.Option(
-    help="exact, tfidf for likeness of character 3-grams, dense or generative with --model, cascade with --encoder or --model."
+    help="exact; tfidf, for likeness of character 3-grams; dense, generative or collective with --model; "
+    "cascade with --encoder or --model."
 )
 KB = typer.Option("--kb", help="The knowledge base.")
 TYPES = typer.Option(help="Only concepts of these semantic types, separated by commas.")
@@ -47,7 +48,10 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _options(
     model: Annotated[
-        str, typer.Option(help="For dense and generative: the folder of the model, or its name on the hub with --download.")
+        str,
+        typer.Option(
+            help="For dense, generative and collective: the folder of the model, or its name on the hub with --download."
+        ),
     ] = "",
     tokenizer: Annotated[str, typer.Option(help="For generative: a folder with the tokenizer, where the model has none.")] = "",
     template: Annotated[str, typer.Option(help="For generative: genbioel, or genre for no prompt; else the model's own.")] = "",
@@ -65,7 +69,7 @@ def _options(
     download: Annotated[
         bool, typer.Option("--download", help="For dense and generative: fetch a model that is named from the hub.")
     ] = False,
-    index: Annotated[str, typer.Option(help="For dense: auto, flat, flat16, sq8, hnsw or ivfpq.")] = "auto",
+    index: Annotated[str, typer.Option(help="For dense and collective: auto, flat, flat16, sq8, hnsw or ivfpq.")] = "auto",
     encoder: Annotated[
         str, typer.Option(help="For cascade: the folder of its dense part's model; --model is its generative part's.")
     ] = "",

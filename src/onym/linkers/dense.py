@@ -9,10 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from onym.encoders.encoder import Encoder, Vectors
+from onym.encoders.encoder import Encoder
 from onym.encoders.loading import Precision
 from onym.encoders.settings import EncoderSettings
 from onym.index.beside import index_beside
@@ -20,15 +17,14 @@ from onym.index.kinds import AUTO
 from onym.index.search import Index
 from onym.index.source import Progress, silent
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask, Linked, names_of, ranked
+from onym.linkers.base import ConceptMask, Linked
+from onym.linkers.nearest import Nearest
 from onym.store.model_folder import folder_of
 from onym.text.normal import normal_name
 from onym.text.written_out import written_out
 from onym.types import Candidate, Document, Link
 
 _BATCH = 256  # documents
-_WIDER = 4  # names asked for a candidate, and how many times as many when those are of too few concepts
-_MOST = 1_000_000  # names found at once, for all mentions together
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +80,12 @@ class DenseLinker:
 
     def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
         """Yield each document with the concepts of the names nearest to its mentions."""
-        asked = _Question(top_k, only, None if only is None else names_of(self.kb, only))
+        nearest = Nearest(self.kb, self.index, top_k, only)
         known: OrderedDict[str, tuple[Candidate, ...]] = OrderedDict()
         rest = iter(documents)
         while batch := list(islice(rest, _BATCH)):
             texts = [self._texts(doc) for doc in batch]
-            self._learn(known, dict.fromkeys(text for each in texts for text in each), asked)
+            self._learn(known, dict.fromkeys(text for each in texts for text in each), nearest)
             for doc, each in zip(batch, texts, strict=True):
                 yield Linked(doc, tuple(Link(m, known[text]) for m, text in zip(doc.mentions, each, strict=True)))
             while len(known) > self._settings.remembered:
@@ -100,7 +96,7 @@ class DenseLinker:
         asked = [mention for _, mention in written_out(doc)] if self._settings.expand else doc.mentions
         return [normal_name(mention.surface) for mention in asked]
 
-    def _learn(self, known: OrderedDict[str, tuple[Candidate, ...]], texts: Iterable[str], asked: _Question) -> None:
+    def _learn(self, known: OrderedDict[str, tuple[Candidate, ...]], texts: Iterable[str], nearest: Nearest) -> None:
         """Find the answers that are not known yet; those that were asked for last are forgotten last."""
         new = []
         for text in texts:
@@ -108,41 +104,13 @@ class DenseLinker:
                 known.move_to_end(text)
             else:
                 new.append(text)
-        known.update(zip(new, self._answers(new, asked), strict=True))
+        known.update(zip(new, self._answers(new, nearest), strict=True))
 
-    def _answers(self, texts: Sequence[str], asked: _Question) -> list[tuple[Candidate, ...]]:
-        """Return candidates for each text, asking for more names as long as those found are of too few concepts."""
+    def _answers(self, texts: Sequence[str], nearest: Nearest) -> list[tuple[Candidate, ...]]:
+        """Return candidates for each text."""
         found: list[tuple[Candidate, ...]] = [()] * len(texts)
         places = [place for place, text in enumerate(texts) if text]  # nothing is near to nothing
         vectors = self.encoder.encode([texts[place] for place in places])
-        most = len(self.index) if asked.names is None else int(asked.names.sum())
-        enough = min(asked.top_k, len(self.kb) if asked.only is None else int(asked.only.sum()))
-        k = min(_WIDER * asked.top_k, most)
-        while places and k and enough:
-            few = []
-            for row, (best, is_all) in enumerate(self._nearest(vectors, k, asked)):
-                found[places[row]] = best
-                if len(best) < enough and k < most and not is_all:
-                    few.append(row)
-            places, vectors = [places[row] for row in few], vectors[few]
-            k = min(_WIDER * k, most)
+        for place, candidates in zip(places, nearest.candidates(vectors), strict=True):
+            found[place] = candidates
         return found
-
-    def _nearest(self, vectors: Vectors, k: int, asked: _Question) -> Iterator[tuple[tuple[Candidate, ...], bool]]:
-        """Yield for each vector the concepts of its `k` nearest names, and whether the index has no more for it."""
-        rows = max(1, _MOST // k)
-        for start in range(0, len(vectors), rows):
-            scores, names = self.index.search(vectors[start : start + rows], k, asked.names)
-            for score, name in zip(scores, names, strict=True):
-                is_name = name >= 0
-                best = zip(name[is_name].tolist(), score[is_name].tolist(), strict=True)
-                yield ranked(self.kb, best, asked.top_k, asked.only), not is_name.all()
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What is the same for all mentions of a call: how many candidates, and among which concepts and names."""
-
-    top_k: int
-    only: ConceptMask | None
-    names: npt.NDArray[np.bool_] | None

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
     from onym.linkers.generative import GenerativeLinker
 
-LINKERS = ("exact", "tfidf", "dense", "generative", "cascade")
+LINKERS = ("exact", "tfidf", "dense", "generative", "collective", "cascade")
 
 
 @dataclass(frozen=True, slots=True)
 class LinkerOptions:
     """What a linker with a model may be told. `model` and `tokenizer` are folders, or names on the hub with `download`.
 
-    Of `template`, `search`, `ranking` and `window` those that are not given are the model's own. `index` is a dense linker's.
-    A cascade has its dense part by `encoder`, and its generative one by `model`.
+    Of `template`, `search`, `ranking` and `window` those that are not given are the model's own. `index` is for a dense or a
+    collective linker. A cascade has its dense part by `encoder`, and its generative one by `model`.
     """
 
     model: str = ""
@@ -58,6 +58,8 @@ def linker_named(name: str, kb: KnowledgeBase, options: LinkerOptions | None = N
         return _dense(kb, options or LinkerOptions(), progress)
     if name == "generative":
         return _generative(kb, options or LinkerOptions(), progress)
+    if name == "collective":
+        return _collective(kb, options or LinkerOptions(), progress)
     if name == "cascade":
         return _cascade(kb, options or LinkerOptions(), progress)
     raise ConfigError("linker-unknown", f"no linker is named {name!r}", fix=f"the names are {', '.join(LINKERS)}")
@@ -84,6 +86,17 @@ def _dense(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Lin
     except ImportError as e:
         raise missing_extra("a dense linker", "dense") from e
     return DenseLinker.from_pretrained(options.model, kb, kind=options.index, download=options.download, progress=progress)
+
+
+def _collective(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Linker:
+    if not options.model:
+        raise ConfigError("model-missing", "a collective linker needs a model", fix="name its folder with --model")
+    try:
+        from onym.linkers.collective import CollectiveLinker
+    except ImportError as e:
+        raise missing_extra("a collective linker", "dense") from e
+    folder = folder_of(options.model, download=options.download)
+    return CollectiveLinker.from_pretrained(folder, kb, kind=options.index, progress=progress)
 
 
 def _generative(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> GenerativeLinker:

@@ -9,22 +9,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from onym import __version__
-from onym.detect.named import DETECTORS, detector_named
-from onym.errors import ConfigError, InputError, IntegrityError
+from onym.detect.base import Detector
+from onym.detect.named import DETECTORS, detector_named, detector_of
+from onym.errors import ConfigError, InputError, IntegrityError, missing_extra
 from onym.kb import KnowledgeBase
-from onym.kb.masks import chosen
+from onym.kb.masks import ConceptMask, chosen
+from onym.linkers.base import Linker
 from onym.linkers.named import LINKERS, LinkerOptions, linker_named
 from onym.pipeline.pipeline import Pipeline
-from onym.pipeline.settings import DetectorSettings, DictionarySettings, LinkerSettings, NoDetector, PipelineSettings, Reference
+from onym.pipeline.settings import (
+    DetectorSettings,
+    DictionarySettings,
+    LinkerSettings,
+    ModelDetector,
+    NoDetector,
+    PipelineSettings,
+    Reference,
+)
 from onym.store.model_folder import FETCHED, folder_digest, folder_of
 from onym.store.model_settings import read_small
 from onym.store.output import whole_file
 from onym.text.tokens import FILE as TOKENIZER
+
+if TYPE_CHECKING:
+    from onym.encoders.collective import Collective
 
 FILE = "pipeline.json"
 _MODELS = ("model", "encoder", "tokenizer")
@@ -43,6 +56,7 @@ class Choice:
     concepts: tuple[str, ...] = ()
     threshold: float | None = None
     nested: bool = False
+    detector_model: str = ""
 
 
 def build_pipeline(kb: Path | str, folder: Path | str, choice: Choice | None = None, *, force: bool = False) -> Pipeline:
@@ -59,7 +73,7 @@ def build_pipeline(kb: Path | str, folder: Path | str, choice: Choice | None = N
         {
             "onym": __version__,
             "kb": Reference(path=_written(Path(kb), folder), digest=KnowledgeBase.open(kb).digest),
-            "detector": _detector_settings(choice),
+            "detector": _detector_settings(choice, folder),
             "linker": _linker_settings(choice, folder),
             "types": choice.types,
             "concepts": choice.concepts,
@@ -107,6 +121,7 @@ def described(settings: PipelineSettings) -> list[tuple[str, str]]:
     """
     linker = settings.linker
     rows: list[tuple[str, object]] = [("kb", settings.kb), ("detector", settings.detector.kind), ("linker", linker.kind)]
+    rows.append(("detector's model", getattr(settings.detector, "model", None)))
     rows += [(name, getattr(linker, name)) for name in _MODELS]
     rows += [(name, value) for name, value in linker.model_dump(exclude_defaults=True).items() if name in _TOLD]
     rows += [
@@ -128,9 +143,28 @@ def opened(settings: PipelineSettings, folder: Path) -> Pipeline:
     _require_same(settings.kb, kb.digest, folder)
     only = chosen(kb, settings.types, settings.concepts)
     linker = linker_named(settings.linker.kind, kb, _options(settings.linker, folder))
-    given = settings.detector.config if isinstance(settings.detector, DictionarySettings) else None
-    detector = detector_named(settings.detector.kind, kb, given, only=only)
+    detector = _detector(settings.detector, linker, only, folder)
     return Pipeline(linker, detector, only=only, threshold=settings.threshold, top_k=settings.top_k)
+
+
+def _detector(settings: DetectorSettings, linker: Linker, only: ConceptMask | None, folder: Path) -> Detector | None:
+    if isinstance(settings, ModelDetector):
+        return detector_of(_model(settings.model, linker, folder), threshold=settings.threshold, nested=settings.nested)
+    given = settings.config if isinstance(settings, DictionarySettings) else None
+    return detector_named(settings.kind, linker.kb, given, only=only)
+
+
+def _model(reference: Reference, linker: Linker, folder: Path) -> Collective:
+    """Return a detector's model; where it is the linker's as well, that very one: a document is then read once for both."""
+    place = _require_there(reference, folder, "detector's model", FETCHED)
+    try:
+        from onym.encoders.collective import Collective
+    except ImportError as e:
+        raise missing_extra("a trained detector", "dense") from e
+    shared = getattr(linker, "model", None)
+    if isinstance(shared, Collective) and shared.digest == reference.digest:
+        return shared
+    return Collective.open(place)
 
 
 def place_of(reference: Reference, folder: Path) -> Path:
@@ -142,9 +176,16 @@ def place_of(reference: Reference, folder: Path) -> Path:
     return folder / reference.path
 
 
-def _detector_settings(choice: Choice) -> DetectorSettings:
+def _detector_settings(choice: Choice, folder: Path) -> DetectorSettings:
     if choice.detector == "dictionary":
         return DictionarySettings(nested=choice.nested)
+    if choice.detector == "model":
+        found = _reference(choice.detector_model, folder, FETCHED, download=choice.options.download)
+        if found is None:
+            raise ConfigError(
+                "model-missing", "a trained detector needs its model", fix="name its folder with --detector-model"
+            )
+        return ModelDetector(model=found, nested=choice.nested)
     if choice.detector == "none":
         return NoDetector()
     raise ConfigError(
@@ -185,12 +226,16 @@ def _options(settings: LinkerSettings, folder: Path) -> LinkerOptions:
     for name in _MODELS:
         reference: Reference | None = getattr(settings, name)
         if reference is not None:
-            place = place_of(reference, folder)
-            if not place.is_dir():
-                raise InputError("pipeline-missing", f"the {name} of the pipeline is not there", where=str(place), fix=_FIX)
-            _require_same(reference, folder_digest(place, _files(name)), folder)
-            told[name] = str(place)
+            told[name] = str(_require_there(reference, folder, name, _files(name)))
     return LinkerOptions(**told)
+
+
+def _require_there(reference: Reference, folder: Path, what: str, files: Sequence[str]) -> Path:
+    place = place_of(reference, folder)
+    if not place.is_dir():
+        raise InputError("pipeline-missing", f"the {what} of the pipeline is not there", where=str(place), fix=_FIX)
+    _require_same(reference, folder_digest(place, files), folder)
+    return place
 
 
 def _require_same(reference: Reference, digest: str, folder: Path) -> None:

@@ -48,13 +48,22 @@ class DictionarySettings(Strict):
         return DictionaryConfig(self.shortest, self.as_written, self.abbreviations, self.nested)
 
 
-DetectorSettings = Annotated[NoDetector | DictionarySettings, Field(discriminator="kind")]
+class ModelDetector(Strict):
+    """A trained model finds the mentions; `threshold` is its own where none is given."""
+
+    kind: Literal["model"] = "model"
+    model: Reference
+    threshold: float | None = Field(default=None, ge=0, le=1)
+    nested: bool = False
+
+
+DetectorSettings = Annotated[NoDetector | DictionarySettings | ModelDetector, Field(discriminator="kind")]
 
 
 class LinkerSettings(Strict):
     """A linker by its name, and what it may be told; see `LinkerOptions`."""
 
-    kind: Literal["exact", "tfidf", "dense", "generative", "cascade"] = "exact"
+    kind: Literal["exact", "tfidf", "dense", "generative", "collective", "cascade"] = "exact"
     model: Reference | None = None
     encoder: Reference | None = None
     tokenizer: Reference | None = None

@@ -12,7 +12,7 @@ from onym.store.source import InputFile
 
 SAFE = ("model.safetensors", "model.safetensors.index.json")
 UNSAFE = ("pytorch_model.bin", "pytorch_model.bin.index.json")
-FETCHED = ("*.json", "*.safetensors", "*.txt", "*.model")
+FETCHED = ("*.json", "*.safetensors", "*.txt", "*.model", "names/*.json", "names/*.safetensors")
 """What is fetched of a model on the hub: no other form of its weights, and no code."""
 
 
@@ -78,5 +78,5 @@ def folder_digest(folder: Path, files: Sequence[str] = FETCHED) -> str:
     False
     """
     found = sorted({path for pattern in files for path in folder.glob(pattern) if path.is_file()})
-    entries = [(path.name, InputFile.from_path(path).digest()) for path in found]
+    entries = [(path.relative_to(folder).as_posix(), InputFile.from_path(path).digest()) for path in found]
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()[:16]

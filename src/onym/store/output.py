@@ -55,17 +55,27 @@ class Folder:
         """Where it is being written, for a library that writes by its own means."""
         return self._stage
 
+    def inner(self, name: str) -> Folder:
+        """Return a folder of that name inside this one."""
+        _require_name(name)
+        (self._stage / name).mkdir(exist_ok=True)
+        return Folder(self._stage / name)
+
     @contextmanager
     def file(self, name: str = "") -> Iterator[BinaryIO]:
         """Open a new file of that name."""
-        if not name or name in (".", "..") or Path(name).name != name or "\x00" in name or "\\" in name:
-            raise ConfigError("output-failed", f"{name!r} is no name for a file")
+        _require_name(name)
         if (self._stage / name).exists():
             raise ConfigError("output-exists", f"two files would be named {name!r}", fix="give the documents ids of their own")
         with (self._stage / name).open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
+
+
+def _require_name(name: str) -> None:
+    if not name or name in (".", "..") or Path(name).name != name or "\x00" in name or "\\" in name:
+        raise ConfigError("output-failed", f"{name!r} is no name for a file")
 
 
 @contextmanager
@@ -104,9 +114,8 @@ def _open_up(stage: Path) -> None:
     """Give a folder and its files the rights of new ones: some libraries make theirs readable by their owner alone."""
     mask = _umask()
     stage.chmod(0o777 & ~mask)
-    for path in stage.iterdir():
-        if path.is_file():
-            path.chmod(0o666 & ~mask)
+    for path in stage.rglob("*"):
+        path.chmod((0o666 if path.is_file() else 0o777) & ~mask)
 
 
 def remove_folder(folder: Path) -> None:

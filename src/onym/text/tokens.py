@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.store.arrays import Ragged
@@ -15,6 +17,28 @@ from onym.store.source import InputFile
 
 FILE = "tokenizer.json"
 _EOS = ("</s>", "[SEP]", "<|endoftext|>")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Tokens of a text, each with its place in code points; one that stands for nothing in the text has an empty place."""
+
+    ids: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def span(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return the first token and the one after the last of those that share a character with a span; None if none does.
+
+        >>> tokens = Placed(np.array([5, 6, 7]), np.array([0, 5, 9]), np.array([4, 9, 14]))
+        >>> tokens.span(6, 12), tokens.span(4, 5)
+        ((1, 3), None)
+        """
+        inside = np.flatnonzero((self.starts < end) & (self.ends > start) & (self.ends > self.starts))
+        return (int(inside[0]), int(inside[-1]) + 1) if len(inside) else None
 
 
 class Tokenizer:
@@ -59,6 +83,12 @@ class Tokenizer:
         flat = np.fromiter((token for each in found for token in each), dtype=np.int32, count=int(offsets[-1]))
         return Ragged(offsets, flat)
 
+    def placed(self, text: str) -> Placed:
+        """Return the tokens of a text and where each stands in it, without special ones and without the space around one."""
+        found = self._fast.encode(text, add_special_tokens=False)
+        places = np.array([_trimmed(text, *place) for place in found.offsets], dtype=np.int64).reshape(-1, 2)
+        return Placed(np.array(found.ids, dtype=np.int64), places[:, 0], places[:, 1])
+
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, for people to look at."""
         return str(self._fast.decode(list(ids), skip_special_tokens=True))
@@ -68,6 +98,15 @@ class Tokenizer:
             if (found := self._fast.token_to_id(name)) is not None:
                 return int(found)
         raise InputError("tokenizer-malformed", "the tokenizer has no token for the end of a text", where=where)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a place without the space around it: tokenizers differ in whether a space belongs to the word behind it."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
 def _parsed(data: bytes, where: str) -> Any:

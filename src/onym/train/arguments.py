@@ -11,11 +11,12 @@ from transformers import TrainingArguments
 from onym.train.config import StepsConfig
 
 METRIC = "eval_dev_r1"
-"""The score by which the best model is kept."""
+"""The score by which the best model is kept, where a training has none of its own."""
 
 
-def arguments(folder: Path, optim: StepsConfig, *, has_dev: bool) -> TrainingArguments:
-    """Return Trainer's own configuration."""
+def arguments(folder: Path, optim: StepsConfig, metric: str = "") -> TrainingArguments:
+    """Return Trainer's own configuration. By the `metric` the best model is kept; without one there is no score on dev."""
+    has_dev = bool(metric)
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")  # Trainer asks for it nowhere else
     return TrainingArguments(
         output_dir=str(folder / "checkpoints"),
@@ -40,7 +41,7 @@ def arguments(folder: Path, optim: StepsConfig, *, has_dev: bool) -> TrainingArg
         save_strategy="steps",
         save_steps=optim.every,
         load_best_model_at_end=has_dev,
-        metric_for_best_model=METRIC if has_dev else None,
+        metric_for_best_model=metric or None,
         greater_is_better=True if has_dev else None,
         logging_steps=max(1, min(50, optim.every // 10)),
         report_to=["tensorboard"],

@@ -20,7 +20,9 @@ WritingStage = Literal["pretrain", "finetune", "prefer"]
 """Stages of a model that writes names."""
 EncoderStage = Literal["align", "match"]
 """Stages of a model that makes vectors of names."""
-Stage = WritingStage | EncoderStage
+DocumentStage = Literal["collective"]
+"""The stage of a model that reads whole documents."""
+Stage = WritingStage | EncoderStage | DocumentStage
 
 
 class ModelConfig(Strict):
@@ -46,6 +48,22 @@ class EncoderStartConfig(ModelConfig):
     pooling: Literal["", "cls", "mean", "mean-all"] = ""
     similarity: Literal["", "dot", "cosine"] = ""
     length: int = Field(default=0, ge=0)
+
+
+class ReaderStartConfig(ModelConfig):
+    """The encoder of documents to begin with, and `names`, that of names, the same one by default; how documents are read.
+
+    `represent` is a mention's vector: of its two ends, or the mean of its tokens. `detect` says how mentions are found, of at
+    most `longest` tokens. With `freeze_names` the encoder of names stays as it is, and an index made with it.
+    """
+
+    names: str = ""
+    window: int = Field(default=256, ge=16)
+    overlap: int = Field(default=64, ge=0)
+    represent: Literal["ends", "mean"] = "ends"
+    detect: Literal["none", "spans", "tags"] = "none"
+    longest: int = Field(default=20, ge=1, le=200)
+    freeze_names: bool = False
 
 
 class CorpusConfig(Strict):
@@ -80,6 +98,19 @@ class PairsConfig(CorpusConfig):
     similar: float = Field(default=0.5, ge=0, le=1)
     mix: float = Field(default=0.0, ge=0, lt=1)
     hard: int = Field(default=0, ge=0, le=100)
+
+
+class RivalsConfig(CorpusConfig):
+    """What is learnt from, and which names stand beside the right one: `hard` that are near and wrong, and `random` ones.
+
+    The right name is the most similar one in a share `similar` of all cases. Near names are looked for among all names at the
+    start, and anew after every epoch among the `pool` that were nearest to a mention then.
+    """
+
+    similar: float = Field(default=0.5, ge=0, le=1)
+    hard: int = Field(default=4, ge=0, le=100)
+    random: int = Field(default=2, ge=0, le=100)
+    pool: int = Field(default=256, ge=1, le=2000)
 
 
 class ScoreConfig(Strict):
@@ -174,6 +205,14 @@ class AlignLossConfig(Strict):
     base: float = 0.5
 
 
+class CollectiveLossConfig(Strict):
+    """The weights of finding and of linking, of which 0 leaves one out, and what similarities are multiplied by."""
+
+    detect: float = Field(default=1.0, ge=0)
+    link: float = Field(default=1.0, ge=0)
+    scale: float = Field(default=20.0, gt=0)
+
+
 class TrainConfig(Strict):
     """A whole training of a model that writes names.
 
@@ -204,7 +243,22 @@ class AlignConfig(Strict):
     loss: AlignLossConfig = AlignLossConfig()
 
 
-AnyConfig = TrainConfig | AlignConfig
+class CollectiveConfig(Strict):
+    """A whole training of a model that reads documents.
+
+    >>> CollectiveConfig.of({"stage": "collective", "start": {"model": "m"}}).data.pool
+    256
+    """
+
+    stage: DocumentStage = "collective"
+    start: ReaderStartConfig
+    data: RivalsConfig = RivalsConfig()
+    dev: NearestConfig = NearestConfig()
+    optim: EncoderOptimConfig = EncoderOptimConfig(batch=8)
+    loss: CollectiveLossConfig = CollectiveLossConfig()
+
+
+AnyConfig = TrainConfig | AlignConfig | CollectiveConfig
 
 
 @overload
@@ -217,6 +271,12 @@ def read_config(
 def read_config(
     stage: EncoderStage, path: Path | None, preset: str = "", settings: Sequence[str] = ()
 ) -> AlignConfig: ...  # pragma: no cover
+
+
+@overload
+def read_config(
+    stage: DocumentStage, path: Path | None, preset: str = "", settings: Sequence[str] = ()
+) -> CollectiveConfig: ...  # pragma: no cover
 
 
 def read_config(stage: Stage, path: Path | None, preset: str = "", settings: Sequence[str] = ()) -> AnyConfig:
@@ -233,8 +293,18 @@ def read_config(stage: Stage, path: Path | None, preset: str = "", settings: Seq
     if values.setdefault("stage", stage) != stage:
         what = f"the configuration is for `onym train {values['stage']}`, not for {stage}"
         raise ConfigError("config-invalid", what, where=str(path or named), fix=f"onym train {values['stage']}")
-    kind: type[AnyConfig] = AlignConfig if stage in get_args(EncoderStage) else TrainConfig
-    return kind.of(values, str(path or named), fix="docs/reference/training.md lists every key")
+    return config_of(stage).of(values, str(path or named), fix="docs/reference/training.md lists every key")
+
+
+def config_of(stage: str) -> type[AnyConfig]:
+    """Return the kind of configuration that a stage has.
+
+    >>> config_of("align").__name__
+    'AlignConfig'
+    """
+    if stage in get_args(EncoderStage):
+        return AlignConfig
+    return CollectiveConfig if stage in get_args(DocumentStage) else TrainConfig
 
 
 def presets() -> list[str]:

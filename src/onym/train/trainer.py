@@ -33,8 +33,10 @@ _WEIGHTS = "model.safetensors"
 class ModelTrainer(Trainer):  # type: ignore[misc]
     """Trains a model on samples in their order. `dev` scores it at every checkpoint; without it, the last model is the result.
 
-    A kind of training says what the loss of a batch is, and of how many items it is the sum.
+    A kind of training says what the loss of a batch is, and of how many items it is the sum. By `metric` the best is kept.
     """
+
+    metric = METRIC
 
     def __init__(
         self,
@@ -54,7 +56,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         self.master = self._master(model.to(torch.bfloat16), optim) if optim.precision == "bf16-weights" else None
         super().__init__(
             model=one_embedding(model) if is_sharded() else model,
-            args=arguments(folder, optim, has_dev=dev is not None),
+            args=arguments(folder, optim, self.metric if dev else ""),
             data_collator=collate,
             train_dataset=samples,
             optimizers=(self.master, None),
@@ -110,7 +112,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
     def metrics(self) -> dict[str, float]:
         """Return the scores on dev of the model that was kept."""
         best = self.state.best_global_step
-        scored = [entry for entry in self.state.log_history if METRIC in entry and (not best or entry["step"] == best)]
+        scored = [entry for entry in self.state.log_history if self.metric in entry and (not best or entry["step"] == best)]
         found = scored[-1] if scored else {}
         return {name.removeprefix("eval_"): value for name, value in found.items() if name.startswith("eval_dev")}
 

@@ -19,8 +19,10 @@ def command(
     kb: Annotated[Path, KB],
     output: Annotated[Path, typer.Option("--output", "-o", help="The pipeline's folder; it may hold other things.")],
     detector: Annotated[
-        str, typer.Option(help="dictionary: the knowledge base's names; none: mentions have to be given.")
+        str,
+        typer.Option(help="dictionary: the knowledge base's names; model: a trained one; none: mentions have to be given."),
     ] = "dictionary",
+    detector_model: Annotated[str, typer.Option(help="For the detector model: the folder that it was trained into.")] = "",
     linker: Annotated[str, LINKER] = "exact",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
@@ -39,7 +41,7 @@ def command(
     from onym.pipeline.folder import FILE, Choice, build_pipeline
 
     ids = tuple(ids_in(concepts)) if concepts else ()
-    choice = Choice(detector, linker, options, listed(types), ids, threshold, nested)
+    choice = Choice(detector, linker, options, listed(types), ids, threshold, nested, detector_model)
     with progress("opening what the pipeline needs"):
         pipeline = build_pipeline(kb, output, choice, force=force)
     if json:

@@ -29,7 +29,8 @@ def publish(setting: Surroundings[Any], trainer: ModelTrainer, dest: Path) -> No
             ("log.jsonl", b"".join(json.dumps(entry).encode() + b"\n" for entry in trainer.state.log_history)),
             ("README.md", card(record).encode()),
         ):
-            with folder.file(name) as file:
+            inner, _, last = name.rpartition("/")
+            with (folder.inner(inner) if inner else folder).file(last) as file:
                 file.write(data)
 
 

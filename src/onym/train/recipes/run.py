@@ -9,9 +9,11 @@ from typing import Any
 
 from onym.errors import ConfigError
 from onym.train.align_trainer import AlignTrainer
-from onym.train.config import AlignConfig, AnyConfig, EncoderStage, WritingStage
+from onym.train.config import AlignConfig, AnyConfig, CollectiveConfig, EncoderStage, WritingStage
 from onym.train.name_trainer import NameTrainer
 from onym.train.recipes.align import align
+from onym.train.recipes.collective import collective
+from onym.train.recipes.collective_setting import CollectiveSetting
 from onym.train.recipes.encoder_setting import EncoderSetting
 from onym.train.recipes.finetune import finetune
 from onym.train.recipes.match import match
@@ -49,6 +51,10 @@ def _trained(
         encoder = EncoderSetting(config, work, data, say)
         encoder.require_same()
         return encoder, ENCODER_RECIPES[config.stage](encoder)
+    if isinstance(config, CollectiveConfig):
+        reader = CollectiveSetting(config, work, data, say)
+        reader.require_same()
+        return reader, collective(reader)
     setting = Setting(config, work, data, say)
     setting.require_same()
     return setting, RECIPES[config.stage](setting)

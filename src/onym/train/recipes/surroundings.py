@@ -15,11 +15,11 @@ from onym.corpora.benchmarks.cached import open_benchmark
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.store.output import whole_file
-from onym.train.config import AlignConfig, TrainConfig
+from onym.train.config import AlignConfig, CollectiveConfig, TrainConfig
 from onym.train.samples.mentions import mentions_of
 from onym.train.samples.targets import Place
 
-C = TypeVar("C", TrainConfig, AlignConfig)
+C = TypeVar("C", TrainConfig, AlignConfig, CollectiveConfig)
 
 
 @dataclass(frozen=True)

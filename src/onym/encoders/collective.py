@@ -1,0 +1,127 @@
+"""A model that reads a document once, to find mentions in it, to link them, or both: a folder with two encoders and heads.
+
+config.json, model.safetensors, tokenizer.json    the encoder of documents
+heads.safetensors, collective.json                what stands on it, and how it is used
+names/                                            the encoder of names; a model that finds mentions alone has none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from onym.encoders.documents import DocumentReader
+from onym.encoders.encoder import Encoder, Vectors, open_body
+from onym.encoders.heads import Detect, Heads, Represent
+from onym.encoders.loading import Precision
+from onym.errors import ConfigError, InputError
+from onym.store.model_folder import folder_digest
+from onym.store.model_settings import FolderSettings
+from onym.store.source import InputFile
+from onym.text.tokens import Tokenizer
+from onym.types import Document
+
+HEADS, NAMES = "heads.safetensors", "names"
+_MOST_BYTES = 1_000_000_000
+
+
+class CollectiveSettings(FolderSettings):
+    """How a model reads documents and what it is for. `wide` is the width of its names' vectors.
+
+    A span of more than `longest` tokens is no mention. What is less likely than `threshold`, which was tuned on dev, is none.
+
+    >>> CollectiveSettings(wide=8).detect
+    'none'
+    """
+
+    FILE: ClassVar[str] = "collective.json"
+
+    window: int = Field(default=256, ge=16, le=100_000)
+    overlap: int = Field(default=64, ge=0, le=50_000)
+    represent: Represent = "ends"
+    detect: Detect = "none"
+    longest: int = Field(default=20, ge=1, le=200)
+    threshold: float = Field(default=0.5, ge=0, le=1)
+    links: bool = True
+    wide: int = Field(default=0, ge=0, le=100_000)
+
+
+class Collective:
+    """A model that is open: the reader of documents, the heads, and the encoder of names where there is one."""
+
+    def __init__(
+        self, reader: DocumentReader, heads: Heads, settings: CollectiveSettings, names: Encoder | None = None, digest: str = ""
+    ) -> None:
+        self.reader, self.heads, self.settings, self.names, self.digest = reader, heads, settings, names, digest
+        self.name = ""
+
+    @classmethod
+    def open(cls, folder: Path | str, precision: Precision = "auto") -> Collective:
+        """Open the model of a folder."""
+        folder = Path(folder)
+        if not (folder / CollectiveSettings.FILE).is_file():
+            fix = "name a folder that `onym train collective` wrote"
+            raise ConfigError("model-family", "the model reads no documents", where=str(folder), fix=fix)
+        settings = CollectiveSettings.read(folder)
+        model = open_body(folder, precision)
+        reader = DocumentReader(model, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap)
+        heads = _open_heads(
+            folder / HEADS, Heads(reader.width, settings.wide or reader.width, settings.represent, settings.detect)
+        )
+        names = Encoder.open(folder / NAMES, precision=precision, name=f"{folder.name}/{NAMES}") if settings.links else None
+        found = cls(reader, heads, settings, names, folder_digest(folder))
+        found.name = folder.name
+        return found
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What its answers depend on, to be told beside results."""
+        sizes = [sum(each.numel() for each in part.parameters()) for part in (self.reader.model, self.heads)]
+        precision = str(self.reader.model.dtype).removeprefix("torch.")
+        about = {"model": self.name, "digest": self.digest, "parameters": sum(sizes), "precision": precision}
+        return about | self.settings.model_dump()
+
+    def mention_vectors(self, documents: Sequence[Document]) -> tuple[Vectors, list[tuple[int, int]]]:
+        """Return the vectors of all mentions that have a token, and of each its document's number and its own within it."""
+        found: list[Vectors] = []
+        places: list[tuple[int, int]] = []
+        asked = [number for number, doc in enumerate(documents) if doc.mentions]
+        for number, read in zip(asked, self.reader.read(documents[number].text for number in asked), strict=True):
+            mentions = documents[number].mentions
+            spans = {at: span for at, mention in enumerate(mentions) if (span := read.tokens.span(mention.start, mention.end))}
+            found.append(self._vectors(read.states, list(spans.values())))
+            places += [(number, at) for at in spans]
+        wide = self.settings.wide or self.reader.width
+        return np.concatenate([np.zeros((0, wide), dtype=np.float32), *found]), places
+
+    @torch.inference_mode()
+    def _vectors(self, states: torch.Tensor, places: list[tuple[int, int]]) -> Vectors:
+        """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, wide)."""
+        firsts, lasts = torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(1)
+        found = self.heads.vectors(states, firsts, lasts)
+        is_cosine = self.names is not None and self.names.settings.similarity == "cosine"
+        found = torch.nn.functional.normalize(found, dim=-1) if is_cosine else found
+        return np.asarray(found.numpy(), dtype=np.float32)
+
+
+def heads_bytes(heads: Heads) -> bytes:
+    """Return the content of the heads' file."""
+    return save({name: value.contiguous() for name, value in heads.state_dict().items()})
+
+
+def _open_heads(path: Path, heads: Heads) -> Heads:
+    try:
+        with InputFile.from_path(path).open() as stream:
+            found = load(stream.read(_MOST_BYTES))
+        heads.load_state_dict(found)
+    except (SafetensorError, RuntimeError, KeyError, ValueError, OSError) as e:
+        what = "the layers over the document's tokens cannot be read, or are those of another model"
+        raise InputError("model-malformed", what, where=str(path), fix="fetch the model again") from e
+    return heads.float().eval().requires_grad_(False)

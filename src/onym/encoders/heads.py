@@ -1,0 +1,73 @@
+"""What stands on the vectors of a document's tokens: the vector of a mention, and scores of where mentions are.
+
+Bhowmik et al.: a given mention is `W[h_i;h_j]+b` of its ends, one that is found is the mean of its tokens (section 3); a span's
+score is `w_s·h_i + w_e·h_j + Σ w_m·h_q` (equation 4); or each token has a tag.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+Represent = Literal["ends", "mean"]
+Detect = Literal["none", "spans", "tags"]
+OUTSIDE, BEGIN, INSIDE = range(3)
+
+
+class Heads(nn.Module):
+    """The layers of one model; those that it does not use have no weights. `width` is that of tokens, `wide` of names."""
+
+    def __init__(self, width: int, wide: int, represent: Represent, detect: Detect) -> None:
+        super().__init__()
+        self.represent, self.detect, self.wide = represent, detect, wide
+        if represent == "ends":
+            self.ends = nn.Linear(2 * width, wide)
+        elif width != wide:
+            self.mean = nn.Linear(width, wide)
+        if detect == "spans":
+            self.span = nn.Linear(width, 3)  # at the start, at the end, inside; the bias is that of all spans
+        elif detect == "tags":
+            self.tag = nn.Linear(width, 3)
+        self._begin(width, wide)
+
+    @torch.no_grad()
+    def _begin(self, width: int, wide: int) -> None:
+        """Begin with the mean of both ends where that is possible: what an encoder of names would take."""
+        if self.represent == "ends" and width == wide:
+            half = torch.eye(width) / 2
+            self.ends.weight.copy_(torch.cat([half, half], 1))
+            self.ends.bias.zero_()
+
+    def vectors(self, states: Tensor, firsts: Tensor, lasts: Tensor) -> Tensor:
+        """Return the vectors of spans of one text, each from its first token to before its last.
+
+        *Shape:* states (tokens, width), firsts and lasts (spans,) -> (spans, wide).
+        """
+        if self.represent == "ends":
+            return _applied(self.ends, torch.cat([states[firsts], states[lasts - 1]], 1))
+        sums = _summed(states)
+        means = (sums[lasts] - sums[firsts]) / (lasts - firsts).unsqueeze(1)
+        return _applied(self.mean, means) if hasattr(self, "mean") else means
+
+    def span_scores(self, states: Tensor, firsts: Tensor, lasts: Tensor) -> Tensor:
+        """Return how likely each span is a mention, as a logit. *Shape:* as of `vectors` -> (spans,)."""
+        at = _applied(self.span, states)  # (tokens, 3)
+        inside = _summed(at[:, 2:])[:, 0]
+        found: Tensor = at[firsts, 0] + at[lasts - 1, 1] + inside[lasts] - inside[firsts]
+        return found
+
+    def tag_scores(self, states: Tensor) -> Tensor:
+        """Return the scores of each token's tags, as logits. *Shape:* (tokens, width) -> (tokens, 3)."""
+        return _applied(self.tag, states)
+
+
+def _applied(layer: nn.Linear, states: Tensor) -> Tensor:
+    """Return what a layer makes of vectors, in their precision, whatever its own."""
+    return nn.functional.linear(states, layer.weight.to(states.dtype), layer.bias.to(states.dtype))
+
+
+def _summed(values: Tensor) -> Tensor:
+    """Return the sums of all rows before each row, and of all rows. *Shape:* (rows, width) -> (rows + 1, width)."""
+    return torch.cat([values.new_zeros(1, values.shape[1]), values.cumsum(0)])

@@ -1,0 +1,106 @@
+"""The collective encoder (Bhowmik et al.): mentions are found and drawn to names of what they mean, a document at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onym.encoders.encoder import Encoder
+from onym.index.beside import index_beside
+from onym.store.output import whole_file
+from onym.train.collective_trainer import CollectiveTrainer
+from onym.train.recipes.collective_setting import CollectiveSetting
+from onym.train.samples.rivals import Floats, Ints, Rivals
+from onym.train.samples.sights import Sights
+from onym.train.sight_collate import SightCollate
+
+_POOLS = "pools.npy"
+
+
+def collective(setting: CollectiveSetting) -> CollectiveTrainer:
+    """Train on the documents of a corpus, going on where an earlier call was stopped."""
+    start, optim = setting.config.start, setting.config.optim
+    room = start.window - len(setting.tokenizer.before) - len(setting.tokenizer.after)
+    sights = Sights(setting.documents, setting.wanted, setting.tokenizer, room=room, overlap=start.overlap, seed=optim.seed)
+    if optim.epochs:
+        optim = optim.model_copy(update={"steps": max(1, int(optim.epochs * sights.epoch / setting.step_samples))})
+    setting.say(f"{sights.epoch:,} windows in an epoch; {optim.steps:,} steps")
+    rivals = _rivals(setting) if setting.model.names is not None else None
+    trainer = CollectiveTrainer(
+        setting.model,
+        sights.counted(optim.steps * setting.step_samples),
+        SightCollate(setting.tokenizer, setting.model.config.pad_token_id, start.detect, start.longest),
+        setting.work,
+        optim,
+        reading=setting.reading if rivals else None,
+        rivals=rivals,
+        mine=_miner(setting, rivals) if rivals else None,
+        dev=setting.dev,
+        patience=setting.config.dev.patience,
+    )
+    trainer.resume()
+    if "dev_threshold" in (metrics := trainer.metrics()):
+        setting.tuned["threshold"] = metrics["dev_threshold"]
+    return trainer
+
+
+def _rivals(setting: CollectiveSetting) -> Rivals:
+    data = setting.config.data
+    return Rivals(
+        setting.asked,
+        setting.kb,
+        _pools(setting),
+        hard=data.hard,
+        random=data.random,
+        similar=data.similar,
+        seed=setting.config.optim.seed,
+    )
+
+
+def _pools(setting: CollectiveSetting) -> Ints:
+    """Return the names nearest to each mention among all, by the model as it is before the training; they are kept."""
+    path = setting.work / _POOLS
+    if path.is_file():
+        found: Ints = np.load(path, allow_pickle=False)
+        return found
+    setting.say("encoding the knowledge base and reading the corpus, to learn from what is near and wrong")
+    names = Encoder.open(Path(setting.names_folder))
+    index = index_beside(setting.kb, names)
+    pools = index.search(mention_vectors(setting, setting.model), setting.config.data.pool)[1].astype(np.int64)
+    data = BytesIO()
+    np.save(data, pools, allow_pickle=False)
+    with whole_file(path, force=True) as file:
+        file.write(data.getvalue())
+    return pools
+
+
+def _miner(setting: CollectiveSetting, rivals: Rivals) -> Callable[[Any], None]:
+    names = [setting.kb.names[name] for name in rivals.names.tolist()]
+    kept: list[Floats] = []
+
+    def mine(module: Any) -> None:
+        encoder = setting.open(module).names
+        if encoder is None:
+            return
+        if not kept or not setting.config.start.freeze_names:
+            kept[:] = [encoder.encode(names)]
+        rivals.mine(mention_vectors(setting, module), kept[0])
+
+    return mine
+
+
+def mention_vectors(setting: CollectiveSetting, module: Any) -> Floats:
+    """Return the vectors of all mentions to be linked, by a model as it is. *Shape:* (mentions, width)."""
+    found = np.zeros((len(setting.wanted), module.heads.wide), dtype=np.float32)
+    numbers = {(doc.id, mention.start, mention.end): number for number, (doc, mention) in enumerate(setting.wanted)}
+    vectors, places = setting.open(module).mention_vectors(setting.documents)
+    for vector, (at, of) in zip(vectors, places, strict=True):
+        doc = setting.documents[at]
+        number = numbers.get((doc.id, doc.mentions[of].start, doc.mentions[of].end))
+        if number is not None:
+            found[number] = vector
+    return found

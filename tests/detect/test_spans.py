@@ -1,0 +1,53 @@
+"""The detector by spans, on a tiny model: what is likely enough, and nothing that gets in its way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.detect.overlaps import resolved
+from onym.detect.spans import SpanDetector, scored_spans
+from onym.encoders.collective import Collective
+from onym.types import Document
+from tests.encoders.tiny_collective import save_collective
+
+TEXT = "Fever, then a heart attack and hyper-\r\ntension; the MI came 🙂 late. " * 6
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Collective:
+    return Collective.open(save_collective(tmp_path_factory.mktemp("spans") / "m"), "fp32")
+
+
+def test_spans_above_the_threshold_that_do_not_overlap(model: Collective) -> None:
+    (read,) = model.reader.read([TEXT])
+    every = scored_spans(model, TEXT, read, 0.0)
+    middle = sorted(span.score for span in every)[len(every) // 2]
+    (found,) = SpanDetector(model, threshold=middle).detect([Document("1", TEXT)])
+    wanted = resolved(span for span in every if span.score >= middle)
+    mentions = found.document.mentions
+    assert [(mention.start, mention.end) for mention in mentions] == [(span.start, span.end) for span in wanted]
+    assert all(mention.surface == TEXT[mention.start : mention.end] == mention.surface.strip() for mention in mentions)
+    assert found.scores == tuple(span.score for span in wanted)
+    assert 0 < len(wanted) < len(every)
+
+
+def test_the_threshold_is_the_models_own(tmp_path: Path) -> None:
+    strict = Collective.open(save_collective(tmp_path / "strict", threshold=1.0), "fp32")
+    (none,) = SpanDetector(strict).detect([Document("1", TEXT)])
+    assert none.document.mentions == ()
+    assert SpanDetector(strict).config["threshold"] == 1.0
+    (some,) = SpanDetector(strict, threshold=0.0).detect([Document("1", TEXT)])
+    assert some.document.mentions
+
+
+def test_nested_spans_on_request(model: Collective) -> None:
+    (flat,) = SpanDetector(model, threshold=0.1).detect([Document("1", TEXT)])
+    (deep,) = SpanDetector(model, threshold=0.1, nested=True).detect([Document("1", TEXT)])
+    assert len(deep.document.mentions) > len(flat.document.mentions)
+
+
+def test_a_document_of_nothing(model: Collective) -> None:
+    found = list(SpanDetector(model, threshold=0.0).detect([Document("1", ""), Document("2", " \n"), Document("3", "fever")]))
+    assert [bool(each.document.mentions) for each in found] == [False, False, True]

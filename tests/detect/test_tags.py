@@ -1,0 +1,48 @@
+"""The detector by tags, on scores that are given: runs of words, and where a new mention begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from onym.detect.tags import TagDetector, tagged_spans
+from onym.encoders.collective import Collective
+from onym.types import Document
+from tests.encoders.tiny_collective import save_collective
+
+TEXT = "no fever heart attacks today"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Collective:
+    return Collective.open(save_collective(tmp_path_factory.mktemp("tags") / "m", detect="tags", links=False), "fp32")
+
+
+def found_by(model: Collective, monkeypatch: pytest.MonkeyPatch, chances: list[list[float]], threshold: float) -> list[Any]:
+    monkeypatch.setattr(model.heads, "tag_scores", lambda _: torch.tensor(chances).log())
+    (read,) = model.reader.read([TEXT])
+    return [(TEXT[span.start : span.end], round(span.score, 2)) for span in tagged_spans(model, TEXT, read, threshold)]
+
+
+def test_runs_of_words(model: Collective, monkeypatch: pytest.MonkeyPatch) -> None:
+    chances = [[0.9, 0.05, 0.05], [0.2, 0.7, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6], [0.8, 0.1, 0.1]]  # O, B, I
+    assert found_by(model, monkeypatch, chances, 0.5) == [("fever", 0.8), ("heart attacks", 0.8)]
+    assert found_by(model, monkeypatch, chances, 0.75) == [("fever", 0.8), ("heart", 0.9)]
+    assert found_by(model, monkeypatch, chances, 0.95) == []
+
+
+def test_a_mention_may_begin_with_an_inside_and_end_the_text(model: Collective, monkeypatch: pytest.MonkeyPatch) -> None:
+    chances = [[0.1, 0.1, 0.8], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05], [0.2, 0.1, 0.7], [0.1, 0.2, 0.7]]
+    assert found_by(model, monkeypatch, chances, 0.5) == [("no fever", 0.9), ("attacks today", 0.85)]
+
+
+def test_detector(model: Collective) -> None:
+    detector = TagDetector(model, threshold=0.0)
+    found = list(detector.detect([Document("1", TEXT), Document("2", "")]))
+    assert found[0].document.mentions
+    assert all(mention.surface == TEXT[mention.start : mention.end] for mention in found[0].document.mentions)
+    assert found[1].document.mentions == ()
+    assert detector.config["detector"] == "tags"
+    assert TagDetector(model).config["threshold"] == 0.5

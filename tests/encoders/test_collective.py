@@ -1,0 +1,63 @@
+"""The folder of a model that reads documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from onym.encoders.collective import HEADS, Collective, CollectiveSettings
+from onym.errors import OnymError
+from onym.types import Document, Mention
+from tests.encoders.tiny_collective import save_collective
+
+DOC = Document("1", "fever and pain", (Mention(0, 5, "fever"), Mention(5, 6, " "), Mention(10, 14, "pain")))
+
+
+def test_vectors_of_mentions_know_where_they_belong(tmp_path: Path) -> None:
+    model = Collective.open(save_collective(tmp_path / "m"), "fp32")
+    bare = Document("2", "nothing here")
+    vectors, places = model.mention_vectors([bare, DOC])
+    assert places == [(1, 0), (1, 2)], "a space has no token"
+    (read,) = model.reader.read([DOC.text])
+    first, last = read.tokens.span(10, 14) or (0, 0)
+    wanted = torch.nn.functional.normalize(read.states[first:last].mean(0), dim=0)
+    np.testing.assert_allclose(vectors[1], wanted.numpy(), rtol=1e-4, atol=1e-6)
+    assert model.mention_vectors([bare])[0].shape == (0, 16)
+
+
+def test_what_is_told(tmp_path: Path) -> None:
+    model = Collective.open(save_collective(tmp_path / "tiny", links=False))
+    told = model.config
+    assert (told["model"], told["detect"], told["window"]) == ("tiny", "spans", 32)
+    assert model.names is None
+    assert told["digest"] != Collective.open(save_collective(tmp_path / "other", threshold=0.7)).config["digest"]
+
+
+def test_a_folder_without_settings_is_another_model(tmp_path: Path) -> None:
+    folder = save_collective(tmp_path / "m")
+    (folder / CollectiveSettings.FILE).unlink()
+    with pytest.raises(OnymError, match="model-family"):
+        Collective.open(folder)
+
+
+@pytest.mark.parametrize("spoil", [lambda data: data[:40], lambda _: b"", lambda data: b"\xff" * 8 + data[8:]])
+def test_spoilt_heads(tmp_path: Path, spoil: Any) -> None:
+    path = save_collective(tmp_path / "m") / HEADS
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(OnymError, match="model-malformed"):
+        Collective.open(tmp_path / "m")
+
+
+def test_heads_of_another_model(tmp_path: Path) -> None:
+    other = save_collective(tmp_path / "other", detect="tags")
+    folder = save_collective(tmp_path / "m")
+    (folder / HEADS).write_bytes((other / HEADS).read_bytes())
+    with pytest.raises(OnymError, match="model-malformed"):
+        Collective.open(folder)
+    (folder / HEADS).unlink()
+    with pytest.raises(OnymError, match="input-missing|model-malformed"):
+        Collective.open(folder)

@@ -1,0 +1,38 @@
+"""Windows over long documents: every token is taken from one of them, and they do not move."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.encoders.windows import windows
+
+SIZES = st.integers(2, 40).flatmap(lambda length: st.tuples(st.just(length), st.integers(0, length - 1)))
+
+
+@given(st.integers(0, 400), SIZES)
+def test_every_token_is_taken_once(tokens: int, sizes: tuple[int, int]) -> None:
+    length, overlap = sizes
+    found = windows(tokens, length, overlap)
+    assert [place for window in found for place in range(window.first, window.last)] == list(range(tokens))
+    assert all(window.start <= window.first < window.last <= window.end <= tokens for window in found)
+    assert all(window.end - window.start <= length for window in found)
+
+
+@given(st.integers(1, 400), SIZES)
+def test_a_token_stands_well_inside_of_the_window_it_is_taken_from(tokens: int, sizes: tuple[int, int]) -> None:
+    length, overlap = sizes
+    for window in windows(tokens, length, overlap):
+        for place in (window.first, window.last - 1):
+            assert window.start == 0 or place - window.start >= overlap // 2
+            assert window.end == tokens or window.end - 1 - place >= overlap // 2
+
+
+@given(st.integers(1, 300), st.integers(0, 300), SIZES)
+def test_what_comes_later_moves_no_window(tokens: int, more: int, sizes: tuple[int, int]) -> None:
+    length, overlap = sizes
+    before, after = windows(tokens, length, overlap), windows(tokens + more, length, overlap)
+    assert [window.start for window in after[: len(before)]] == [window.start for window in before]
+    assert [(window.first, window.last) for window in after[: len(before) - 1]] == [
+        (window.first, window.last) for window in before[:-1]
+    ]

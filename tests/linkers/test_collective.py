@@ -1,0 +1,88 @@
+"""The collective linker: all mentions of a document by one reading of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onym.encoders import documents
+from onym.encoders.collective import Collective
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.linkers.base import concepts_with_ids
+from onym.linkers.collective import CollectiveLinker
+from onym.types import Document, Mention
+from tests.encoders.tiny_collective import save_collective
+from tests.index.made import names_of
+from tests.threads import one_thread
+
+pytest.importorskip("faiss")
+
+LONG = "Fever and a heart attack came after the cold. " * 5
+DOCS = [
+    Document("1", "A heart attack, then fever.", (Mention(2, 14, "heart attack"), Mention(21, 26, "fever"))),
+    Document("2", "Nothing."),
+    Document("3", LONG, tuple(Mention(at, at + 5, LONG[at : at + 5]) for at in range(0, len(LONG) - 5, 46))),
+    Document("4", "\u200b \n", (Mention(1, 2, " "),)),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    with one_thread():
+        yield
+
+
+@pytest.fixture(scope="module")
+def linker(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> CollectiveLinker:
+    folder = tmp_path_factory.mktemp("collective")
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, folder / "kb"))
+    return CollectiveLinker.from_pretrained(save_collective(folder / "m"), kb, precision="fp32")
+
+
+def test_answers_are_those_of_the_nearest_names(linker: CollectiveLinker) -> None:
+    linked = list(linker.link(DOCS))
+    assert [each.document for each in linked] == DOCS
+    vectors, places = linker.model.mention_vectors(DOCS)
+    assert linker.model.names is not None
+    scores = vectors @ linker.model.names.encode(names_of(linker.kb)).T
+    for (doc, mention), own in zip(places, scores, strict=True):
+        best = linked[doc].links[mention].candidates[0]
+        assert best.score == pytest.approx(float(own.max()), rel=1e-4)
+        assert best.name == linker.kb.names[int(np.argmax(own))]
+    assert linked[3].links[0].candidates == ()
+
+
+def test_a_document_does_not_depend_on_the_others(linker: CollectiveLinker, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = [[link.candidates for link in each.links] for each in linker.link(DOCS)]
+    monkeypatch.setattr(documents, "_BUDGET", 40)
+    for doc, wanted in zip(DOCS, together, strict=True):
+        linker.model.reader._known.clear()
+        (alone,) = linker.link([doc])
+        for link, candidates in zip(alone.links, wanted, strict=True):
+            assert [each.concept_id for each in link.candidates] == [each.concept_id for each in candidates]
+            np.testing.assert_allclose(
+                [each.score for each in link.candidates], [each.score for each in candidates], atol=1e-5, rtol=1e-4
+            )
+
+
+def test_only_some_concepts(linker: CollectiveLinker) -> None:
+    only = concepts_with_ids(linker.kb, ["mesh:D005334"])
+    for linked in linker.link(DOCS, only=only):
+        assert {each.concept_id for link in linked.links for each in link.candidates} <= {"mesh:D005334"}
+
+
+def test_what_is_told(linker: CollectiveLinker) -> None:
+    told = linker.config
+    assert (told["linker"], told["index"], told["represent"]) == ("collective", "flat", "mean")
+    assert "threshold" not in told
+
+
+def test_a_model_that_only_finds(tmp_path: Path, tiny_kb: Path) -> None:
+    model = Collective.open(save_collective(tmp_path / "m", links=False))
+    with pytest.raises(ConfigError, match="model-family"):
+        CollectiveLinker.from_pretrained(model, KnowledgeBase.open(tiny_kb))
