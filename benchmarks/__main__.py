@@ -44,6 +44,7 @@ NAMES = (
     "train-tiny",
     "preset-steps",
     "pipeline-hostile-text",
+    "e2e-results",
 )
 _MODULES = {"import": "import_time"}
 

@@ -84,6 +84,7 @@ class Collective:
     def config(self) -> dict[str, Any]:
         """What its answers depend on, to be told beside results."""
         sizes = [sum(each.numel() for each in part.parameters()) for part in (self.reader.model, self.heads)]
+        sizes += [self.names.config["parameters"]] if self.names is not None and "parameters" in self.names.config else []
         precision = str(self.reader.model.dtype).removeprefix("torch.")
         about = {"model": self.name, "digest": self.digest, "parameters": sum(sizes), "precision": precision}
         return about | self.settings.model_dump()

@@ -1,0 +1,145 @@
+"""Find and link the mentions of a split with a system, and keep what it found as a row of results/e2e.
+
+    python -m benchmarks.e2e_predict --benchmark bc5cdr --split dev --detector dictionary --linker exact
+    python -m benchmarks.e2e_predict --benchmark bc5cdr --detector granite-bc5cdr-spans --linker cascade \\
+        --encoder minilm-aligned --model bc5cdr-preferred
+
+A detector is `dictionary`, or a model below `ONYM_RUNS`; a linker is what `onym link` calls it, and its models are below
+`ONYM_RUNS` or `model:NAME` for one as it comes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.e2e_judge import judge_found
+from benchmarks.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
+from benchmarks.report import machine
+from benchmarks.results import FOLDER, Row, Store, file_of, shortened
+from benchmarks.results_predict import folder_of, record_of
+from benchmarks.tasks import SPLITS
+from onym.detect.dictionary import DictionaryDetector
+from onym.detect.named import detector_of
+from onym.encoders.collective import Collective
+from onym.linkers.named import LINKERS, LinkerOptions, linker_named
+from onym.linkers.predictions import Predictions, predictions_of
+from onym.pipeline.pipeline import Pipeline
+from onym.store.model_folder import folder_digest
+from onym.types import Document
+
+STORE = Store(FOLDER / "e2e")
+DICTIONARY = "dictionary"
+_PARTS = ("detector", "encoder", "model")
+
+
+def main(arguments: list[str], store: Store = STORE) -> int:
+    options = _parser().parse_args(arguments)
+    key = key_of(options)
+    if any(row.row == key for row in store.rows()) and not options.force:
+        sys.exit(f"there is a row {key}: add --force to put another in its place")
+    task = end_to_end_task(options.benchmark, options.split)
+    told = {name: getattr(options, name) for name in ("linker", *_PARTS) if getattr(options, name)}
+    made = found_by(open_system(told, task), task)
+    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    folders = {name: folder_of(told[name]) for name in _PARTS if name in told and told[name] != DICTIONARY}
+    records = [record_of(folder) for folder in dict.fromkeys(folders.values())]
+    row = Row(
+        row=key,
+        benchmark=options.benchmark,
+        stage=f"{detector_name(told['detector'])}+{options.linker}",
+        search=detector_name(told["detector"]),
+        ranking=options.linker,
+        split=options.split,
+        trained_on=options.trained_on,
+        model=", ".join(dict.fromkeys(record["first_start"] for record in records)),
+        parameters=sum(models_in(predictions.source).values()),
+        hours=round(sum(record["hours_in_all"] for record in records), 3),
+        machine=f"{machine()['cpu']}, {machine()['cores']} cores",
+        weights=weights_of(folders),
+        config="",
+        model_folder=json.dumps(told, sort_keys=True),
+        file=file_of(key),
+        figures=judge_found(task, predictions),
+    )
+    store.add(row, predictions)
+    print(json.dumps({"row": key, "figures": row.figures}))
+    return 0
+
+
+def key_of(options: argparse.Namespace) -> str:
+    """Return a key that says what a row is."""
+    models = [
+        each.removeprefix("model:") for each in (options.detector, options.linker, options.encoder, options.model) if each
+    ]
+    more = f"{'' if options.trained_on == 'train' else '-with-dev'}{'' if options.split == 'test' else '-on-dev'}"
+    return f"{options.benchmark}/{'+'.join(models)}{more}"
+
+
+def open_system(told: dict[str, str], task: EndToEndTask) -> Pipeline:
+    """Open a detector and a linker; where both are one model, it reads a document once."""
+    places = {name: str(folder_of(told[name])) for name in ("encoder", "model") if name in told}
+    linker = linker_named(told["linker"], task.kb, LinkerOptions(**places))  # type: ignore[arg-type]
+    if told["detector"] == DICTIONARY:
+        return Pipeline(linker, DictionaryDetector(task.kb, only=task.only), only=task.only, top_k=1)
+    folder = folder_of(told["detector"])
+    shared = getattr(linker, "model", None)
+    is_shared = isinstance(shared, Collective) and told.get("model") == told["detector"]
+    model = shared if is_shared and isinstance(shared, Collective) else Collective.open(folder)
+    return Pipeline(linker, detector_of(model), only=task.only, top_k=1)
+
+
+def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
+    """Return what a system finds in the bare texts of a task, or of its first documents."""
+    bare = [Document(doc.id, doc.text) for doc in task.documents[:documents]]
+    return Predictions.of(predictions_of(system.iter_linked(bare)), {**system.source(), "benchmark": task.source})
+
+
+def detector_name(detector: str) -> str:
+    """Return what a detector is called in tables: `dictionary`, or how a model finds mentions."""
+    if detector == DICTIONARY:
+        return DICTIONARY
+    return "tags" if "tags" in detector else "spans"
+
+
+def weights_of(folders: dict[str, Path]) -> str:
+    """Return a digest of all models of a system."""
+    digests = {name: folder_digest(folder) for name, folder in folders.items()}
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def models_in(value: Any) -> dict[str, int]:
+    """Return the models that a description names, by digest, with the number of their parameters: each once.
+
+    >>> models_in({"linker": {"weights": "ab", "parameters": 3}, "detector": [{"digest": "cd", "parameters": 4}]})
+    {'ab': 3, 'cd': 4}
+    """
+    if isinstance(value, list):
+        return {name: count for inner in value for name, count in models_in(inner).items()}
+    if not isinstance(value, dict):
+        return {}
+    own = {value.get("digest") or value["weights"]: value["parameters"]} if "parameters" in value else {}
+    return own | models_in(list(value.values()))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.e2e_predict", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--benchmark", required=True, choices=tuple(KINDS))
+    parser.add_argument("--split", default="test", choices=SPLITS)
+    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, or a model's folder below ONYM_RUNS")
+    parser.add_argument("--linker", default="exact", choices=LINKERS)
+    parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
+    parser.add_argument("--model", default="", help="the linker's model")
+    parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))
+    parser.add_argument("--force", action="store_true", help="put the row in the place of one with the same key")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,164 @@
+"""Every figure of systems that find mentions themselves, computed again from what they found; and the page that shows them.
+
+Fails where a figure is not what results/e2e says, or where docs/reference/results.md does not show it; `--write` writes the
+page. `--rerun ROW` finds the mentions of 20 documents of a row again. `--quick` takes the figures as they are kept: the
+knowledge base takes a minute to build. `best` has for each corpus the figures of the system that is best on dev.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from benchmarks.e2e_judge import judge_found
+from benchmarks.e2e_predict import STORE, found_by, open_system
+from benchmarks.e2e_tasks import KINDS, end_to_end_task
+from benchmarks.results import Figures, Row, Store, between, differences, table, twins
+from benchmarks.results_check import add_options
+from benchmarks.results_page import NO_ROWS
+from benchmarks.results_rerun import unlike
+from benchmarks.results_section import PAGE
+from onym.errors import OnymError
+from onym.store.output import whole_file
+
+__all__ = ["add_options", "run"]
+
+FIGURES = tuple(f"{name}_{part}" for name in ("strict", "partial") for part in ("p", "r", "f1"))
+_HEADER = (
+    *("detector", "linker", "models", "trained on", "strict P / R", "strict F1", "95 %", "partial P / R", "partial F1"),
+    *("overlap F1", "parameters", "hours"),
+)
+_RERUN = 20  # documents
+_PAPER = "Bhowmik and others 2021, table 7"
+PUBLISHED = (
+    ("SciSpacy", "", "14.5 / 48.4", "22.3", "15.5 / 53.4", "24.0", _PAPER),
+    ("MedType", "", "15.3 / 51.0", "23.5", "16.6 / 57.0", "25.7", _PAPER),
+    ("dual encoder, tags", "BioBERT-base, 110 M, two of them", "10.2 / 10.8", "10.5", "29.2 / 31.5", "30.3", _PAPER),
+    ("dual encoder, spans", "BioBERT-base, 110 M, two of them", "74.6 / 73.1", "73.8", "76.0 / 74.4", "75.2", _PAPER),
+)
+
+
+def run(options: argparse.Namespace, store: Store = STORE) -> dict[str, object]:
+    rows = store.rows()
+    problems = twins(rows) + ([] if options.quick else _differences(store, rows))
+    page = PAGE.read_text("utf-8")
+    if options.write and not problems:
+        page = page_with(rows, page)
+        with whole_file(PAGE, force=True) as file:
+            file.write(page.encode())
+    if page_with(rows, page) != page:
+        problems.append("the page does not show these rows: run python -m benchmarks e2e-results --write")
+    if options.rerun:
+        problems += _rerun(store, options.rerun)
+    if problems:
+        sys.exit("\n".join(problems))
+    return {"runs": [_run(row) for row in rows], "best": chosen(rows)}
+
+
+def chosen(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
+    """Return for each corpus the test figures of the system that is best on dev, by strict F1."""
+    named = best(rows)
+    return {key: {"row": row.row, **{name: row.figures[name] for name in FIGURES}} for key, row in named.items()}
+
+
+def best(rows: Sequence[Row]) -> dict[str, Row]:
+    """Return for each corpus the test row of the system that is best on dev."""
+    found = {}
+    for key in KINDS:
+        dev = [row for row in rows if row.benchmark == key and row.split == "dev"]
+        if not dev:
+            continue
+        first = max(dev, key=lambda row: (row.figures["strict_f1"], row.row))
+        tests = [row for row in rows if row.benchmark == key and row.split == "test" and row.model_folder == first.model_folder]
+        if tests:
+            found[key] = max(tests, key=lambda row: row.trained_on == "train+dev")
+    return found
+
+
+def page_with(rows: Sequence[Row], page: str) -> str:
+    """Return the page with the tables of these rows."""
+    header = ("system", "encoders", "strict P / R", "strict F1", "partial P / R", "partial F1", "source")
+    page = between(page, "e2e", tables(rows))
+    return between(page, "e2e-published", table(header, PUBLISHED))
+
+
+def tables(rows: Sequence[Row]) -> str:
+    """Return a section for each corpus, with a table of test and one of dev, the best first."""
+    if not rows:
+        return NO_ROWS
+    shown = {row.row for row in best(rows).values()}
+    parts = []
+    for key, kind in KINDS.items():
+        own = sorted((row for row in rows if row.benchmark == key), key=lambda row: (-row.figures["strict_f1"], row.row))
+        if own:
+            parts.append(f"### {kind.title}, end to end\n\n`{key}`")
+        for split in ("test", "dev"):
+            if part := [row for row in own if row.split == split]:
+                count = (
+                    f"{split.capitalize()}: {part[0].figures['documents']:,} documents, {part[0].figures['gold']:,} mentions."
+                )
+                parts += [count, table(_HEADER, [_line(row, is_best=row.row in shown) for row in part])]
+    return "\n\n".join(parts)
+
+
+def _line(row: Row, *, is_best: bool) -> list[str]:
+    figures = row.figures
+    first = f"{figures['strict_f1']:.1f}"
+    return [
+        row.search,
+        row.ranking,
+        row.model,
+        row.trained_on,
+        f"{figures['strict_p']:.1f} / {figures['strict_r']:.1f}",
+        f"**{first}**" if is_best else first,
+        f"{figures['low']:.1f}–{figures['high']:.1f}",
+        f"{figures['partial_p']:.1f} / {figures['partial_r']:.1f}",
+        f"{figures['partial_f1']:.1f}",
+        f"{figures['overlap_f1']:.1f}",
+        f"{row.parameters / 1e6:.1f} M",
+        f"{row.hours:.1f}",
+    ]
+
+
+def _run(row: Row) -> dict[str, object]:
+    figures: Figures = {name: row.figures[name] for name in (*FIGURES, "overlap_f1", "low", "high")}
+    told: dict[str, object] = {
+        "row": row.row,
+        "benchmark": row.benchmark,
+        "split": row.split,
+        "detector": row.search,
+        "linker": row.ranking,
+    }
+    return {**told, **figures, "parameters": row.parameters, "hours": row.hours}
+
+
+def _differences(store: Store, rows: Sequence[Row]) -> list[str]:
+    problems = []
+    for row in rows:
+        try:
+            again = judge_found(end_to_end_task(row.benchmark, row.split), store.predictions(row))
+        except (OnymError, OSError, ValueError) as e:
+            problems.append(f"{row.row}: {e}")
+            continue
+        problems += [f"{row.row}: {what}" for what in differences(row.figures, again)]
+    return problems
+
+
+def _rerun(store: Store, key: str) -> list[str]:
+    """Return what differs where the first documents of a row are read again."""
+    row = next((row for row in store.rows() if row.row == key), None)
+    if row is None:
+        return [f"{key}: there is no such row"]
+    task, kept = end_to_end_task(row.benchmark, row.split), store.predictions(row)
+    again = found_by(open_system(json.loads(row.model_folder), task), task, _RERUN)
+    asked = {doc.id for doc in task.documents[:_RERUN]}
+    own = {place: answers for place, answers in kept.answers.items() if place[0] in asked}
+    problems = [
+        f"{key}: {place[0]} {place[1]}-{place[2]}: found by one alone" for place in sorted(own.keys() ^ again.answers.keys())
+    ]
+    shared = own.keys() & again.answers.keys()
+    return problems + [
+        f"{key}: {place}: {why}" for place in sorted(shared) if (why := unlike(own[place], again.answers[place]))
+    ]
