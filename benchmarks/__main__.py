@@ -45,6 +45,8 @@ NAMES = (
     "preset-steps",
     "pipeline-hostile-text",
     "e2e-results",
+    "collective-speed",
+    "cascade",
 )
 _MODULES = {"import": "import_time"}
 

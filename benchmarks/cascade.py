@@ -1,0 +1,97 @@
+"""The cascade beside its parts: how many mentions each links right, how fast, and which part of the cascade answered.
+
+The test mentions of BC5CDR over the open knowledge base, with models that were trained by the recipes of the results page,
+found below `ONYM_RUNS`. With `--quick` 60 mentions of NCBI disease over BioSyn's dictionary, with MiniLM and flan-t5-small as
+they come: what is untrained is wrong, and only the machinery is shown. Indexes and tries are built before the clock runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.results_predict import folder_of
+from benchmarks.tasks import Task, task
+from onym.evaluate.cases import Known, gold_cases
+from onym.evaluate.metrics import places_of, recall_at
+from onym.linkers.base import Linker
+from onym.linkers.named import LinkerOptions, linker_named
+from onym.linkers.predictions import Predictions, predictions_of
+from onym.types import Document
+
+_TOP = 10
+_QUICK = 60  # mentions
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--benchmark", default="bc5cdr", help="a benchmark of the results page")
+    parser.add_argument("--encoder", default="minilm-bc5cdr-finetuned", help="the dense part's model")
+    parser.add_argument("--model", default="bc5cdr-preferred", help="the generative part's model")
+    parser.add_argument("--mentions", type=int, default=0, help="how many of the first mentions; all without --quick")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    asked = task("ncbi_disease" if options.quick else options.benchmark, "test")
+    models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
+    encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
+    documents = first_mentions(asked, options.mentions or (_QUICK if options.quick else 0))
+    rows, shares = [], {}
+    for name, linker in systems(asked, encoder, model).items():
+        row, stages = measured(linker, documents, asked)
+        rows.append({"linker": name, **row})
+        if stages:
+            shares[name] = stages
+    return {
+        "mentions": sum(len(doc.mentions) for doc in documents),
+        **models_of(encoder, model),
+        "rows": rows,
+        "share_pct": shares,
+    }
+
+
+def models_of(encoder: Path, model: Path) -> dict[str, str]:
+    return {"encoder": encoder.name, "model": model.name}
+
+
+def systems(asked: Task, encoder: Path, model: Path) -> dict[str, Linker]:
+    """Return the parts alone, and cascades of two and of three."""
+    kb, dense, generative = asked.kb, str(encoder), str(model)
+    return {
+        "exact": linker_named("exact", kb),
+        "dense": linker_named("dense", kb, LinkerOptions(model=dense)),
+        "generative": linker_named("generative", kb, LinkerOptions(model=generative)),
+        "cascade without generative": linker_named("cascade", kb, LinkerOptions(encoder=dense)),
+        "cascade without dense": linker_named("cascade", kb, LinkerOptions(model=generative)),
+        "cascade": linker_named("cascade", kb, LinkerOptions(encoder=dense, model=generative)),
+    }
+
+
+def first_mentions(asked: Task, count: int) -> list[Document]:
+    """Return documents that have at least so many mentions together; 0 is all."""
+    documents: list[Document] = []
+    found = 0
+    for doc in asked.benchmark.documents(asked.split):
+        documents.append(doc)
+        found += len(doc.mentions)
+        if count and found >= count:
+            break
+    return documents
+
+
+def measured(linker: Linker, documents: Sequence[Document], asked: Task) -> tuple[dict[str, float], dict[str, float]]:
+    """Return how many a linker gets right and how fast, and which share of mentions each stage answered."""
+    start = time.perf_counter()
+    linked = list(linker.link(documents, top_k=_TOP))
+    seconds = time.perf_counter() - start
+    answers = Predictions.of(predictions_of(linked), {}).answers
+    cases = [case for case in gold_cases(documents, lambda key: answers[key], Known(asked.kb)) if case.is_reachable]
+    count = sum(len(doc.mentions) for doc in documents)
+    recall = {
+        f"{name.replace('-', '_')}_r1": round(100 * recall_at(places_of(cases, name), 1), 1) for name in ("strict", "any-id")
+    }
+    stages = Counter(stage for each in linked for stage in each.stages)
+    shares = {stage: round(100 * number / count, 1) for stage, number in sorted(stages.items())}
+    return {**recall, "mentions_per_s": round(count / seconds, 1)}, shares
