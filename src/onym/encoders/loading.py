@@ -24,7 +24,7 @@ def open_pretrained(auto: Any, folder: Path, precision: Precision = "auto", *, w
     """
     require_safe(folder)
     try:
-        with _quiet():
+        with quiet():
             model, found = auto.from_pretrained(
                 folder,
                 use_safetensors=True,
@@ -68,7 +68,7 @@ def _require_whole(missing: set[str], folder: Path) -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers from writing to stderr: what matters of it becomes an error."""
     logging = library().utils.logging
     level, has_bar = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -14,7 +14,8 @@ from onym.encoders.settings import EncoderSettings
 from onym.encoders.vectors import vectors_of
 from onym.train.collate import Batch
 from onym.train.config import AlignLossConfig, EncoderOptimConfig
-from onym.train.losses.miner import hard_pairs
+from onym.train.losses.contrastive import ContrastiveLoss
+from onym.train.losses.miner import all_pairs, hard_pairs
 from onym.train.losses.multi_similarity import MultiSimilarityLoss
 from onym.train.samples.base import Positive, Samples
 from onym.train.trainer import Dev, ModelTrainer
@@ -39,15 +40,14 @@ class AlignTrainer(ModelTrainer):
         patience: int = 0,
     ) -> None:
         super().__init__(model, pairs, collate, folder, optim, dev=dev, patience=patience)
-        self.settings, self.margin = settings, loss.margin
-        self.loss = MultiSimilarityLoss(loss.alpha, loss.beta, loss.base)
+        self.settings = settings
+        self.loss = _loss(loss)
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
         """Return the loss of a batch, as a sum over its rows as anchors."""
         labels = inputs["labels"]
         vectors = self.vectors(model, inputs["input_ids"], inputs["attention_mask"])
-        pairs = hard_pairs(vectors, labels, margin=self.margin, same=inputs["same"])
-        return self.loss(vectors, pairs) * len(labels)
+        return self.loss(vectors, labels, inputs["same"]) * len(labels)
 
     def items(self, inputs: Batch) -> int:
         """Count rows."""
@@ -67,3 +67,12 @@ class AlignTrainer(ModelTrainer):
 
     def _part(self, model: Any, ids: Tensor, mask: Tensor, longest: int) -> Tensor:
         return vectors_of(model, ids[:, :longest], mask[:, :longest], self.settings)
+
+
+def _loss(told: AlignLossConfig) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Return the loss of vectors with their labels, and with which of them are no negatives."""
+    if told.kind == "contrastive":
+        contrastive = ContrastiveLoss(told.scale)
+        return lambda vectors, labels, same: contrastive(vectors, all_pairs(labels, same=same))
+    similarity = MultiSimilarityLoss(told.alpha, told.beta, told.base)
+    return lambda vectors, labels, same: similarity(vectors, hard_pairs(vectors, labels, margin=told.margin, same=same))

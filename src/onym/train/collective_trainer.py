@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from transformers import TrainerCallback
 
+from onym.encoders.collective import NAMES
+from onym.encoders.loading import quiet
 from onym.encoders.reading import Reading
 from onym.train.collate import Batch
 from onym.train.config import EncoderOptimConfig
@@ -70,9 +72,10 @@ class CollectiveTrainer(ModelTrainer):
     def write(self, folder: Path) -> None:
         """Write both encoders, as Hugging Face has them; the heads are among the other files."""
         bare = self.accelerator.unwrap_model(self.model)
-        bare.body.save_pretrained(folder)
-        if bare.names is not None:
-            bare.names.save_pretrained(folder / "names")
+        with quiet():
+            bare.body.save_pretrained(folder)
+            if bare.names is not None:
+                bare.names.save_pretrained(folder / NAMES)
 
 
 class _Mining(TrainerCallback):  # type: ignore[misc]

@@ -197,8 +197,13 @@ class PreferConfig(Strict):
 
 
 class AlignLossConfig(Strict):
-    """The miner's margin, and alpha, beta and base of the multi-similarity loss; as in SapBERT's code."""
+    """The miner's margin, and alpha, beta and base of the multi-similarity loss; as in SapBERT's code.
 
+    Of the contrastive loss, over all pairs of a batch, `scale` is what similarities are multiplied by.
+    """
+
+    kind: Literal["multi-similarity", "contrastive"] = "multi-similarity"
+    scale: float = Field(default=20.0, gt=0)
     margin: float = Field(default=0.2, ge=0)
     alpha: float = Field(default=1.0, gt=0)
     beta: float = Field(default=60.0, gt=0)

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, load_model
 from torch import Tensor
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer
 
+from onym.encoders.loading import quiet
 from onym.train.arguments import METRIC, arguments
 from onym.train.callbacks import Clock, LogFile
 from onym.train.checkpoints import prune, seal, sealed
@@ -102,7 +103,8 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
 
     def write(self, folder: Path) -> None:
         """Write the model that was kept, as Hugging Face has it."""
-        self.accelerator.unwrap_model(self.model).save_pretrained(folder, state_dict=self._kept)
+        with quiet():
+            self.accelerator.unwrap_model(self.model).save_pretrained(folder, state_dict=self._kept)
 
     @property
     def seconds(self) -> float:
@@ -159,7 +161,8 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Any] | None = None) -> None:
         """Write weights and configuration alone: Trainer would add its arguments as a pickle."""
         model = self.accelerator.unwrap_model(self.model)
-        model.save_pretrained(output_dir or self.args.output_dir, state_dict=self._exact(state_dict))
+        with quiet():
+            model.save_pretrained(output_dir or self.args.output_dir, state_dict=self._exact(state_dict))
 
     def _exact(self, state: dict[str, Tensor] | None = None) -> dict[str, Tensor]:
         """Return the weights in fp32, as they are moved."""
