@@ -14,7 +14,7 @@ from onym.encoders.collective import Collective
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import concepts_with_ids
-from onym.linkers.collective import CollectiveLinker
+from onym.linkers.collective import ConsistencyConfig, CollectiveLinker
 from onym.types import Document, Mention
 from tests.encoders.tiny_collective import save_collective
 from tests.index.made import names_of
@@ -74,6 +74,32 @@ def test_only_some_concepts(linker: CollectiveLinker) -> None:
     only = concepts_with_ids(linker.kb, ["mesh:D005334"])
     for linked in linker.link(DOCS, only=only):
         assert {each.concept_id for link in linked.links for each in link.candidates} <= {"mesh:D005334"}
+
+
+def test_an_abbreviation_is_read_where_it_is_written_out(linker: CollectiveLinker) -> None:
+    text = "Myocardial infarction (MI) is common. The MI came late."
+    short = Document("1", text, (Mention(42, 44, "MI"), Mention(30, 36, "common")))
+    long = Document("1", text, (Mention(0, 21, "Myocardial infarction"), Mention(30, 36, "common")))
+    expanding = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(expand=True))
+    found, wanted = next(expanding.link([short])), next(linker.link([long]))
+    assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]
+    assert found.document == short
+    assert [link.mention for link in found.links] == list(short.mentions)
+    plain = next(linker.link([short]))
+    assert plain.links[0].candidates != found.links[0].candidates
+
+
+def test_mentions_that_are_written_alike_share_a_vector(linker: CollectiveLinker) -> None:
+    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(share=True))
+    linked = list(sharing.link([DOCS[2], DOCS[0]]))
+    answers = {link.mention.surface: {link.candidates for link in linked[0].links} for link in linked[0].links}
+    assert all(len(each) == 1 for each in answers.values())
+    plain = {link.candidates for link in next(linker.link([DOCS[2]])).links}
+    assert len(plain) > len(answers)
+    assert [[c.concept_id for c in link.candidates] for link in linked[1].links] == [
+        [c.concept_id for c in link.candidates] for link in next(linker.link([DOCS[0]])).links
+    ]
+    assert sharing.config["share"]
 
 
 def test_what_is_told(linker: CollectiveLinker) -> None:

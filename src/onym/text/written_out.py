@@ -23,6 +23,21 @@ def written_out(doc: Document) -> list[tuple[Document, Mention]]:
     return [_written_out(doc, mention, known) for mention in doc.mentions]
 
 
+def defined_at(doc: Document) -> list[tuple[int, int]]:
+    """Return for each mention where the document has it written out: at its definition, or where it stands itself.
+
+    >>> text = "Myocardial infarction (MI) is common. MI kills."
+    >>> defined_at(Document("1", text, (Mention(38, 40, "MI"), Mention(41, 46, "kills"))))
+    [(0, 21), (41, 46)]
+    """
+    known = Abbreviations.from_text(doc.text) if doc.mentions else Abbreviations(())
+    found = [known.definition(mention.surface) for mention in doc.mentions]
+    return [
+        (definition.long_start, definition.long_end) if definition else (mention.start, mention.end)
+        for definition, mention in zip(found, doc.mentions, strict=True)
+    ]
+
+
 def _written_out(doc: Document, mention: Mention, known: Abbreviations) -> tuple[Document, Mention]:
     long = known.expand(mention.surface)
     if not long:

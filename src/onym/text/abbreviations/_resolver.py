@@ -22,11 +22,11 @@ class Abbreviations:
 
     def __init__(self, definitions: Iterable[Abbreviation]) -> None:
         self.definitions = tuple(definitions)
-        self._exact: dict[str, str] = {}
-        self._folded: dict[str, str] = {}
+        self._exact: dict[str, Abbreviation] = {}
+        self._folded: dict[str, Abbreviation] = {}
         for definition in self.definitions:  # where a text defines one twice, the first counts
-            self._exact.setdefault(definition.short, definition.long)
-            self._folded.setdefault(definition.short.casefold(), definition.long)
+            self._exact.setdefault(definition.short, definition)
+            self._folded.setdefault(definition.short.casefold(), definition)
 
     @classmethod
     def from_text(cls, text: str) -> Abbreviations:
@@ -34,7 +34,12 @@ class Abbreviations:
         return cls(find_abbreviations(text))
 
     def expand(self, surface: str) -> str | None:
-        """Return the long form of a surface, or None.
+        """Return the long form of a surface, or None."""
+        found = self.definition(surface)
+        return found.long if found else None
+
+    def definition(self, surface: str) -> Abbreviation | None:
+        """Return where the document says what a surface is short for, or None.
 
         As written first, then with or without a plural `s`, then in another case; the last only for surfaces that do not
         look like an ordinary word: `ALL` is defined, `All` and `all` are not.
