@@ -14,7 +14,7 @@ from onym.encoders.collective import Collective
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import concepts_with_ids
-from onym.linkers.collective import ConsistencyConfig, CollectiveLinker
+from onym.linkers.collective import CollectiveLinker, ConsistencyConfig
 from onym.types import Document, Mention
 from tests.encoders.tiny_collective import save_collective
 from tests.index.made import names_of
