@@ -8,16 +8,22 @@ they come: what is untrained is wrong, and only the machinery is shown. Indexes 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
-from benchmarks.results_predict import folder_of
+from benchmarks.results_predict import folder_of, parts
 from benchmarks.tasks import Task, task
 from onym.evaluate.cases import Known, gold_cases
 from onym.evaluate.metrics import places_of, recall_at
 from onym.linkers.base import Linker
+from onym.linkers.cascade import CascadeLinker
+from onym.linkers.dense import DenseLinker
+from onym.linkers.generative import GenerativeLinker
+from onym.linkers.lexical import ExactLinker
 from onym.linkers.named import LinkerOptions, linker_named
 from onym.linkers.predictions import Predictions, predictions_of
 from onym.types import Document
@@ -37,7 +43,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     asked = task("ncbi_disease" if options.quick else options.benchmark, "test")
     models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
     encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
-    documents = first_mentions(asked, options.mentions or (_QUICK if options.quick else 0))
+    count = options.mentions or (_QUICK if options.quick else sys.maxsize)
+    documents = next(parts(asked.benchmark.documents(asked.split), count))
     rows, shares = [], {}
     for name, linker in systems(asked, encoder, model).items():
         row, stages = measured(linker, documents, asked)
@@ -46,39 +53,26 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             shares[name] = stages
     return {
         "mentions": sum(len(doc.mentions) for doc in documents),
-        **models_of(encoder, model),
+        "encoder": encoder.name,
+        "model": model.name,
         "rows": rows,
         "share_pct": shares,
     }
 
 
-def models_of(encoder: Path, model: Path) -> dict[str, str]:
-    return {"encoder": encoder.name, "model": model.name}
-
-
 def systems(asked: Task, encoder: Path, model: Path) -> dict[str, Linker]:
-    """Return the parts alone, and cascades of two and of three."""
-    kb, dense, generative = asked.kb, str(encoder), str(model)
+    """Return the parts alone, and cascades of two and of three, over the same parts."""
+    exact = ExactLinker(asked.kb)
+    dense = DenseLinker.from_pretrained(encoder, asked.kb)
+    generative = cast(GenerativeLinker, linker_named("generative", asked.kb, LinkerOptions(model=str(model))))
     return {
-        "exact": linker_named("exact", kb),
-        "dense": linker_named("dense", kb, LinkerOptions(model=dense)),
-        "generative": linker_named("generative", kb, LinkerOptions(model=generative)),
-        "cascade without generative": linker_named("cascade", kb, LinkerOptions(encoder=dense)),
-        "cascade without dense": linker_named("cascade", kb, LinkerOptions(model=generative)),
-        "cascade": linker_named("cascade", kb, LinkerOptions(encoder=dense, model=generative)),
+        "exact": exact,
+        "dense": dense,
+        "generative": generative,
+        "cascade without generative": CascadeLinker(exact=exact, dense=dense),
+        "cascade without dense": CascadeLinker(exact=exact, generative=generative),
+        "cascade": CascadeLinker(exact=exact, dense=dense, generative=generative),
     }
-
-
-def first_mentions(asked: Task, count: int) -> list[Document]:
-    """Return documents that have at least so many mentions together; 0 is all."""
-    documents: list[Document] = []
-    found = 0
-    for doc in asked.benchmark.documents(asked.split):
-        documents.append(doc)
-        found += len(doc.mentions)
-        if count and found >= count:
-            break
-    return documents
 
 
 def measured(linker: Linker, documents: Sequence[Document], asked: Task) -> tuple[dict[str, float], dict[str, float]]:

@@ -21,6 +21,7 @@ from onym.encoders.documents import DocumentReader
 from onym.encoders.encoder import Encoder, Vectors, open_body
 from onym.encoders.heads import Detect, Heads, Represent
 from onym.encoders.loading import Precision
+from onym.encoders.vectors import comparable
 from onym.errors import ConfigError, InputError
 from onym.store.model_folder import folder_digest
 from onym.store.model_settings import FolderSettings
@@ -99,16 +100,14 @@ class Collective:
             spans = {at: span for at, mention in enumerate(mentions) if (span := read.tokens.span(mention.start, mention.end))}
             found.append(self._vectors(read.states, list(spans.values())))
             places += [(number, at) for at in spans]
-        wide = self.settings.wide or self.reader.width
-        return np.concatenate([np.zeros((0, wide), dtype=np.float32), *found]), places
+        return np.concatenate([np.zeros((0, self.heads.wide), dtype=np.float32), *found]), places
 
     @torch.inference_mode()
     def _vectors(self, states: torch.Tensor, places: list[tuple[int, int]]) -> Vectors:
         """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, wide)."""
         firsts, lasts = torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(1)
         found = self.heads.vectors(states, firsts, lasts)
-        is_cosine = self.names is not None and self.names.settings.similarity == "cosine"
-        found = torch.nn.functional.normalize(found, dim=-1) if is_cosine else found
+        found = found if self.names is None else comparable(found, self.names.settings)
         return np.asarray(found.numpy(), dtype=np.float32)
 
 

@@ -18,5 +18,9 @@ def vectors_of(model: Any, ids: Tensor, mask: Tensor, settings: EncoderSettings)
     """
     hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
     hidden = hidden if hidden.dtype.itemsize > 4 else hidden.float()
-    vectors = pooled(hidden, mask, settings.pooling)
+    return comparable(pooled(hidden, mask, settings.pooling), settings)
+
+
+def comparable(vectors: Tensor, settings: EncoderSettings) -> Tensor:
+    """Return vectors so that their product is their similarity. *Shape:* (texts, width) -> the same."""
     return normalize(vectors, dim=-1) if settings.similarity == "cosine" else vectors

@@ -79,8 +79,7 @@ def _cascade(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> L
 
 
 def _dense(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Linker:
-    if not options.model:
-        raise ConfigError("model-missing", "a dense linker needs an encoder", fix="name its folder with --model")
+    _require_model(options, "a dense linker needs an encoder")
     try:
         from onym.linkers.dense import DenseLinker
     except ImportError as e:
@@ -89,8 +88,7 @@ def _dense(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Lin
 
 
 def _collective(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> Linker:
-    if not options.model:
-        raise ConfigError("model-missing", "a collective linker needs a model", fix="name its folder with --model")
+    _require_model(options, "a collective linker needs a model")
     try:
         from onym.linkers.collective import CollectiveLinker
     except ImportError as e:
@@ -102,8 +100,7 @@ def _collective(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -
 def _generative(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -> GenerativeLinker:
     from onym.text.template import template_named
 
-    if not options.model:
-        raise ConfigError("model-missing", "a generative linker needs a model", fix="name its folder with --model")
+    _require_model(options, "a generative linker needs a model")
     try:
         from onym.linkers.generative import GenerativeConfig, GenerativeLinker
     except ImportError as e:
@@ -121,3 +118,8 @@ def _generative(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -
         download=options.download,
         progress=progress,
     )
+
+
+def _require_model(options: LinkerOptions, what: str) -> None:
+    if not options.model:
+        raise ConfigError("model-missing", what, fix="name its folder with --model")

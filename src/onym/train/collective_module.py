@@ -13,7 +13,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from onym.encoders.documents import hidden_of
 from onym.encoders.heads import Heads
 from onym.encoders.settings import EncoderSettings
-from onym.encoders.vectors import vectors_of
+from onym.encoders.vectors import comparable, vectors_of
 from onym.store.output import whole_file
 from onym.train.collate import Batch
 from onym.train.config import CollectiveLossConfig
@@ -58,9 +58,7 @@ class CollectiveModule(nn.Module):
 
     def _linking(self, states: Tensor, batch: Batch) -> Tensor:
         """Return the loss of linking: all right names of a mention together against all names of the batch."""
-        mentions = self.heads.vectors(states, batch["firsts"], batch["lasts"])
-        if self.settings.similarity == "cosine":
-            mentions = nn.functional.normalize(mentions, dim=-1)
+        mentions = comparable(self.heads.vectors(states, batch["firsts"], batch["lasts"]), self.settings)
         with torch.set_grad_enabled(torch.is_grad_enabled() and any(each.requires_grad for each in self.names.parameters())):
             names = vectors_of(self.names, batch["name_ids"], batch["name_mask"], self.settings)
         scores = self.loss.scale * mentions @ names.T  # (mentions, names)

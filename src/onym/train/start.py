@@ -8,8 +8,10 @@ from typing import Any
 import torch
 
 from onym.decoding.weights import open_model
+from onym.encoders.encoder import open_body
 from onym.errors import InputError
 from onym.store.model_folder import require_safe
+from onym.train.config import ModelConfig
 
 
 def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any:
@@ -20,6 +22,15 @@ def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any
     model = _bart_of(folder) if _family(folder) == "roberta" else open_model(folder, "fp32")
     set_dropout(model, dropout, attention_dropout)
     return model.requires_grad_(True).train()
+
+
+def open_encoder(folder: Path, start: ModelConfig) -> Any:
+    """Return an encoder to be trained, in fp32, as a configuration wants it."""
+    model = open_body(folder, "fp32").requires_grad_(True).train()
+    set_dropout(model, start.dropout, start.dropout)
+    if start.freeze_embeddings:
+        model.get_input_embeddings().requires_grad_(False)
+    return model
 
 
 def set_dropout(model: Any, dropout: float, attention_dropout: float) -> None:

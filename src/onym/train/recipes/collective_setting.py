@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from onym.encoders.collective import HEADS, NAMES, Collective, CollectiveSettings, heads_bytes
-from onym.encoders.encoder import Encoder, open_body
+from onym.encoders.encoder import Encoder
 from onym.encoders.heads import Heads
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
@@ -25,7 +25,7 @@ from onym.train.encoder_dev import asked_of, names_among
 from onym.train.recipes.surroundings import Surroundings
 from onym.train.samples.mention_pairs import Asked, MentionPairs
 from onym.train.samples.targets import Place, concepts_of
-from onym.train.start import set_dropout
+from onym.train.start import open_encoder
 from onym.types import Document
 
 
@@ -70,20 +70,12 @@ class CollectiveSetting(Surroundings[CollectiveConfig]):
         """The module, to be trained, in fp32."""
         start, is_linking = self.config.start, self.config.loss.link > 0
         self.say(f"opening the model {start.model}")
-        body = self._body(start.model)
-        names = self._body(self.names_folder) if is_linking else None
+        body = open_encoder(Path(start.model), start)
+        names = open_encoder(Path(self.names_folder), start) if is_linking else None
         torch.manual_seed(self.config.optim.seed)
         wide = int((names or body).config.hidden_size)
         heads = Heads(int(body.config.hidden_size), wide, start.represent, start.detect)
         return CollectiveModule(body, names, heads, self._names_settings, self.config.loss, freeze_names=start.freeze_names)
-
-    def _body(self, folder: str) -> Any:
-        start = self.config.start
-        model = open_body(Path(folder), "fp32").requires_grad_(True).train()
-        set_dropout(model, start.dropout, start.dropout)
-        if start.freeze_embeddings:
-            model.get_input_embeddings().requires_grad_(False)
-        return model
 
     @property
     def names_folder(self) -> str:

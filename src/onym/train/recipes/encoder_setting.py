@@ -7,14 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from onym.encoders.encoder import Encoder, open_body
+from onym.encoders.encoder import Encoder
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.text.tokens import FILE, Tokenizer
 from onym.train.config import AlignConfig
 from onym.train.encoder_dev import EncoderDev, asked_of, names_among
 from onym.train.recipes.surroundings import Surroundings
-from onym.train.start import set_dropout
+from onym.train.start import open_encoder
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,7 @@ class EncoderSetting(Surroundings[AlignConfig]):
         """The model, to be trained, in fp32."""
         start = self.config.start
         self.say(f"opening the model {start.model}")
-        model = open_body(Path(start.model), "fp32").requires_grad_(True).train()
-        set_dropout(model, start.dropout, start.dropout)
-        if start.freeze_embeddings:
-            model.get_input_embeddings().requires_grad_(False)
-        return model
+        return open_encoder(Path(start.model), start)
 
     @cached_property
     def reading(self) -> Reading:
