@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from onym.errors import ConfigError, IntegrityError, LimitError, OnymError
+from onym.store import artefact
 from onym.store.arrays import Strings
 from onym.store.artefact import Artefact, Record, _HashedWriter, check_artefact, staging
 from onym.store.limits import DEFAULT_LIMITS
@@ -333,3 +334,23 @@ def test_checking_while_versions_change_finds_nothing_wrong(tmp_path: Path) -> N
     stop.set()
     checker.join()
     assert wrong == []
+
+
+def test_a_version_that_was_removed_and_came_back_meanwhile_is_checked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(tmp_path / "a", 0)
+    checked: list[Path] = []
+    real = artefact._problems_of_files
+
+    def interrupted(folder: Path, _: Manifest) -> list[str]:
+        monkeypatch.setattr(artefact, "_problems_of_files", real)
+        for value in (1, 2, 0):
+            publish(tmp_path / "a", value)
+        checked.append(folder)
+        return ["numbers.npy cannot be read"]
+
+    monkeypatch.setattr(artefact, "_problems_of_files", interrupted)
+    assert check_artefact(tmp_path / "a") == []
+    (checked[0] / "numbers.npy").unlink()
+    assert check_artefact(tmp_path / "a") == ["numbers.npy is missing"]

@@ -293,8 +293,8 @@ class _MappedFile(io.RawIOBase):
 def check_artefact(dest: Path) -> list[str]:
     """Hash every file again and return what is wrong; an empty list when nothing is."""
     while True:
-        version, problems = _current_version(dest), _found_wrong(dest)
-        if not problems or _current_version(dest) == version:  # else a writer replaced it meanwhile
+        before, problems = _current_copy(dest), _found_wrong(dest)
+        if not problems or _current_copy(dest) == before:  # else a writer replaced it meanwhile
             return problems
 
 
@@ -309,14 +309,14 @@ def _found_wrong(dest: Path) -> list[str]:
 def _while_current(dest: Path, act: Callable[[Path], T]) -> T:
     """Do something with the current version; do it again if it failed because writers replaced that version meanwhile."""
     while True:
-        version = _current_version(dest)
+        version, *_ = copy = _current_copy(dest)
         if not version:
             what = "no artefact here" if dest.is_dir() else "no such folder"
             raise IntegrityError("artefact-missing", what, where=str(dest), fix="build it, for instance with onym kb build")
         try:
             return act(dest / version)
         except IntegrityError:
-            if _current_version(dest) == version:
+            if _current_copy(dest) == copy:
                 raise
 
 
@@ -349,6 +349,16 @@ def _current_version(dest: Path) -> str:
     except OSError:
         return ""
     return version if _VERSION.match(version) else ""
+
+
+def _current_copy(dest: Path) -> tuple[str, int, int]:
+    """Return what tells the current version from another, and from a later copy of itself after it was removed."""
+    version = _current_version(dest)
+    try:
+        status = (dest / version).stat()
+    except OSError:
+        return version, 0, 0
+    return version, status.st_ino, status.st_ctime_ns
 
 
 def _problems(folder: Path, manifest: Manifest) -> list[str]:
