@@ -1,4 +1,4 @@
-"""The figures of a system that finds mentions itself, from its kept predictions."""
+"""The figures of a system that finds mentions itself, or is given them, from its kept predictions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from benchmarks.e2e_tasks import EndToEndTask
 from benchmarks.results import Figures
-from onym.evaluate.cases import Known
+from onym.evaluate.cases import Known, gold_cases
 from onym.evaluate.end_to_end import score_end_to_end
+from onym.evaluate.metrics import score
 from onym.linkers.predictions import Predictions
 from onym.types import Document, Mention
 
@@ -30,6 +31,15 @@ def judge_found(task: EndToEndTask, predictions: Predictions) -> Figures:
     low, high = _interval([_counts(gold, own, same) for gold, own in zip(task.documents, found, strict=True)])
     shares = {name: round(100 * value, 1) for name, value in (figures | {"low": low, "high": high}).items()}
     return shares | {"documents": len(task.documents), "gold": sum(len(doc.mentions) for doc in task.documents)}
+
+
+def judge_given(task: EndToEndTask, predictions: Predictions) -> Figures:
+    """Return recall@1 and mean average precision in percent, where mentions were given; those out of reach count as wrong."""
+    cases = gold_cases(task.documents, lambda key: predictions.answers[key], Known(task.kb))
+    any_id, strict = score(cases, "any-id"), score(cases, "strict")
+    shares = {"any_id_r1": any_id.recall[1], "strict_r1": strict.recall[1], "map": strict.mean_average_precision}
+    counts = {"documents": len(task.documents), "gold": len(cases), "reachable": strict.reachable}
+    return {name: round(100 * value, 1) for name, value in shares.items()} | counts
 
 
 def documents_of(documents: Sequence[Document], predictions: Predictions) -> list[Document]:

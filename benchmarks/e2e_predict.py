@@ -4,8 +4,8 @@
     python -m benchmarks.e2e_predict --benchmark bc5cdr --detector granite-bc5cdr-spans --linker cascade \\
         --encoder minilm-aligned --model bc5cdr-preferred
 
-A detector is `dictionary`, or a model below `ONYM_RUNS`; a linker is what `onym link` calls it, and its models are below
-`ONYM_RUNS` or `model:NAME` for one as it comes.
+A detector is `dictionary`, a model below `ONYM_RUNS`, or `given`: the gold mentions, without their ids. A linker is what
+`onym link` calls it, and its models are below `ONYM_RUNS` or `model:NAME` for one as it comes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ import argparse
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.e2e_judge import judge_found
+from benchmarks.e2e_judge import judge_found, judge_given
 from benchmarks.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
 from benchmarks.report import machine
-from benchmarks.results import FOLDER, Row, Store, file_of, shortened
+from benchmarks.results import FOLDER, Figures, Row, Store, file_of, shortened
 from benchmarks.results_predict import folder_of, record_of
 from benchmarks.tasks import SPLITS
 from onym.detect.dictionary import DictionaryDetector
@@ -30,10 +32,11 @@ from onym.linkers.named import LINKERS, LinkerOptions, linker_named
 from onym.linkers.predictions import Predictions, predictions_of
 from onym.pipeline.pipeline import Pipeline
 from onym.store.model_folder import folder_digest
-from onym.types import Document
+from onym.types import Document, Mention
 
 STORE = Store(FOLDER / "e2e")
-DICTIONARY = "dictionary"
+DICTIONARY, GIVEN = "dictionary", "given"
+_RANKED = 10  # concepts that are kept of a given mention
 _PARTS = ("detector", "encoder", "model")
 
 
@@ -46,25 +49,25 @@ def main(arguments: list[str], store: Store = STORE) -> int:
     told = {name: getattr(options, name) for name in ("linker", *_PARTS) if getattr(options, name)}
     made = found_by(open_system(told, task), task)
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
-    folders = {name: folder_of(told[name]) for name in _PARTS if name in told and told[name] != DICTIONARY}
-    records = [record_of(folder) for folder in dict.fromkeys(folders.values())]
+    folders = {name: folder_of(told[name]) for name in _PARTS if told.get(name, GIVEN) not in (DICTIONARY, GIVEN)}
+    records = {folder.name: record_of(folder) for folder in folders.values()}
     row = Row(
         row=key,
         benchmark=options.benchmark,
-        stage=f"{detector_name(told['detector'])}+{options.linker}",
+        stage="+".join(parts_of(options)),
         search=detector_name(told["detector"]),
         ranking=options.linker,
         split=options.split,
         trained_on=options.trained_on,
-        model=", ".join(dict.fromkeys(record["first_start"] for record in records)),
+        model=", ".join(shown(name, record["first_start"]) for name, record in records.items()),
         parameters=sum(models_in(predictions.source).values()),
-        hours=round(sum(record["hours_in_all"] for record in records), 3),
+        hours=round(sum(record["hours_in_all"] for record in records.values()), 3),
         machine=f"{machine()['cpu']}, {machine()['cores']} cores",
         weights=weights_of(folders),
         config="",
         model_folder=json.dumps(told, sort_keys=True),
         file=file_of(key),
-        figures=judge_found(task, predictions),
+        figures=figures_of(told["detector"], task, predictions),
     )
     store.add(row, predictions)
     print(json.dumps({"row": key, "figures": row.figures}))
@@ -73,17 +76,36 @@ def main(arguments: list[str], store: Store = STORE) -> int:
 
 def key_of(options: argparse.Namespace) -> str:
     """Return a key that says what a row is."""
-    models = [
-        each.removeprefix("model:") for each in (options.detector, options.linker, options.encoder, options.model) if each
-    ]
     more = f"{'' if options.trained_on == 'train' else '-with-dev'}{'' if options.split == 'test' else '-on-dev'}"
-    return f"{options.benchmark}/{'+'.join(models)}{more}"
+    return f"{options.benchmark}/{'+'.join(parts_of(options))}{more}"
+
+
+def parts_of(options: argparse.Namespace) -> list[str]:
+    """Return what a system is made of, by name."""
+    parts = (options.detector, options.linker, options.encoder, options.model)
+    return [part.removeprefix("model:") for part in parts if part]
+
+
+def shown(name: str, start: str) -> str:
+    """Return what a model is called in tables.
+
+    >>> shown("minilm", "minilm"), shown("minilm-aligned", "minilm")
+    ('minilm', 'minilm-aligned (from minilm)')
+    """
+    return name if name == start else f"{name} (from {start})"
+
+
+def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> Figures:
+    """Judge what a system found, or how it ranked what it was given."""
+    return (judge_given if detector == GIVEN else judge_found)(task, predictions)
 
 
 def open_system(told: dict[str, str], task: EndToEndTask) -> Pipeline:
     """Open a detector and a linker; where both are one model, it reads a document once."""
     places = {name: str(folder_of(told[name])) for name in ("encoder", "model") if name in told}
     linker = linker_named(told["linker"], task.kb, LinkerOptions(**places))  # type: ignore[arg-type]
+    if told["detector"] == GIVEN:
+        return Pipeline(linker, only=task.only, top_k=_RANKED)
     if told["detector"] == DICTIONARY:
         return Pipeline(linker, DictionaryDetector(task.kb, only=task.only), only=task.only, top_k=1)
     folder = folder_of(told["detector"])
@@ -94,15 +116,21 @@ def open_system(told: dict[str, str], task: EndToEndTask) -> Pipeline:
 
 
 def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
-    """Return what a system finds in the bare texts of a task, or of its first documents."""
-    bare = [Document(doc.id, doc.text) for doc in task.documents[:documents]]
+    """Return what a system finds in the bare texts of a task, or of its first documents, or answers to given mentions."""
+    asked = task.documents[:documents]
+    is_given = system.detector is None
+    bare = [Document(doc.id, doc.text, _unanswered(doc.mentions) if is_given else ()) for doc in asked]
     return Predictions.of(predictions_of(system.iter_linked(bare)), {**system.source(), "benchmark": task.source})
 
 
+def _unanswered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+    return tuple(replace(mention, concept_ids=()) for mention in mentions)
+
+
 def detector_name(detector: str) -> str:
-    """Return what a detector is called in tables: `dictionary`, or how a model finds mentions."""
-    if detector == DICTIONARY:
-        return DICTIONARY
+    """Return what a detector is called in tables: `dictionary`, `given`, or how a model finds mentions."""
+    if detector in (DICTIONARY, GIVEN):
+        return detector
     return "tags" if "tags" in detector else "spans"
 
 
@@ -132,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--benchmark", required=True, choices=tuple(KINDS))
     parser.add_argument("--split", default="test", choices=SPLITS)
-    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, or a model's folder below ONYM_RUNS")
+    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, given, or a model's folder below ONYM_RUNS")
     parser.add_argument("--linker", default="exact", choices=LINKERS)
     parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
     parser.add_argument("--model", default="", help="the linker's model")

@@ -1,6 +1,7 @@
 """One update of the weights by each preset of the papers, at its true shape: BART-large, random weights, real samples.
 
 Corpora that are not to be had here (COMETA, MedMentions) are stood in for by BC5CDR: the step is theirs, the mentions are not.
+Weights are in bf16, beside a copy in fp32 that is updated.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _step(name: str, model: Path, work: Path) -> int:
     if str(data.get("benchmark", "")).startswith("askapatient"):
         data.pop("kb")
     optim = values.setdefault("optim", {})
-    optim |= {"steps": 1, "warmup": 0, "every": 1}
+    optim |= {"steps": 1, "warmup": 0, "every": 1, "precision": "bf16-weights"}
     values["dev"] = {"mentions": 0}
     if values["stage"] == "prefer":  # a random model is seldom right: its wrong names are those that look like the mention
         values["prefer"] |= {"rounds": 1, "negatives": "similar", "epochs": 1e-9}

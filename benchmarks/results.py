@@ -10,10 +10,12 @@ score of two. The same predictions give the same bytes.
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -39,6 +41,7 @@ _MOST_DIGITS = 17
 _KEY = re.compile(r"[a-z0-9_+-]+(/[a-z0-9_+-]+)*")
 
 CURVES = "curves.json"
+LOCK = ".lock"
 
 Figures = dict[str, float]
 Slices = dict[str, list[float]]
@@ -122,8 +125,9 @@ class Store:
 
     def add(self, row: Row, predictions: Predictions) -> None:
         """Keep a row with its predictions, in place of one with the same key."""
-        write_packed(self.folder / row.file, predictions)
-        self.write([*(each for each in self.rows() if each.row != row.row), row])
+        with self._held():
+            write_packed(self.folder / row.file, predictions)
+            self.write([*(each for each in self.rows() if each.row != row.row), row])
 
     def write(self, rows: Iterable[Row]) -> None:
         """Write all rows."""
@@ -137,7 +141,16 @@ class Store:
 
     def add_curve(self, model: str, curve: Curve) -> None:
         """Keep how a model was learnt."""
-        self._write(CURVES, dict(sorted((self.curves() | {model: curve}).items())))
+        with self._held():
+            self._write(CURVES, dict(sorted((self.curves() | {model: curve}).items())))
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Wait until no other process adds to these rows."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / LOCK).open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _write(self, name: str, value: Any) -> None:
         with whole_file(self.folder / name, force=True) as file:

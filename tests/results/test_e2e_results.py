@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from benchmarks import e2e_results, e2e_tasks
-from benchmarks.e2e_judge import documents_of, judge_found
+from benchmarks.e2e_judge import documents_of, judge_found, judge_given
 from benchmarks.e2e_predict import main
-from benchmarks.e2e_results import FIGURES, best, page_with, run
+from benchmarks.e2e_results import FIGURES, GIVEN_FIGURES, best, page_with, run
 from benchmarks.e2e_tasks import EndToEndTask, end_to_end_task
 from benchmarks.results import FOLDER, Store
 from benchmarks.results_section import PAGE
@@ -76,7 +76,7 @@ def test_a_figure_that_is_not_so(store: Store) -> None:
 def test_a_trained_system_reads_its_model(store: Store, runs: Path) -> None:
     predict(store, "--detector", "tiny-spans", "--linker", "collective", "--model", "tiny-spans")
     (row,) = store.rows()
-    assert (row.search, row.ranking, row.model, row.hours) == ("spans", "collective", "tiny-bert", 0.5)
+    assert (row.search, row.ranking, row.model, row.hours) == ("spans", "collective", "tiny-spans (from tiny-bert)", 0.5)
     assert row.parameters > 0
     run(options(write=True, rerun=row.row), store)
     (runs / "tiny-spans" / "collective.json").write_text(
@@ -84,6 +84,28 @@ def test_a_trained_system_reads_its_model(store: Store, runs: Path) -> None:
     )
     with pytest.raises(SystemExit, match="found by one alone"):
         run(options(rerun=row.row), store)
+
+
+def test_given_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
+    predict(store)
+    predict(store, "--split", "dev")
+    predict(store, "--detector", "given", "--split", "dev")
+    predict(store, "--detector", "given")
+    figures: Any = run(options(write=True, rerun="ncbi_disease/given+exact"), store)
+    (given,) = [row for row in figures["runs"] if row["row"] == "ncbi_disease/given+exact"]
+    assert set(GIVEN_FIGURES) <= set(given)
+    assert figures["best"]["ncbi_disease"]["row"] == KEY
+    assert f"| exact |  | train | {given['strict_r1']:.1f} |" in (store.folder.parent / "results.md").read_text("utf-8")
+
+
+def test_given_figures_by_hand(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    fever, attack = Mention(0, 5, "fever", ("mesh:D005334",)), Mention(6, 12, "attack", ("mesh:D009203",))
+    task = EndToEndTask((Document("1", "fever attack", (fever, attack)),), kb, None, {})
+    both = ((("mesh:D005334",), 1.0, 0), (("mesh:D009203",), 0.5, 0))
+    figures = judge_given(task, Predictions.of([Prediction("1", 0, 5, both), Prediction("1", 6, 12, both)], {}))
+    assert [figures[name] for name in GIVEN_FIGURES] == [50.0, 50.0, 75.0]
+    assert (figures["gold"], figures["reachable"]) == (2, 2)
 
 
 def test_figures_by_hand(tiny_kb: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,13 @@ def test_a_row_comes_back_and_another_takes_its_place(tmp_path: Path, prepared: 
     store.add(row("b/z", hours=2.0), answered(prepared))
     assert store.rows() == [row("b/a"), row("b/z", hours=2.0)]
     assert list(store.predictions(store.row("b/a")).answers.values()) == [(((FEVER,), -1.0, 0),)]
+
+
+def test_rows_that_are_added_at_once_are_all_kept(tmp_path: Path, prepared: Prepared) -> None:
+    keys = [f"b/{number}" for number in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda key: Store(tmp_path / "store").add(row(key), answered(prepared)), keys))
+    assert [each.row for each in Store(tmp_path / "store").rows()] == sorted(keys)
 
 
 def test_a_row_with_unknown_keys_is_refused(tmp_path: Path) -> None:
