@@ -16,12 +16,10 @@ from collections.abc import Sequence
 from benchmarks.e2e_predict import GIVEN, STORE, figures_of, found_by, open_system
 from benchmarks.e2e_tasks import KINDS, end_to_end_task
 from benchmarks.results import Figures, Row, Store, between, differences, table, twins
-from benchmarks.results_check import add_options
+from benchmarks.results_check import add_options, page_problems
 from benchmarks.results_page import NO_ROWS
 from benchmarks.results_rerun import unlike
-from benchmarks.results_section import PAGE
 from onym.errors import OnymError
-from onym.store.output import whole_file
 
 __all__ = ["add_options", "run"]
 
@@ -53,13 +51,7 @@ PUBLISHED_GIVEN = (
 def run(options: argparse.Namespace, store: Store = STORE) -> dict[str, object]:
     rows = store.rows()
     problems = twins(rows) + ([] if options.quick else _differences(store, rows))
-    page = PAGE.read_text("utf-8")
-    if options.write and not problems:
-        page = page_with(rows, page)
-        with whole_file(PAGE, force=True) as file:
-            file.write(page.encode())
-    if page_with(rows, page) != page:
-        problems.append("the page does not show these rows: run python -m benchmarks e2e-results --write")
+    problems += page_problems("e2e", lambda page: page_with(rows, page), is_written=options.write and not problems)
     if options.rerun:
         problems += _rerun(store, options.rerun)
     if problems:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from benchmarks.results import Judged, Row, Store, differences, judge, p_value, stage_before, twins
@@ -26,17 +26,28 @@ def check(section: Section, options: argparse.Namespace, store: Store | None = N
     problems = twins(rows)
     judged = _judged(store, rows, problems, is_quick=options.quick)
     compared = [with_before(section, row, rows, judged) for row in rows]
-    if options.write and not problems:
-        _write(section, store, compared)
+    is_written = options.write and not problems
+    if is_written:
         rows = compared
+        store.write(rows)
     problems += [f"{row.row}: {_other(row, now)}" for row, now in zip(rows, compared, strict=True) if row != now]
-    if section.page_with(rows, store.curves(), PAGE.read_text("utf-8")) != PAGE.read_text("utf-8"):
-        problems.append(f"the page does not show these rows: run python -m benchmarks {section.name}-results --write")
+    problems += page_problems(section.name, lambda page: section.page_with(rows, store.curves(), page), is_written=is_written)
     if options.rerun:
         problems += _rerun(section, store, options.rerun)
     if problems:
         sys.exit("\n".join(problems))
     return {"runs": [run_of(section, row) for row in rows], "best": section.chosen(rows)}
+
+
+def page_problems(name: str, with_rows: Callable[[str], str], *, is_written: bool) -> list[str]:
+    """Write the page if that is wished, and return what is wrong where it does not show the rows."""
+    page = PAGE.read_text("utf-8")
+    if is_written:
+        page = with_rows(page)
+        with whole_file(PAGE, force=True) as file:
+            file.write(page.encode())
+    told = f"the page does not show these rows: run python -m benchmarks {name}-results --write"
+    return [] if with_rows(page) == page else [told]
 
 
 def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:
@@ -79,14 +90,6 @@ def _judged(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick:
 
 def _other(row: Row, now: Row) -> str:
     return f"p against {now.before or 'no row'} is {now.p}, not {row.p} against {row.before or 'no row'}; add --write"
-
-
-def _write(section: Section, store: Store, rows: Sequence[Row]) -> None:
-    if rows:
-        store.write(rows)
-    text = section.page_with(rows, store.curves(), PAGE.read_text("utf-8"))
-    with whole_file(PAGE, force=True) as file:
-        file.write(text.encode())
 
 
 def _rerun(section: Section, store: Store, key: str) -> list[str]:

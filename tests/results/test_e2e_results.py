@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import e2e_results, e2e_tasks
+from benchmarks import e2e_tasks, results_check
 from benchmarks.e2e_judge import documents_of, judge_found, judge_given
 from benchmarks.e2e_predict import main
 from benchmarks.e2e_results import FIGURES, GIVEN_FIGURES, best, page_with, run
@@ -36,7 +36,7 @@ def store(tmp_path: Path, made_data: Path, runs: Path, tiny_kb: Path, monkeypatc
     write(runs / "tiny-spans" / "training.json", json.dumps({"first_start": "tiny-bert", "hours_in_all": 0.5}))
     path = tmp_path / "results.md"
     path.write_text(page_with([], PAGE.read_text("utf-8")), "utf-8")
-    monkeypatch.setattr(e2e_results, "PAGE", path)
+    monkeypatch.setattr(results_check, "PAGE", path)
     return Store(tmp_path / "store")
 
 
