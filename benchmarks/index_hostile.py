@@ -35,7 +35,7 @@ from benchmarks.dense_vectors import Drawn
 from benchmarks.mutation import BINARY
 from onym.errors import OnymError
 from onym.index import KINDS, artefact, build_index, open_index
-from onym.index.artefact import FILE
+from onym.index.artefact import FILE, VECTORS
 
 SEED, NAMES, WIDTH, K = 13, 200, 16, 5
 _SIZES = (0, 1, 2, 2**7, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**33, 2**62, 2**63, 2**64 - 1)
@@ -45,10 +45,13 @@ _FREE_OF_HEAD = range(16, 32)  # two numbers that FAISS does not look at
 
 @dataclass(frozen=True)
 class Good:
-    """A sound index: its file, its manifest, and the bytes of the file that may be others without harm."""
+    """A sound index: its file, its vectors where the kind keeps them, its manifest, and the bytes of the file that may be
+    others without harm.
+    """
 
     kind: str
     data: bytes
+    vectors: bytes
     manifest: dict[str, Any]
     free: frozenset[int]
 
@@ -59,6 +62,7 @@ class Hostile:
 
     manifest: bytes
     data: bytes
+    vectors: bytes
     version: str
     is_forged: bool
     is_body: bool = False
@@ -119,24 +123,35 @@ def goods(folder: Path) -> list[Good]:
     for kind in KINDS:
         manifest = build_index(kb, Drawn(WIDTH), folder / kind, kind)
         data = next((folder / kind).glob(f"*/{FILE}")).read_bytes()
-        found.append(Good(kind, data, manifest.model_dump(mode="json"), free_bytes(kind, data)))
+        vectors = next((path.read_bytes() for path in (folder / kind).glob(f"*/{VECTORS}")), b"")
+        found.append(Good(kind, data, vectors, manifest.model_dump(mode="json"), free_bytes(kind, data)))
     return found
 
 
 def _iter_hostile(rng: random.Random, good: list[Good]) -> Iterator[Hostile]:
-    makers: tuple[Callable[[random.Random, Good, list[bytes]], Hostile], ...] = (_torn, _edited_manifest, _forged, _forged)
+    makers: tuple[Callable[[random.Random, Good, list[bytes]], Hostile], ...] = (
+        *(_torn, _edited_manifest, _forged, _forged, _other_vectors),
+    )
     others = [each.data for each in good]
     while True:
         for each in good:
             hostile = rng.choice(makers)(rng, each, others)
-            if hostile.data != each.data or hostile.manifest != _written(each.manifest):
+            if (hostile.data, hostile.vectors, hostile.manifest) != (each.data, each.vectors, _written(each.manifest)):
                 yield hostile
 
 
 def _torn(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
     """Damage the file alone."""
     manifest = _written(good.manifest)
-    return Hostile(manifest, _damaged(rng, good.data, others), _version(manifest), is_forged=False)
+    return Hostile(manifest, _damaged(rng, good.data, others), good.vectors, _version(manifest), is_forged=False)
+
+
+def _other_vectors(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
+    """Damage the vectors that are kept beside the file; half of the time every digest is computed again."""
+    vectors, is_forged = _damaged(rng, good.vectors, others) if good.vectors else b"", rng.random() < 0.5
+    manifest = _written(_told(good, VECTORS, vectors) if good.vectors and is_forged else good.manifest)
+    is_body = is_forged and len(vectors) == len(good.vectors)
+    return Hostile(manifest, good.data, vectors, _version(manifest), is_forged, is_body)
 
 
 def _edited_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Hostile:
@@ -162,17 +177,23 @@ def _edited_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Ho
     ]
     rng.choice(edits)()
     manifest, is_forged = _written(told), rng.random() < 0.5
-    return Hostile(manifest, good.data, _version(manifest if is_forged else _written(good.manifest)), is_forged)
+    version = _version(manifest if is_forged else _written(good.manifest))
+    return Hostile(manifest, good.data, good.vectors, version, is_forged)
 
 
 def _forged(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
     """Change the file, most often a number before or between its vectors, and compute every digest again."""
     data = _damaged(rng, good.data, others) if rng.random() < 0.4 else _edited(rng, good)
-    told = json.loads(json.dumps(good.manifest))
-    told["files"][FILE] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    manifest = _written(told)
+    manifest = _written(_told(good, FILE, data))
     is_body = len(data) == len(good.data) and _differing(data, good.data) <= good.free
-    return Hostile(manifest, data, _version(manifest), is_forged=True, is_body=is_body)
+    return Hostile(manifest, data, good.vectors, _version(manifest), is_forged=True, is_body=is_body)
+
+
+def _told(good: Good, name: str, data: bytes) -> dict[str, Any]:
+    """Return the manifest with the digest of another file."""
+    told: dict[str, Any] = json.loads(json.dumps(good.manifest))
+    told["files"][name] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    return told
 
 
 def _damaged(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
@@ -267,6 +288,8 @@ def _place(folder: Path, hostile: Hostile) -> None:
     (folder / "CURRENT").write_text(hostile.version + "\n")
     (version / "manifest.json").write_bytes(hostile.manifest)
     (version / FILE).write_bytes(hostile.data)
+    if hostile.vectors:
+        (version / VECTORS).write_bytes(hostile.vectors)
 
 
 @contextmanager

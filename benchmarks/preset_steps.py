@@ -7,6 +7,7 @@ Weights are in bf16, beside a copy in fp32 that is updated.
 from __future__ import annotations
 
 import argparse
+import gc
 import resource
 import shutil
 import tempfile
@@ -42,6 +43,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         for name in names:
             began = time.monotonic()
             steps = _step(name, model, Path(folder) / name)
+            gc.collect()  # its model, or the next one's has no room
             shutil.rmtree(Path(folder) / name)  # its checkpoint has several GB
             figures[name] = {"steps": steps, "seconds": round(time.monotonic() - began, 1)}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9

@@ -16,7 +16,7 @@ from onym.index.artefact import IndexOrigin, open_file, write_index
 from onym.index.build import build_index
 from onym.index.kinds import KINDS
 from onym.index.library import faiss
-from onym.index.search import Index
+from onym.index.search import Index, open_index
 from onym.index.source import silent
 from onym.index.vectors import vectors_beside
 from onym.kb import KnowledgeBase
@@ -171,6 +171,22 @@ def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path
             continue
         assert -1 <= ids.min() <= ids.max() < 30
     assert refused > 5
+
+
+@pytest.mark.parametrize("vectors", [None, b"", bytes(30 * WIDTH * 2 - 2), bytes(30 * WIDTH * 2 + 2)])
+def test_vectors_beside_the_index_that_are_not_those_of_the_names(
+    kb: KnowledgeBase, tmp_path: Path, vectors: bytes | None
+) -> None:
+    build_index(kb, Hashed(), tmp_path / "good", "ivfpq")
+    with staging(tmp_path / "index") as stage:
+        for name, data in (("index.faiss", file_of(tmp_path / "good").read_bytes()), ("vectors.f16", vectors)):
+            if data is not None:
+                with stage.file(name) as file:
+                    file.write(data)
+        config = IndexOrigin.of(kb, Hashed(), "ivfpq").model_dump(mode="json")
+        stage.publish(tmp_path / "index", "index", 1, Record(config, [], {}))
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        open_index(tmp_path / "index")
 
 
 @pytest.mark.parametrize("is_known_here", [True, False])

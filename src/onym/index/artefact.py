@@ -22,8 +22,9 @@ from onym.store.artefact import Artefact, Record, Stage
 from onym.store.manifest import Manifest
 
 KIND, FORMAT = "index", 1
-FILE = "index.faiss"
+FILE, VECTORS = "index.faiss", "vectors.f16"
 _METRIC = "inner-product"
+_HALF = np.dtype("<f2")
 _PART = 8_192  # vectors added at once
 
 
@@ -70,6 +71,10 @@ def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVect
         progress("writing the index", origin.names)
         with stage.file(FILE) as file:
             faiss().write_index(index, faiss().PyCallbackIOWriter(file.write))
+    if kind.is_refined:
+        with stage.file(VECTORS) as file:
+            for shard in vectors.shards():
+                file.write(shard.astype(_HALF).tobytes())
     record = Record(origin.model_dump(mode="json"), [], {"names": origin.names})
     return stage.publish(dest, KIND, FORMAT, record)
 
@@ -86,10 +91,21 @@ def open_file(folder: Path | str, expected: IndexOrigin | None = None) -> tuple[
     _require_expected(origin, expected, where)
     data = artefact.mapped(FILE)
     _require_structure(data, origin, where, is_new=artefact.is_new_here)
+    kept_vectors(artefact, origin)
     index = _read(data, origin, where)
     if artefact.is_new_here:
         artefact.remember()
     return index, origin, artefact
+
+
+def kept_vectors(artefact: Artefact, origin: IndexOrigin) -> npt.NDArray[np.float16] | None:
+    """Return the vectors that are kept beside an index, mapped; none where its kind has none. *Shape:* (names, width)."""
+    if not kind_named(origin.kind).is_refined:
+        return None
+    data = artefact.mapped(VECTORS)
+    if len(data) != origin.names * origin.width * _HALF.itemsize:
+        raise _torn("the vectors beside the index are not as many as it has names", str(artefact.folder.parent))
+    return data.view(_HALF).reshape(origin.names, origin.width)
 
 
 def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Progress) -> None:

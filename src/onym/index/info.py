@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from onym.index.artefact import FILE, open_file
+from onym.index.artefact import open_file
 from onym.index.beside import indexes_of
 from onym.kb import KnowledgeBase
 from onym.store import beside
@@ -18,6 +18,6 @@ def info(folder: Path) -> list[dict[str, Any]]:
 
 def _info(folder: Path) -> dict[str, Any]:
     _, origin, artefact = open_file(folder)
-    size = artefact.manifest.files[FILE].bytes
+    size = sum(entry.bytes for entry in artefact.manifest.files.values())
     per_name = {"bytes_per_name": round(size / origin.names, 2)} if origin.names else {}
     return {"folder": str(folder), "digest": artefact.digest, **origin.model_dump(), "bytes": size, **per_name}

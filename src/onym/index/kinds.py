@@ -25,7 +25,8 @@ class Kind:
 
     The file of a `is_streamed` kind is a short head and then the code of each vector: it is written without being held in
     memory. `sample` is how many vectors it learns from, 0 where it has nothing to learn. With `in_order`, it is built by one
-    thread: several would build another index each time.
+    thread: several would build another index each time. With `is_refined`, every vector is kept beside the index in 2 bytes a
+    number: more names are found than are asked for, and the best of them by those vectors are the answer.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Kind:
     is_streamed: bool = True
     sample: int = 0
     in_order: bool = False
+    is_refined: bool = False
 
 
 def kind_named(name: str) -> Kind:
@@ -127,7 +129,7 @@ KINDS = {
         Kind("flat16", b"IxSQ", _half),
         Kind("sq8", b"IxSQ", _bytes, sample=65_536),
         Kind("hnsw", b"IHNs", _graph, is_streamed=False, sample=65_536, in_order=True),
-        Kind("ivfpq", b"IwPQ", _lists, is_streamed=False, sample=400_000),
+        Kind("ivfpq", b"IwPQ", _lists, is_streamed=False, sample=400_000, is_refined=True),
     )
 }
 """`flat` is exact; `flat16` and `sq8` look at every vector too, in 2 and 1 bytes for a number; `hnsw` walks a graph, and

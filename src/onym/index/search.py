@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import ConfigError, IntegrityError
-from onym.index.artefact import IndexOrigin, open_file
+from onym.index.artefact import IndexOrigin, kept_vectors, open_file
 from onym.index.library import faiss
 
 Scores = npt.NDArray[np.float32]
@@ -18,15 +18,25 @@ _BLOCK = 1_024  # vectors looked for at once
 _FEW = 0.1  # of the names: among fewer, a graph or lists would miss most, and looking at each of them is quick
 _EFFORT = 128  # candidates kept while walking the graph
 _PROBED = 32  # lists looked into
+_REFINED = 8  # names found for each that is asked for, where the best are then chosen by their vectors
+_REFINED_AT_ONCE = 32_768  # vectors read for that
 
 
 class Index:
     """An opened index; its file is mapped, and any number of processes share one copy in memory."""
 
-    def __init__(self, index: Any, origin: IndexOrigin, digest: str, held: object = None) -> None:
+    def __init__(
+        self,
+        index: Any,
+        origin: IndexOrigin,
+        digest: str,
+        held: object = None,
+        vectors: npt.NDArray[np.float16] | None = None,
+    ) -> None:
         self.origin, self.digest = origin, digest
         self._index = index
         self._held = held  # the mapped bytes, which FAISS only points into
+        self._vectors = vectors  # by which what was found is chosen again
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -49,10 +59,18 @@ class Index:
         if wide:
             for start in range(0, len(vectors), _BLOCK):
                 block = slice(start, start + _BLOCK)
-                scores[block, :wide], ids[block, :wide] = self._block(vectors[block], wide, allowed)
+                scores[block, :wide], ids[block, :wide] = self._best(vectors[block], wide, allowed)
         return scores, ids
 
-    def _block(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
+    def _best(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
+        if self._vectors is None:
+            return _ordered(*self._found(vectors, k, allowed))
+        most = len(self) if allowed is None else int(allowed.sum())
+        _, ids = self._found(vectors, min(_REFINED * k, most), allowed)
+        scores, ids = _ordered(_products(vectors, ids, self._vectors), ids)
+        return scores[:, :k], ids[:, :k]
+
+    def _found(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
         bits = None if allowed is None else np.packbits(allowed, bitorder="little")
         selector = None if bits is None else faiss().IDSelectorBitmap(bits)  # it keeps the bits
         is_few = allowed is not None and int(allowed.sum()) < _FEW * len(self)
@@ -63,9 +81,7 @@ class Index:
             raise IntegrityError("artefact-torn", "FAISS cannot search the index", fix="build it again") from e
         if int(ids.min()) < -1 or int(ids.max()) >= len(self):
             raise IntegrityError("artefact-torn", "the index holds a name that does not exist", fix="build it again")
-        scores[ids < 0] = -np.inf
-        order = np.lexsort((ids, -scores), axis=1)
-        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
+        return scores, ids
 
     def _way(self, selector: Any, *, is_few: bool) -> tuple[Any, Any]:
         """Return what to search and how: all of few names are looked at, whatever the kind."""
@@ -99,7 +115,26 @@ class Index:
         raise ConfigError("index-query", what, fix="use the knowledge base that the index was built for")
 
 
+def _products(wanted: Scores, ids: NameIds, vectors: npt.NDArray[np.float16]) -> Scores:
+    """Return the inner products with the names that were found. *Shape:* wanted (n, width), ids (n, k) -> (n, k)."""
+    products = np.empty(ids.shape, dtype=np.float32)
+    rows = max(1, _REFINED_AT_ONCE // max(1, ids.shape[1]))
+    for start in range(0, len(ids), rows):
+        part = slice(start, start + rows)
+        near = vectors[np.maximum(ids[part], 0)].astype(np.float32)  # (rows, k, width)
+        with np.errstate(invalid="ignore", over="ignore"):  # a stranger's vectors may hold anything
+            products[part] = np.matmul(near, wanted[part, :, None])[:, :, 0]
+    return products
+
+
+def _ordered(scores: Scores, ids: NameIds) -> tuple[Scores, NameIds]:
+    """Return the best first, equal ones in the order of their ids, and last the places where no name was found."""
+    scores[(ids < 0) | np.isnan(scores)] = -np.inf
+    order = np.lexsort((ids, -scores), axis=1)
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
+
+
 def open_index(folder: Path | str, expected: IndexOrigin | None = None) -> Index:
     """Open an index, which must be of what is expected; the first time on a machine, every byte of it is verified."""
     index, origin, artefact = open_file(folder, expected)
-    return Index(index, origin, artefact.digest, artefact)
+    return Index(index, origin, artefact.digest, artefact, kept_vectors(artefact, origin))
