@@ -26,6 +26,7 @@ STAGES = {
     "aligned-medic": "start",
     "finetuned": "start",
     "aligned-finetuned": "aligned",
+    "aligned-medic-finetuned": "aligned-medic",
 }
 """As it comes; aligned on the open knowledge base, or on MEDIC; fine-tuned on a corpus without and with that before."""
 _PAPER = "Liu and others 2021, table 2"
