@@ -29,7 +29,8 @@ def check(section: Section, options: argparse.Namespace, store: Store | None = N
     is_written = options.write and not problems
     if is_written:
         rows = compared
-        store.write(rows)
+        if rows:
+            store.write(rows)
     problems += [f"{row.row}: {_other(row, now)}" for row, now in zip(rows, compared, strict=True) if row != now]
     problems += page_problems(section.name, lambda page: section.page_with(rows, store.curves(), page), is_written=is_written)
     if options.rerun:

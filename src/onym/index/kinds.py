@@ -133,4 +133,4 @@ KINDS = {
     )
 }
 """`flat` is exact; `flat16` and `sq8` look at every vector too, in 2 and 1 bytes for a number; `hnsw` walks a graph, and
-`ivfpq` is the smallest: both may miss a name."""
+`ivfpq` looks into lists of the smallest codes: both may miss a name."""
