@@ -47,6 +47,7 @@ NAMES = (
     "e2e-results",
     "collective-speed",
     "cascade",
+    "consistency",
 )
 _MODULES = {"import": "import_time"}
 

@@ -21,7 +21,7 @@ from onym.corpora.benchmarks.cached import open_benchmark
 from onym.encoders.batches import batches
 from onym.encoders.collective import Collective, CollectiveSettings
 from onym.encoders.documents import DocumentReader, hidden_of, window_rows
-from onym.encoders.encoder import open_body
+from onym.encoders.encoder import Encoder, open_body
 from onym.encoders.heads import Heads
 from onym.encoders.windows import Window
 from onym.index.library import faiss
@@ -62,14 +62,17 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def open_model() -> Collective:
-    """Return MiniLM as a reader of documents; what stands on it costs the same whatever its weights."""
+def open_model(*, with_names: bool = False) -> Collective:
+    """Return MiniLM as a reader of documents; what stands on it costs the same whatever its weights.
+
+    With `with_names`, names are read by MiniLM as it comes, and mentions are the means of their tokens.
+    """
     folder = model_folder("minilm")
     body = open_body(folder)
-    settings = CollectiveSettings(represent="ends", wide=int(body.config.hidden_size))
+    settings = CollectiveSettings(represent="mean" if with_names else "ends", wide=int(body.config.hidden_size))
     reader = DocumentReader(body, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap, remembered=0)
     heads = Heads(reader.width, settings.wide, settings.represent, settings.detect).eval().requires_grad_(False)
-    return Collective(reader, heads, settings)
+    return Collective(reader, heads, settings, Encoder.open(folder) if with_names else None)
 
 
 def all_at_once(model: Collective, documents: Sequence[Document]) -> Vectors:

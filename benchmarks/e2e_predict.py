@@ -25,6 +25,7 @@ from benchmarks.report import machine
 from benchmarks.results import FOLDER, Figures, Row, Store, file_of, shortened
 from benchmarks.results_predict import folder_of, record_of
 from benchmarks.tasks import SPLITS
+from onym.detect.base import Detector
 from onym.detect.dictionary import DictionaryDetector
 from onym.detect.named import detector_of
 from onym.encoders.collective import Collective
@@ -100,19 +101,23 @@ def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> F
     return (judge_given if detector == GIVEN else judge_found)(task, predictions)
 
 
-def open_system(told: dict[str, str], task: EndToEndTask) -> Pipeline:
+def open_system(told: dict[str, Any], task: EndToEndTask) -> Pipeline:
     """Open a detector and a linker; where both are one model, it reads a document once."""
     places = {name: str(folder_of(told[name])) for name in ("encoder", "model") if name in told}
     linker = linker_named(told["linker"], task.kb, LinkerOptions(**places))  # type: ignore[arg-type]
     if told["detector"] == GIVEN:
         return Pipeline(linker, only=task.only, top_k=_RANKED)
+    detector = _detector(told, task, getattr(linker, "model", None))
+    return Pipeline(linker, detector, only=task.only, threshold=told.get("threshold"), top_k=1)
+
+
+def _detector(told: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:
+    """Open a detector; `shared` is the linker's model."""
     if told["detector"] == DICTIONARY:
-        return Pipeline(linker, DictionaryDetector(task.kb, only=task.only), only=task.only, top_k=1)
-    folder = folder_of(told["detector"])
-    shared = getattr(linker, "model", None)
-    is_shared = isinstance(shared, Collective) and told.get("model") == told["detector"]
-    model = shared if is_shared and isinstance(shared, Collective) else Collective.open(folder)
-    return Pipeline(linker, detector_of(model), only=task.only, top_k=1)
+        return DictionaryDetector(task.kb, only=task.only)
+    if isinstance(shared, Collective) and told.get("model") == told["detector"]:
+        return detector_of(shared)
+    return detector_of(Collective.open(folder_of(told["detector"])))
 
 
 def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from benchmarks.e2e_predict import GIVEN, STORE, figures_of, found_by, open_system
 from benchmarks.e2e_tasks import KINDS, end_to_end_task
@@ -90,34 +90,33 @@ def page_with(rows: Sequence[Row], page: str) -> str:
 
 def tables(rows: Sequence[Row]) -> str:
     """Return a section for each corpus, with a table of test and one of dev, the best first."""
-    if not rows:
-        return NO_ROWS
     shown = {row.row for row in best(rows).values()}
     parts = []
     for key, kind in KINDS.items():
-        own = sorted((row for row in rows if row.benchmark == key), key=lambda row: (-row.figures["strict_f1"], row.row))
-        if own:
-            parts.append(f"### {kind.title}, end to end\n\n`{key}`")
-        for split in ("test", "dev"):
-            if part := [row for row in own if row.split == split]:
-                count = (
-                    f"{split.capitalize()}: {part[0].figures['documents']:,} documents, {part[0].figures['gold']:,} mentions."
-                )
-                parts += [count, table(_HEADER, [_line(row, is_best=row.row in shown) for row in part])]
-    return "\n\n".join(parts)
+        parts += [f"### {kind.title}, end to end\n\n`{key}`"] if any(row.benchmark == key for row in rows) else []
+        for split, part in _splits(rows, key, "strict_f1"):
+            figures = part[0].figures
+            parts.append(f"{split.capitalize()}: {figures['documents']:,} documents, {figures['gold']:,} mentions.")
+            parts.append(table(_HEADER, [_line(row, is_best=row.row in shown) for row in part]))
+    return "\n\n".join(parts) or NO_ROWS
 
 
 def given_tables(rows: Sequence[Row]) -> str:
-    """Return a section for each corpus with systems that were given the mentions, the best first."""
+    """Return tables for each corpus with systems that were given the mentions, the best first."""
     parts = []
     for key, kind in KINDS.items():
-        own = sorted((row for row in rows if row.benchmark == key), key=lambda row: (-row.figures["strict_r1"], row.row))
-        for split in ("test", "dev"):
-            if part := [row for row in own if row.split == split]:
-                figures = part[0].figures
-                count = f"{kind.title}, {split}: {figures['gold']:,} mentions, {figures['reachable']:,} of them within reach."
-                parts += [count, table(_GIVEN_HEADER, [_given_line(row) for row in part])]
+        for split, part in _splits(rows, key, "strict_r1"):
+            gold, reachable = part[0].figures["gold"], part[0].figures["reachable"]
+            parts.append(f"{kind.title}, {split}: {gold:,} mentions, {reachable:,} of them within reach.")
+            parts.append(table(_GIVEN_HEADER, [_given_line(row) for row in part]))
     return "\n\n".join(parts) or NO_ROWS
+
+
+def _splits(rows: Sequence[Row], key: str, figure: str) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the rows of a corpus, those of test and those of dev, with the largest figure first."""
+    for split in ("test", "dev"):
+        if part := [row for row in rows if (row.benchmark, row.split) == (key, split)]:
+            yield split, sorted(part, key=lambda row: (-row.figures[figure], row.row))
 
 
 def _given_line(row: Row) -> list[str]:

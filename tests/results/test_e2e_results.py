@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import e2e_tasks, results_check
+from benchmarks import e2e_tasks, e2e_threshold, results_check
 from benchmarks.e2e_judge import documents_of, judge_found, judge_given
 from benchmarks.e2e_predict import main
 from benchmarks.e2e_results import FIGURES, GIVEN_FIGURES, best, page_with, run
@@ -84,6 +84,31 @@ def test_a_trained_system_reads_its_model(store: Store, runs: Path) -> None:
     )
     with pytest.raises(SystemExit, match="found by one alone"):
         run(options(rerun=row.row), store)
+
+
+def test_a_threshold_is_chosen_on_dev(store: Store) -> None:
+    system = ("--linker", "tfidf")
+    predict(store, *system)
+    with pytest.raises(SystemExit, match="no row ncbi_disease/dictionary[+]tfidf-on-dev"):
+        e2e_threshold.main(["ncbi_disease/dictionary+tfidf"], store)
+    predict(store, *system, "--split", "dev")
+    assert e2e_threshold.main(["ncbi_disease/dictionary+tfidf"], store) == 0
+    rows = {row.row: row for row in store.rows()}
+    dev, test = rows["ncbi_disease/dictionary+tfidf+sure-on-dev"], rows["ncbi_disease/dictionary+tfidf+sure"]
+    assert dev.figures["strict_f1"] >= rows["ncbi_disease/dictionary+tfidf-on-dev"].figures["strict_f1"]
+    assert json.loads(dev.model_folder)["threshold"] == json.loads(test.model_folder)["threshold"]
+    run(options(write=True, rerun=test.row), store)
+
+
+def test_the_best_threshold_by_hand(tiny_kb: Path) -> None:
+    fever = ("mesh:D005334",)
+    doc = Document("1", "fever fever fever", (Mention(0, 5, "fever", fever), Mention(6, 11, "fever", fever)))
+    task = EndToEndTask((doc,), KnowledgeBase.open(tiny_kb), None, {})
+    scores = {0: 0.9, 6: 0.6, 12: 0.3}
+    made = Predictions.of([Prediction("1", at, at + 5, ((fever, score, 0),)) for at, score in scores.items()], {})
+    threshold = e2e_threshold.best_threshold(task, made)
+    assert 0.3 < threshold <= 0.6
+    assert judge_found(task, e2e_threshold.sure(made, threshold))["strict_f1"] == 100.0
 
 
 def test_given_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
