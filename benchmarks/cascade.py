@@ -34,7 +34,7 @@ _QUICK = 60  # mentions
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--benchmark", default="bc5cdr", help="a benchmark of the results page")
-    parser.add_argument("--encoder", default="minilm-bc5cdr-finetuned", help="the dense part's model")
+    parser.add_argument("--encoder", default="model:minilm", help="the dense part's model")
     parser.add_argument("--model", default="bc5cdr-preferred", help="the generative part's model")
     parser.add_argument("--mentions", type=int, default=0, help="how many of the first mentions; all without --quick")
 

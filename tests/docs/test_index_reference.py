@@ -34,5 +34,5 @@ def test_the_numbers_are_those_of_the_code() -> None:
 
 
 def test_what_is_advised_is_as_the_page_says() -> None:
-    assert "`auto` is `flat` for up to two million names and `hnsw` for more." in PAGE
-    assert [kind_for(AUTO, names).name for names in (2_000_000, 2_000_001)] == ["flat", "hnsw"]
+    assert "`auto` is `flat` for up to a million names and `hnsw` for more." in PAGE
+    assert [kind_for(AUTO, names).name for names in (1_000_000, 1_000_001)] == ["flat", "hnsw"]

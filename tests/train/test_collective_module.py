@@ -12,6 +12,7 @@ from torch.nn.functional import logsigmoid, normalize
 
 from onym.encoders.heads import Heads
 from onym.encoders.settings import EncoderSettings
+from onym.encoders.vectors import vectors_of
 from onym.text.tokens import Tokenizer
 from onym.train.collective_module import CollectiveModule
 from onym.train.config import CollectiveLossConfig
@@ -85,6 +86,13 @@ def test_frozen_names_are_not_moved(encoder: Path) -> None:
     model(**batch_of(encoder, DOCS, "none", [0, 1, 2])).backward()
     assert all(each.grad is None for each in model.names.parameters())
     assert any(each.grad is not None and each.grad.abs().sum() > 0 for each in model.body.parameters())
+
+
+def test_names_that_are_known_are_not_read(encoder: Path) -> None:
+    model, batch = module("none"), batch_of(encoder, DOCS, "none", [0, 1, 2])
+    known = vectors_of(model.names, batch["name_ids"], batch["name_mask"], SETTINGS).detach()
+    told = {name: value for name, value in batch.items() if name not in ("name_ids", "name_mask")} | {"name_vectors": known}
+    torch.testing.assert_close(model(**told), model(**batch), atol=1e-6, rtol=1e-6)
 
 
 def test_a_batch_without_mentions(encoder: Path) -> None:

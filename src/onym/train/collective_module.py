@@ -59,9 +59,10 @@ class CollectiveModule(nn.Module):
     def _linking(self, states: Tensor, batch: Batch) -> Tensor:
         """Return the loss of linking: all right names of a mention together against all names of the batch."""
         mentions = comparable(self.heads.vectors(states, batch["firsts"], batch["lasts"]), self.settings)
-        with torch.set_grad_enabled(torch.is_grad_enabled() and any(each.requires_grad for each in self.names.parameters())):
+        names = batch.get("name_vectors")
+        if names is None:
             names = vectors_of(self.names, batch["name_ids"], batch["name_mask"], self.settings)
-        scores = self.loss.scale * mentions @ names.T  # (mentions, names)
+        scores = self.loss.scale * mentions @ names.to(mentions.dtype).T  # (mentions, names)
         right = scores.masked_fill(~batch["right"], -torch.inf)
         return (scores.logsumexp(1) - right.logsumexp(1)).sum()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from transformers import TrainerCallback
@@ -16,16 +17,21 @@ from onym.encoders.loading import quiet
 from onym.encoders.reading import Reading
 from onym.train.collate import Batch
 from onym.train.config import EncoderOptimConfig
-from onym.train.samples.rivals import Rivals
+from onym.train.samples.rivals import Floats, Ints, Rivals
 from onym.train.samples.sights import Sights
 from onym.train.trainer import Dev, ModelTrainer
 
 Miner = Callable[[Any], None]
 """Orders the rivals anew, by a model as it is."""
+Known = Callable[[Ints], Floats]
+"""Returns the vectors of names by their places."""
 
 
 class CollectiveTrainer(ModelTrainer):
-    """Trains on windows of documents. `rivals` are the names beside the right ones, read by `reading`; `mine` looks anew."""
+    """Trains on windows of documents. `rivals` are the names beside the right ones, and `mine` looks for them anew.
+
+    Names are read by `reading`; those whose encoder does not learn have their vectors by `known`, in place of that.
+    """
 
     metric = "eval_dev_f1"
 
@@ -39,12 +45,13 @@ class CollectiveTrainer(ModelTrainer):
         *,
         reading: Reading | None = None,
         rivals: Rivals | None = None,
+        known: Known | None = None,
         mine: Miner | None = None,
         dev: Dev | None = None,
         patience: int = 0,
     ) -> None:
         super().__init__(model, sights, collate, folder, optim, dev=dev, patience=patience)
-        self.reading, self.rivals = reading, rivals
+        self.reading, self.rivals, self.known = reading, rivals, known
         if mine is not None:
             each = max(1, sights.epoch // (optim.batch * optim.accumulation * self.accelerator.num_processes))
             self.add_callback(_Mining(lambda: mine(self.accelerator.unwrap_model(self.model)), each))
@@ -63,10 +70,14 @@ class CollectiveTrainer(ModelTrainer):
         if self.rivals is None or self.reading is None or not len(numbers):
             return {}
         names = self.rivals.chosen(numbers.tolist(), self.state.global_step)
-        texts = [self.rivals.kb.names[name] for name in names]
-        ids, mask = self.reading.rows(self.reading.tokenizer.ids_of(texts), np.arange(len(texts)))
-        right = self.rivals.right(numbers.tolist(), names)
-        found = {"name_ids": ids, "name_mask": mask, "right": right}
+        found: dict[str, npt.NDArray[Any]] = {"right": self.rivals.right(numbers.tolist(), names)}
+        if self.known is not None:
+            found["name_vectors"] = self.known(np.array(names, dtype=np.int64))
+        else:
+            texts = [self.rivals.kb.names[name] for name in names]
+            found["name_ids"], found["name_mask"] = self.reading.rows(
+                self.reading.tokenizer.ids_of(texts), np.arange(len(texts))
+            )
         return {name: torch.from_numpy(value).to(numbers.device) for name, value in found.items()}
 
     def write(self, folder: Path) -> None:

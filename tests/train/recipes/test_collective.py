@@ -15,7 +15,7 @@ from onym.encoders.collective import Collective
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
-from onym.train import collective_trainer
+from onym.train import collective_module, collective_trainer
 from onym.train.recipes import train
 from onym.train.recipes.collective import collective, mention_vectors
 from onym.train.recipes.collective_setting import CollectiveSetting
@@ -48,6 +48,21 @@ def test_it_learns_to_find_and_to_link(tmp_path: Path, encoder: Path, corpus: Pa
     assert all(link.candidates for link in linked.links)
     (seen,) = detector_of(model).detect([DOC])
     assert seen.document.mentions
+
+
+def test_names_that_stay_as_they_are_are_read_once(
+    tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"freeze_names": True, "detect": "spans"}
+    config = collective_config(
+        encoder, corpus, kb_folder, start=told, optim=LEARNING, dev={"mentions": 99, "split": "train", "names": 0}
+    )
+    monkeypatch.setattr(collective_module, "vectors_of", None)
+    made = train(config, tmp_path / "made")
+    found = scores(made, "dev_r1")
+    assert max(found) > found[0] + 10
+    after, before = load_file(made / "names" / "model.safetensors"), load_file(encoder / "model.safetensors")
+    assert are_equal(after, {name: before[name] for name in after})
 
 
 def test_a_detector_alone_has_no_names(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:

@@ -38,6 +38,7 @@ def collective(setting: CollectiveSetting) -> CollectiveTrainer:
         optim,
         reading=setting.reading if rivals else None,
         rivals=rivals,
+        known=setting.frozen.rows if rivals and setting.frozen else None,
         mine=_miner(setting, rivals) if rivals else None,
         dev=setting.dev,
         patience=setting.config.dev.patience,
@@ -80,15 +81,13 @@ def _pools(setting: CollectiveSetting) -> Ints:
 
 def _miner(setting: CollectiveSetting, rivals: Rivals) -> Callable[[Any], None]:
     names = [setting.kb.names[name] for name in rivals.names.tolist()]
-    kept: list[Floats] = []
 
     def mine(module: Any) -> None:
         encoder = setting.open(module).names
-        if encoder is None:
-            return
-        if not kept or not setting.config.start.freeze_names:
-            kept[:] = [encoder.encode(names)]
-        rivals.mine(mention_vectors(setting, module), kept[0])
+        if setting.frozen is not None:
+            rivals.mine(mention_vectors(setting, module), setting.frozen.rows(rivals.names))
+        elif encoder is not None:
+            rivals.mine(mention_vectors(setting, module), encoder.encode(names))
 
     return mine
 

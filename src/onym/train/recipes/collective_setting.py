@@ -15,6 +15,7 @@ from onym.encoders.heads import Heads
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.errors import ConfigError
+from onym.index.vectors import NameVectors, vectors_beside
 from onym.text.normal import normal_name
 from onym.text.tokens import FILE, Tokenizer
 from onym.text.written_out import written_out
@@ -95,6 +96,13 @@ class CollectiveSetting(Surroundings[CollectiveConfig]):
     def reading(self) -> Reading:
         """How names are read."""
         return Encoder(self.model.names, Tokenizer.open(self.names_folder), self._names_settings).reading
+
+    @cached_property
+    def frozen(self) -> NameVectors | None:
+        """The vectors of all names, where the encoder of names stays as it is."""
+        if not self.config.start.freeze_names:
+            return None
+        return vectors_beside(self.kb, Encoder.open(Path(self.names_folder)))
 
     @cached_property
     def documents(self) -> list[Document]:
