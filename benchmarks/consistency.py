@@ -33,10 +33,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--benchmark", default="bc5cdr", choices=tuple(KINDS))
     parser.add_argument("--encoder", default="model:minilm", help="the dense linker's model")
     parser.add_argument("--model", default="minilm-bc5cdr-joint", help="the collective linker's model")
+    parser.add_argument("--documents", type=int, default=0, help="how many of the first documents; all without --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     asked = _quick_task() if options.quick else end_to_end_task(options.benchmark, "dev")
+    asked = replace(asked, documents=asked.documents[: options.documents or None])
     encoder = folder_of("model:minilm" if options.quick else options.encoder)
     model = open_model(with_names=True) if options.quick else Collective.open(folder_of(options.model))
     rows = []

@@ -57,10 +57,14 @@ def require_safe(folder: Path) -> None:
     raise ConfigError("model-missing", "there is no model in the folder", where=str(folder), fix=fix)
 
 
+def weight_files(folder: Path) -> list[Path]:
+    """Return the files of a model's weights: one, or the shards and then their index."""
+    return sorted(folder.glob("model*.safetensors")) + sorted(folder.glob("model.safetensors.index.json"))
+
+
 def weights_digest(folder: Path) -> str:
     """Return the first 16 digits of the SHA-256 of a model's weights: of the file, or of the index and every shard."""
-    files = sorted(folder.glob("model*.safetensors")) + sorted(folder.glob("model.safetensors.index.json"))
-    digests = [InputFile.from_path(path).digest() for path in files]
+    digests = [InputFile.from_path(path).digest() for path in weight_files(folder)]
     if len(digests) == 1:
         return digests[0][:16]
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]

@@ -81,11 +81,11 @@ class CollectiveTrainer(ModelTrainer):
         return {name: torch.from_numpy(value).to(numbers.device) for name, value in found.items()}
 
     def write(self, folder: Path) -> None:
-        """Write both encoders, as Hugging Face has them; the heads are among the other files."""
+        """Write the encoders that learnt, as Hugging Face has them; all else is among the other files."""
         bare = self.accelerator.unwrap_model(self.model)
         with quiet():
             bare.body.save_pretrained(folder)
-            if bare.names is not None:
+            if bare.names is not None and self.known is None:
                 bare.names.save_pretrained(folder / NAMES)
 
 

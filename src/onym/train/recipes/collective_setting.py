@@ -16,6 +16,7 @@ from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.errors import ConfigError
 from onym.index.vectors import NameVectors, vectors_beside
+from onym.store.model_folder import weight_files
 from onym.text.normal import normal_name
 from onym.text.tokens import FILE, Tokenizer
 from onym.text.written_out import written_out
@@ -47,6 +48,9 @@ class CollectiveSetting(Surroundings[CollectiveConfig]):
         if self.model.names is None:
             return own
         names = {FILE: self.reading.tokenizer.data, EncoderSettings.FILE: self.reading.settings.to_bytes()}
+        if self.config.start.freeze_names:  # the files themselves, so that an index made with them is one of this model too
+            folder = Path(self.names_folder)
+            names |= {path.name: path.read_bytes() for path in (folder / "config.json", *weight_files(folder))}
         return own | {f"{NAMES}/{name}": data for name, data in names.items()}
 
     @property
