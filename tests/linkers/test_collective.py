@@ -31,6 +31,9 @@ DOCS = [
 ]
 
 
+ALONE = ConsistencyConfig(expand=False, share=False)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
     with one_thread():
@@ -42,7 +45,7 @@ def linker(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Collectiv
     folder = tmp_path_factory.mktemp("collective")
     own = shutil.copytree(tiny_kb, folder / "kb", ignore=shutil.ignore_patterns("indexes", "vectors"))
     kb = KnowledgeBase.open(own)  # beside the other there may be vectors that were made in another precision
-    return CollectiveLinker.from_pretrained(save_collective(folder / "m"), kb, precision="fp32")
+    return CollectiveLinker.from_pretrained(save_collective(folder / "m"), kb, settings=ALONE, precision="fp32")
 
 
 def test_answers_are_those_of_the_nearest_names(linker: CollectiveLinker) -> None:
@@ -81,7 +84,7 @@ def test_an_abbreviation_is_read_where_it_is_written_out(linker: CollectiveLinke
     text = "Myocardial infarction (MI) is common. The MI came late."
     short = Document("1", text, (Mention(42, 44, "MI"), Mention(30, 36, "common")))
     long = Document("1", text, (Mention(0, 21, "Myocardial infarction"), Mention(30, 36, "common")))
-    expanding = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(expand=True))
+    expanding = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(expand=True, share=False))
     found, wanted = next(expanding.link([short])), next(linker.link([long]))
     assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]
     assert found.document == short
@@ -91,7 +94,7 @@ def test_an_abbreviation_is_read_where_it_is_written_out(linker: CollectiveLinke
 
 
 def test_mentions_that_are_written_alike_share_a_vector(linker: CollectiveLinker) -> None:
-    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(share=True))
+    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(expand=False, share=True))
     linked = list(sharing.link([DOCS[2], DOCS[0]]))
     answers = {link.mention.surface: {link.candidates for link in linked[0].links} for link in linked[0].links}
     assert all(len(each) == 1 for each in answers.values())
@@ -101,6 +104,12 @@ def test_mentions_that_are_written_alike_share_a_vector(linker: CollectiveLinker
         [c.concept_id for c in link.candidates] for link in next(linker.link([DOCS[0]])).links
     ]
     assert sharing.config["share"]
+
+
+def test_mentions_help_each_other_where_nothing_is_said(linker: CollectiveLinker) -> None:
+    told = CollectiveLinker(linker.kb, linker.model, linker.index).config
+    assert told["expand"]
+    assert told["share"]
 
 
 def test_what_is_told(linker: CollectiveLinker) -> None:
