@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from onym.encoders.encoder import Encoder
+from onym.encoders.loading import in_precision
 from onym.index.beside import index_beside
 from onym.store.output import whole_file
 from onym.train.collective_trainer import CollectiveTrainer
@@ -38,7 +39,7 @@ def collective(setting: CollectiveSetting) -> CollectiveTrainer:
         optim,
         reading=setting.reading if rivals else None,
         rivals=rivals,
-        known=setting.frozen.rows if rivals and setting.frozen else None,
+        known=setting.frozen.rows if rivals and setting.frozen is not None else None,
         mine=_miner(setting, rivals) if rivals else None,
         dev=setting.dev,
         patience=setting.config.dev.patience,
@@ -80,16 +81,18 @@ def _pools(setting: CollectiveSetting) -> Ints:
 
 
 def _miner(setting: CollectiveSetting, rivals: Rivals) -> Callable[[Any], None]:
-    names = [setting.kb.names[name] for name in rivals.names.tolist()]
-
     def mine(module: Any) -> None:
-        encoder = setting.open(module).names
-        if setting.frozen is not None:
-            rivals.mine(mention_vectors(setting, module), setting.frozen.rows(rivals.names))
-        elif encoder is not None:
-            rivals.mine(mention_vectors(setting, module), encoder.encode(names))
+        rivals.mine(mention_vectors(setting, module), _name_vectors(setting, module, rivals.names))
 
     return mine
+
+
+def _name_vectors(setting: CollectiveSetting, module: Any, names: Ints) -> Floats:
+    """Return the vectors of names: those that are kept, or by a model as it is where its encoder of names learns."""
+    if setting.frozen is not None:
+        return setting.frozen.rows(names)
+    encoder = Encoder(in_precision(module.names, "auto"), setting.reading.tokenizer, module.settings)
+    return encoder.encode([setting.kb.names[name] for name in names.tolist()])
 
 
 def mention_vectors(setting: CollectiveSetting, module: Any) -> Floats:
