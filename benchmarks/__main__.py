@@ -1,6 +1,6 @@
 """Print one benchmark's figures as one line of JSON: `python -m benchmarks NAME [options]`.
 
-Without options a benchmark runs at full size; `--quick` is for every change. Each is a module of this package with
+Without options a benchmark runs at full size; `--quick` is for every change. Each is a module of `benchmarks.commands` with
 `run(options) -> figures` and, where it has options of its own, `add_options(parser)`.
 """
 
@@ -49,7 +49,7 @@ NAMES = (
     "cascade",
     "consistency",
 )
-_MODULES = {"import": "import_time"}
+_MODULES = {"import": "import_"}
 
 
 def main(arguments: list[str]) -> int:
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
         print(f"python -m benchmarks NAME [options]; NAME is one of {', '.join(NAMES)}", file=sys.stderr)
         return 0 if arguments[:1] == ["--help"] else 2
     name = arguments[0]
-    module = import_module(f"benchmarks.{_MODULES.get(name, name.replace('-', '_'))}")
+    module = import_module(f"benchmarks.commands.{_MODULES.get(name, name.replace('-', '_'))}")
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=module.__doc__)
     parser.add_argument("--quick", action="store_true", help="a small size, for every change")
     getattr(module, "add_options", lambda _: None)(parser)

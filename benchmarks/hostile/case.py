@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from onym.kb import KnowledgeBase, readers
-from onym.store.source import Source
+from onym.store.files.source import Source
 
 MB = 1_000_000
 Content = Callable[[], bytes | Iterable[bytes]]

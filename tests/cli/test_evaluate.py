@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.benchmarks import prepare
+from onym.datasets import prepare
 from tests.cli.command import onym
-from tests.corpora.benchmarks.made import write_biosyn, write_species
+from tests.datasets.made import write_biosyn, write_species
 from tests.linkers.tiny_model import save_model
 
 

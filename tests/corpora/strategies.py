@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from onym.corpora.base import Format, Item, Style
 from onym.corpora.facets import view
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Passage, Relation
 
 # Letters, astral and combining characters, what formats use as marks, line ends, characters that XML forbids.

@@ -10,7 +10,7 @@ from onym.corpora.base import Problem, documents_of
 from onym.corpora.corpus import read_corpus, read_source, read_sources, write_corpus
 from onym.corpora.formats import FORMATS, detect, get
 from onym.errors import ConfigError, InputError
-from onym.store.source import Source
+from onym.store.files.source import Source
 from onym.types import Document, Mention, Passage
 
 DOC = Document(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from benchmarks.decode_cases import leaves_of, random_names, trie_of
+from benchmarks.decode.cases import leaves_of, random_names, trie_of
 from torch import Tensor
 
 from onym.decoding.session import Ints

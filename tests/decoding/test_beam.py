@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from benchmarks import decode_parity
+from benchmarks.commands import decode_parity
 
 from onym.decoding.beam import BeamSearch, Stopping
 from onym.decoding.explorer import Explorer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from benchmarks import decode_exact
+from benchmarks.commands import decode_exact
 
 from onym.decoding.beam import BeamSearch
 from onym.decoding.exact import WIDTH, ExactSearch

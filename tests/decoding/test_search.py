@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from benchmarks import decode_sound
-from benchmarks.decode_cases import trie_of
+from benchmarks.commands import decode_sound
+from benchmarks.decode.cases import trie_of
 
 from onym.decoding.adapters import adapter_of
 from onym.decoding.search import SearchConfig, search_names

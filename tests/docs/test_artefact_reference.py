@@ -8,7 +8,7 @@ from pathlib import Path
 from onym.kb import KnowledgeBase
 from onym.kb.identity import AliasKind
 from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
-from onym.store.manifest import Manifest
+from onym.store.artefact.manifest import Manifest
 from onym.types import NameKind
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "artefact.md").read_text("utf-8")

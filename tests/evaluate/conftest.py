@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.benchmarks import Prepared, prepare
-from tests.corpora.benchmarks.made import write_biosyn, write_ncbi
+from onym.datasets import Prepared, prepare
+from tests.datasets.made import write_biosyn, write_ncbi
 
 
 @pytest.fixture(scope="session")

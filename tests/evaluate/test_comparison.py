@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from onym.corpora.benchmarks import Prepared
+from onym.datasets import Prepared
 from onym.errors import ConfigError
 from onym.evaluate.comparison import compare
 from onym.evaluate.evaluation import Evaluation, evaluate
 from onym.evaluate.run import predict
 from onym.kb import KnowledgeBase
 from onym.linkers.lexical import ExactLinker
-from onym.linkers.predictions import Predictions
+from onym.predictions.file import Predictions
 
 
 def evaluations(benchmark: Prepared) -> tuple[Evaluation, Evaluation]:

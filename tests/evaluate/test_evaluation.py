@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from onym.corpora.benchmarks import Prepared
+from onym.datasets import Prepared
 from onym.errors import ConfigError
 from onym.evaluate.evaluation import Evaluation, evaluate, judged_cases, similarity_by
 from onym.evaluate.protocols import PROTOCOLS
@@ -15,7 +15,7 @@ from onym.evaluate.run import predict
 from onym.evaluate.slices import NO_SIMILARITY, SIMILARITY_BINS
 from onym.kb import KnowledgeBase
 from onym.linkers.lexical import ExactLinker
-from onym.linkers.predictions import Predictions
+from onym.predictions.file import Predictions
 from onym.text.similarity import NameSimilarity
 
 

@@ -10,7 +10,7 @@ from onym.evaluate.cases import Case, Known, gold_cases
 from onym.evaluate.examples import NEIGHBOURS, OF_EACH, Example, examples_of
 from onym.evaluate.metrics import places_of
 from onym.kb import KnowledgeBase
-from onym.linkers.predictions import Answer
+from onym.predictions.file import Answer
 from onym.types import Document, Mention
 
 FEVER, INFARCTION, HYPERTENSION, UNKNOWN = "mesh:D005334", "mesh:D009203", "mesh:D006973", "mesh:D999999"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.corpora.benchmarks import Prepared
+from onym.datasets import Prepared
 from onym.evaluate.run import predict
 from onym.kb import KnowledgeBase
 from onym.linkers.lexical import ExactLinker

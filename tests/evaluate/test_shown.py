@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from onym.corpora.benchmarks import Prepared
+from onym.datasets import Prepared
 from onym.evaluate.evaluation import evaluate
 from onym.evaluate.report import html_report
 from onym.evaluate.run import predict

@@ -20,7 +20,7 @@ from onym.index.search import Index, open_index
 from onym.index.source import silent
 from onym.index.vectors import vectors_beside
 from onym.kb import KnowledgeBase
-from onym.store.artefact import Record, staging
+from onym.store.artefact.reader import Record, staging
 from tests.index.made import WIDTH, Hashed, names_of
 
 

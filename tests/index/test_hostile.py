@@ -6,8 +6,8 @@ import random
 from pathlib import Path
 
 import pytest
-from benchmarks import index_hostile
-from benchmarks.index_hostile import Good, goods, judged
+from benchmarks.commands import index_hostile
+from benchmarks.commands.index_hostile import Good, goods, judged
 
 from onym.index import artefact
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from onym.errors import IntegrityError
-from onym.index.beside import kept_beside
 from onym.index.build import build_index
+from onym.index.derived import kept_beside
 from onym.index.info import info
 from onym.kb import KnowledgeBase
 from tests.index.made import WIDTH, Hashed

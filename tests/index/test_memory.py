@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onym.index.beside import index_beside
+from onym.index.derived import index_beside
 from onym.index.memory import index_in_memory
 from tests.index.made import Hashed, kb_of, names_of, words
 

@@ -13,7 +13,7 @@ import pytest
 from onym.errors import ConfigError, IntegrityError
 from onym.index import search as search_module
 from onym.index.artefact import IndexOrigin
-from onym.index.beside import index_beside
+from onym.index.derived import index_beside
 from onym.index.kinds import KINDS
 from onym.index.library import faiss
 from onym.index.search import Index

@@ -11,7 +11,7 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
 from tests.kb.conftest import Builder
 

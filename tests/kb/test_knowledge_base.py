@@ -12,7 +12,7 @@ import pytest
 
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb import KnowledgeBase
-from onym.store.artefact import Artefact
+from onym.store.artefact.reader import Artefact
 from tests.kb.conftest import Builder
 
 

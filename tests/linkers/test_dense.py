@@ -15,7 +15,7 @@ import pytest
 from onym.encoders.encoder import Encoder
 from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError
-from onym.index.beside import index_beside
+from onym.index.derived import index_beside
 from onym.kb import KnowledgeBase
 from onym.linkers import dense, nearest
 from onym.linkers.base import concepts_of_types, concepts_with_ids
@@ -217,7 +217,7 @@ def test_no_network_unless_it_is_asked_for(model: Path, kb: KnowledgeBase, monke
     monkeypatch.setattr(socket.socket, "connect", refuse)
     with pytest.raises(ConfigError, match="model-missing"):
         DenseLinker.from_pretrained("lab/encoder", kb)
-    monkeypatch.setattr("onym.store.model_folder.fetch_model", lambda *_: model)
+    monkeypatch.setattr("onym.store.models.fetch_model", lambda *_: model)
     assert DenseLinker.from_pretrained("lab/encoder", kb, download=True).config["model"] == "lab/encoder"
 
 

@@ -287,7 +287,7 @@ def test_no_network_unless_it_is_asked_for(
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    monkeypatch.setattr("onym.store.model_folder.fetch_model", refuse)
+    monkeypatch.setattr("onym.store.models.fetch_model", refuse)
     assert answers(opened(model, kb))
     with pytest.raises(ConfigError, match="model-missing"):
         GenerativeLinker.from_pretrained("dmis-lab/ANGEL_ncbi", kb)
@@ -304,7 +304,7 @@ def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, m
         fetched.append((name, files))
         return model
 
-    monkeypatch.setattr("onym.store.model_folder.fetch_model", fetch)
+    monkeypatch.setattr("onym.store.models.fetch_model", fetch)
     linker = GenerativeLinker.from_pretrained("lab/model", kb, tokenizer="lab/tokens", download=True, precision="fp32")
     assert dict(fetched)["lab/tokens"] == ("tokenizer.json",)
     assert "*.safetensors" in dict(fetched)["lab/model"]
@@ -324,7 +324,7 @@ def test_the_trie_is_kept_beside_the_knowledge_base_and_found_again(
     def build_again(*_: Any, **__: Any) -> None:
         raise AssertionError("the trie is there already")
 
-    monkeypatch.setattr("onym.trie.beside.write_trie", build_again)
+    monkeypatch.setattr("onym.trie.derived.write_trie", build_again)
     assert opened(model, kb).trie.digest == first.trie.digest
     with pytest.raises(AssertionError, match="there already"):
         opened(model, kb, GENRE)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import pipeline_hostile_text
-from benchmarks.pipeline_hostile_text import LONGEST, NAMES, Made, judged, made_kb, make, missed, run
+from benchmarks.commands import pipeline_hostile_text
+from benchmarks.commands.pipeline_hostile_text import LONGEST, NAMES, Made, judged, made_kb, make, missed, run
 
 from onym.detect.base import Detected, Span, with_spans
 from onym.kb import KnowledgeBase

@@ -13,7 +13,7 @@ from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types
 from onym.linkers.lexical import ExactLinker, TfidfLinker
-from onym.linkers.output import with_best
+from onym.pipeline.output import with_best
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document, Mention, Relation
 

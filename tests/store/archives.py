@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from onym.store.source import Source
+from onym.store.files.source import Source
 
 CONTENT = {
     "META/MRCONSO.RRF": b"one\n" * 1000,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks import kb_hostile
+from benchmarks.commands import kb_hostile
 from benchmarks.hostile import CASES
 from benchmarks.hostile.case import Case, act
 from benchmarks.hostile.honest import honest

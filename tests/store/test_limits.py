@@ -7,8 +7,8 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from onym.errors import LimitError
+from onym.store.files.source import InputFile
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.store.source import InputFile
 
 
 def test_limits_are_frozen() -> None:

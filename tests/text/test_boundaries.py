@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.corpora.formats import pubtator
-from onym.store.source import Source
+from onym.store.files.source import Source
 from onym.text.boundaries import Span, sentences, words
 from onym.types import Document
 

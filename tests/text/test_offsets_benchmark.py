@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator
 
 import pytest
-from benchmarks import offsets
-from benchmarks.offsets import CHAINS, Chain, iter_cases, iter_contexts, violations_of
+from benchmarks.commands import offsets
+from benchmarks.commands.offsets import CHAINS, Chain, iter_cases, iter_contexts, violations_of
 
 from onym.text.align import Step, Stretch, collapse, lower, nfkc, punctuation
 from onym.text.boundaries import Span, sentences, words

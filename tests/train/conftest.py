@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.benchmarks import prepare
+from onym.datasets import prepare
 from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model
 from tests.threads import one_thread

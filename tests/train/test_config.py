@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onym.corpora.benchmarks.catalogue import get
+from onym.datasets.catalogue import get
 from onym.errors import ConfigError, InputError
 from onym.train.config import (
     AlignConfig,

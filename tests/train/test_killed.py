@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from onym.train.checkpoints import sealed
 from onym.train.config import TrainConfig
-from onym.train.recipes import train
+from onym.train.run import train
 from tests.train.launched import environment
 from tests.train.tiny import are_equal, config, settings_of
 

@@ -9,7 +9,7 @@ import pytest
 from safetensors.torch import load_file
 
 from onym.train.config import Stage
-from onym.train.recipes import train
+from onym.train.run import train
 from tests.train.launched import on_two_devices
 from tests.train.tiny import config, furthest, losses
 

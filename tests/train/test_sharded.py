@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
-from onym.train.recipes import train
+from onym.train.run import train
 from onym.train.sharded import is_sharded, one_embedding, require_shardable, untied
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES

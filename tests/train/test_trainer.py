@@ -14,8 +14,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from onym.train import trainer as trainer_module
-from onym.train.collate import Batch
 from onym.train.config import OptimConfig
+from onym.train.generative.collate import Batch
 from onym.train.samples.base import Sample
 from tests.linkers.tiny_model import tiny_bart
 from tests.train.tiny import (

@@ -14,9 +14,9 @@ from torch import Tensor
 from onym.text.layout import Layout
 from onym.text.template import GENBIOEL
 from onym.text.tokens import Tokenizer
-from onym.train.collate import Batch, Collate
 from onym.train.config import AlignConfig, AnyConfig, CollectiveConfig, EncoderOptimConfig, OptimConfig, TrainConfig
-from onym.train.name_trainer import NameTrainer
+from onym.train.generative.collate import Batch, Collate
+from onym.train.generative.trainer import NameTrainer
 from onym.train.samples.base import Pair, Sample
 
 T = TypeVar("T")

@@ -32,7 +32,7 @@ def main(*words: str) -> None:
     import torch
 
     from onym.train.config import TrainConfig
-    from onym.train.recipes import train
+    from onym.train.run import train
 
     torch.set_num_threads(1)
     if os.environ.get("ACCELERATE_USE_FSDP"):

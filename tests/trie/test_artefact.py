@@ -11,7 +11,7 @@ import pytest
 
 from onym.errors import InputError, IntegrityError, OnymError
 from onym.kb import KnowledgeBase
-from onym.store.artefact import Artefact, Record, staging
+from onym.store.artefact.reader import Artefact, Record, staging
 from onym.trie import artefact
 from onym.trie.artefact import FORMAT, KIND, Origin, build_trie, open_trie, opened
 from onym.trie.columns import Columns

@@ -8,7 +8,7 @@ import pytest
 from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
 from onym.trie.artefact import build_trie
-from onym.trie.beside import kept_beside
+from onym.trie.derived import kept_beside
 from onym.trie.info import info
 from tests.trie.letters import Letters, Plain
 

@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import benchmark, compare, corpus, evaluate, index, kb, link, model, pipeline, plot, train, trie
+from onym.cli import compare, corpus, evaluate, index, kb, link, model, pipeline, plot, train, trie
+from onym.cli import dataset as benchmark
 from onym.cli import map as map_
 from onym.cli.console import stderr
 from onym.errors import OnymError

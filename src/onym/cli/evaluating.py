@@ -13,11 +13,11 @@ from onym.cli.console import write_json
 from onym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from onym.corpora.benchmarks import Prepared
+    from onym.datasets import Prepared
     from onym.evaluate.evaluation import Evaluation
     from onym.kb import KnowledgeBase
     from onym.linkers.named import LinkerOptions
-    from onym.linkers.predictions import Predictions
+    from onym.predictions.file import Predictions
     from onym.text.similarity import NameSimilarity
 
 BENCHMARK = typer.Option("--benchmark", "-b", help="The name of a benchmark, or the folder of a prepared one.")
@@ -46,7 +46,7 @@ class Question:
         cls, benchmark: str, data: Path | None, split: str, kb: Path | None, protocol: str, replaced: Path | None
     ) -> Question:
         """Open everything that was named; a benchmark that was never prepared is prepared."""
-        from onym.corpora.benchmarks.cached import open_benchmark
+        from onym.datasets.cached import open_benchmark
 
         prepared = open_benchmark(benchmark, data)
         return cls(prepared, split, _opened_kb(prepared, kb), protocol, _replaced_ids(replaced))
@@ -63,7 +63,7 @@ class Question:
     ) -> Evaluation:
         """Judge the predictions in a file, or those that a linker makes now."""
         from onym.evaluate.evaluation import evaluate
-        from onym.linkers.predictions import read_predictions
+        from onym.predictions.file import read_predictions
 
         predictions = read_predictions(path) if path else self._predicted(linker, options, save, force, progress)
         return evaluate(
@@ -123,7 +123,7 @@ class Question:
     ) -> Predictions:
         from onym.evaluate.run import predict
         from onym.linkers.named import linker_named
-        from onym.linkers.predictions import write_predictions
+        from onym.predictions.file import write_predictions
         from onym.store.output import whole_file
 
         named = linker_named(linker, self.kb, options, progress=progress)

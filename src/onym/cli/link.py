@@ -12,7 +12,7 @@ from onym.cli.linking import CONCEPTS, LINKER, TOP_K, TYPES, takes_options
 
 if TYPE_CHECKING:
     from onym.linkers.named import LinkerOptions
-    from onym.linkers.output import LinkCounts
+    from onym.pipeline.output import LinkCounts
 
 
 @takes_options
@@ -46,8 +46,8 @@ def command(
     from onym.errors import ConfigError
     from onym.kb import KnowledgeBase
     from onym.linkers.named import LinkerOptions, linker_named
-    from onym.linkers.output import PREDICTIONS, write_linked, write_links
     from onym.pipeline.folder import load
+    from onym.pipeline.output import PREDICTIONS, write_linked, write_links
 
     if (kb is None) == (pipeline is None):
         raise ConfigError("config-invalid", "either a knowledge base or a pipeline links", fix="name --kb or --pipeline")

@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
     from onym.linkers.base import ConceptMask
-    from onym.store.source import Source
+    from onym.store.files.source import Source
 
 LINKER = typer.Option(
     help="exact; tfidf, for likeness of character 3-grams; dense, generative or collective with --model; "
@@ -98,8 +98,8 @@ def listed(words: str) -> tuple[str, ...]:
 
 def ids_in(path: Path) -> Iterator[str]:
     """Yield the lines of a file that are not empty."""
-    from onym.store.lines import iter_blocks
-    from onym.store.source import InputFile
+    from onym.store.files.lines import iter_blocks
+    from onym.store.files.source import InputFile
 
     lines = (line for block in iter_blocks(InputFile.from_path(path)) for line in block.data.decode().splitlines())
     return (line.strip() for line in lines if line.strip())
@@ -108,8 +108,8 @@ def ids_in(path: Path) -> Iterator[str]:
 @contextmanager
 def iter_sources(paths: Iterable[Path]) -> Iterator[Iterator[Source]]:
     """Give what paths lead to, opened one after the other; `-` is standard input."""
-    from onym.store.source import Source
-    from onym.store.standard_input import spooled
+    from onym.store.files.source import Source
+    from onym.store.files.standard_input import spooled
 
     with ExitStack() as stack:
         yield (stack.enter_context(spooled(sys.stdin.buffer)) if str(path) == "-" else Source.open(path) for path in paths)

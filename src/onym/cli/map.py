@@ -35,8 +35,8 @@ def command(
     """
     from onym.cli.linking import allowed
     from onym.kb import KnowledgeBase
-    from onym.linkers.mapping import map_table
     from onym.linkers.named import linker_named
+    from onym.pipeline.mapping import map_table
 
     opened = KnowledgeBase.open(kb)
     only = allowed(opened, types, concepts)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Literal, Protocol, get_args
 
 from onym.kb.curie import IdStyle
-from onym.store.source import Source
+from onym.store.files.source import Source
 from onym.types import Document
 
 Facet = Literal[

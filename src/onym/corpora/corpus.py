@@ -14,8 +14,8 @@ from onym.corpora.draft import distinct
 from onym.corpora.facets import facets_of
 from onym.corpora.formats import READ_ONLY, detect, get
 from onym.errors import ConfigError
+from onym.store.files.source import Source
 from onym.store.output import whole_file, whole_folder
-from onym.store.source import Source
 from onym.types import Document
 
 LEFT_OUT = ("corpus-malformed", "corpus-offsets", "corpus-encoding")
@@ -41,7 +41,7 @@ def read_source(source: Source, format: str = "") -> Iterator[Item]:  # noqa: A0
 def read_sources(sources: Iterable[Source], format: str = "") -> Iterator[Item]:  # noqa: A002
     """Yield the same of several sources, one after the other; each document has an id of its own among them all.
 
-    >>> from onym.store.source import InputFile
+    >>> from onym.store.files.source import InputFile
     >>> files = [InputFile.from_bytes(name, b"fever") for name in ("a/1.txt", "b/1.txt")]
     >>> items = list(read_sources(Source.of_files(file.name, [file]) for file in files))
     >>> [item.id for item in items if isinstance(item, Document)]

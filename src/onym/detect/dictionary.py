@@ -18,8 +18,8 @@ from functools import lru_cache
 from typing import Any
 
 from onym.detect.base import Detected, Span, with_spans
+from onym.detect.filter import Trust
 from onym.detect.overlaps import resolved
-from onym.detect.trust import Trust
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, names_of
 from onym.text.abbreviations import Abbreviations

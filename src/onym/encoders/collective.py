@@ -23,9 +23,9 @@ from onym.encoders.heads import Detect, Heads, Represent
 from onym.encoders.loading import Precision
 from onym.encoders.vectors import comparable
 from onym.errors import ConfigError, InputError
-from onym.store.model_folder import folder_digest
+from onym.store.files.source import InputFile
 from onym.store.model_settings import FolderSettings
-from onym.store.source import InputFile
+from onym.store.models import folder_digest
 from onym.text.tokens import Tokenizer
 from onym.types import Document
 

@@ -18,8 +18,8 @@ from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.encoders.vectors import vectors_of
 from onym.errors import ConfigError, InputError
-from onym.store.model_folder import weights_digest
-from onym.store.source import InputFile
+from onym.store.files.source import InputFile
+from onym.store.models import weights_digest
 from onym.text.tokens import Tokenizer
 
 FAMILIES = ("bert", "camembert", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta")

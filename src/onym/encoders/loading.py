@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 
 from onym.errors import InputError, missing_extra
-from onym.store.model_folder import require_safe
+from onym.store.models import require_safe
 
 Precision = Literal["auto", "fp32", "bf16"]
 

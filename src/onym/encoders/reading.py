@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.encoders.settings import EncoderSettings
-from onym.store.arrays import Ragged
+from onym.store.artefact.arrays import Ragged
 from onym.text.tokens import Tokenizer
 
 Rows = npt.NDArray[np.int64]

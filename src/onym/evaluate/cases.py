@@ -11,7 +11,7 @@ from typing import TypeVar
 from onym.corpora.base import PART_OF
 from onym.kb import KnowledgeBase
 from onym.kb.curie import to_curie
-from onym.linkers.predictions import Answer
+from onym.predictions.file import Answer
 from onym.types import Document, Mention
 
 Ids = frozenset[str]

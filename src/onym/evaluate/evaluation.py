@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from onym import __version__
-from onym.corpora.benchmarks import Prepared
-from onym.corpora.benchmarks.genbioel import DOCUMENT
+from onym.datasets import Prepared
+from onym.datasets.genbioel import DOCUMENT
 from onym.errors import ConfigError
 from onym.evaluate.cases import Case, Key, Known, Same, gold_cases
 from onym.evaluate.metrics import Scores, places_of, score
@@ -16,7 +16,7 @@ from onym.evaluate.protocols import PROTOCOLS, protocol
 from onym.evaluate.significance import bootstrap_interval
 from onym.evaluate.slices import Similarity, Training, slices_of
 from onym.kb import KnowledgeBase
-from onym.linkers.predictions import Answer, Predictions
+from onym.predictions.file import Answer, Predictions
 from onym.text.similarity import NameSimilarity
 
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)

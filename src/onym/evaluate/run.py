@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from onym.corpora.benchmarks import Prepared
+from onym.datasets import Prepared
 from onym.linkers.base import Linker
-from onym.linkers.predictions import Predictions, predictions_of, source_of
+from onym.predictions.file import Predictions, predictions_of, source_of
 
 TOP_K = 10
 

@@ -3,8 +3,8 @@
 May import: encoders, kb, text, store, types, errors. Always true here: a result is the id of a name of the knowledge base.
 """
 
-from onym.index.beside import index_beside
 from onym.index.build import build_index
+from onym.index.derived import index_beside
 from onym.index.kinds import KINDS
 from onym.index.search import Index, open_index
 

@@ -18,8 +18,8 @@ from onym.index.source import Progress, VectorSource
 from onym.index.structure import problem_of
 from onym.index.vectors import NameVectors
 from onym.kb import KnowledgeBase
-from onym.store.artefact import Artefact, Record, Stage
-from onym.store.manifest import Manifest
+from onym.store.artefact.manifest import Manifest
+from onym.store.artefact.reader import Artefact, Record, Stage
 
 KIND, FORMAT = "index", 1
 FILE, VECTORS = "index.faiss", "vectors.f16"

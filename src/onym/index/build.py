@@ -10,8 +10,8 @@ from onym.index.library import faiss
 from onym.index.source import Progress, VectorSource, silent
 from onym.index.vectors import vectors_beside
 from onym.kb import KnowledgeBase
-from onym.store.artefact import Stage, staging
-from onym.store.manifest import Manifest
+from onym.store.artefact.manifest import Manifest
+from onym.store.artefact.reader import Stage, staging
 
 
 def build_index(

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from onym.index.artefact import open_file
-from onym.index.beside import indexes_of
+from onym.index.derived import indexes_of
 from onym.kb import KnowledgeBase
-from onym.store import beside
+from onym.store.artefact import derived as beside
 
 
 def info(folder: Path) -> list[dict[str, Any]]:

@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from onym.errors import IntegrityError
 from onym.index.source import Progress, VectorSource, silent
 from onym.kb import KnowledgeBase
-from onym.store import beside
-from onym.store.arrays import Strings, release
-from onym.store.artefact import Artefact, Record, Stage
-from onym.store.manifest import Manifest
-from onym.store.work import Work
+from onym.store.artefact import derived as beside
+from onym.store.artefact.arrays import Strings, release
+from onym.store.artefact.manifest import Manifest
+from onym.store.artefact.reader import Artefact, Record, Stage
+from onym.store.artefact.work import Work
 
 KIND, FORMAT = "vectors", 1
 FOLDER = "vectors"

@@ -17,7 +17,7 @@ import polars as pl
 from onym.kb.gather import Codes, Gathered
 from onym.kb.identity import Identity
 from onym.kb.recipe import Recipe
-from onym.store.arrays import Ragged, Strings
+from onym.store.artefact.arrays import Ragged, Strings
 from onym.types import NameKind
 
 Ints = npt.NDArray[Any]

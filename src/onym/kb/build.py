@@ -17,9 +17,9 @@ from onym.kb.identity import Identity, identify
 from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
 from onym.kb.recipe import Recipe
 from onym.kb.replacements import read_replacements
-from onym.store.artefact import Record, Stage, staging
-from onym.store.manifest import InputEntry, Manifest
-from onym.store.source import InputFile, Source
+from onym.store.artefact.manifest import InputEntry, Manifest
+from onym.store.artefact.reader import Record, Stage, staging
+from onym.store.files.source import InputFile, Source
 
 
 def build_kb(

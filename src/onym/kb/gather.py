@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from onym.kb import readers
 from onym.kb.recipe import Recipe, SourceConfig
-from onym.store.manifest import InputEntry
-from onym.store.source import Source
+from onym.store.artefact.manifest import InputEntry
+from onym.store.files.source import Source
 from onym.text.normal import normal_names
 from onym.types import NameKind
 

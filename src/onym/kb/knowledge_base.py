@@ -12,9 +12,9 @@ import numpy.typing as npt
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.curie import canonical_prefix
 from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
-from onym.store.arrays import Ragged, Strings
-from onym.store.artefact import Artefact
-from onym.store.manifest import Manifest
+from onym.store.artefact.arrays import Ragged, Strings
+from onym.store.artefact.manifest import Manifest
+from onym.store.artefact.reader import Artefact
 from onym.text.normal import normal_name
 from onym.types import Concept, Name, NameKind
 

@@ -8,8 +8,8 @@ import polars as pl
 
 from onym.errors import InputError
 from onym.kb.curie import curies
-from onym.store.source import InputFile
-from onym.store.table import TableFormat, header, iter_table
+from onym.store.files.source import InputFile
+from onym.store.files.table import TableFormat, header, iter_table
 
 _NAMES = (("old", "new"), ("retired_id", "replaced_by"), ("from", "to"))
 

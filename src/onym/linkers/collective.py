@@ -13,14 +13,14 @@ import numpy as np
 from onym.encoders.collective import Collective
 from onym.encoders.loading import Precision
 from onym.errors import ConfigError
-from onym.index.beside import index_beside
+from onym.index.derived import index_beside
 from onym.index.kinds import AUTO
 from onym.index.search import Index
 from onym.index.source import Progress, silent
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked
 from onym.linkers.nearest import Nearest, Vectors
-from onym.text.written_out import defined_at
+from onym.text.expansion import defined_at
 from onym.types import Candidate, Document, Link, Mention
 
 

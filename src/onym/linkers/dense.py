@@ -12,16 +12,16 @@ from typing import Any
 from onym.encoders.encoder import Encoder
 from onym.encoders.loading import Precision
 from onym.encoders.settings import EncoderSettings
-from onym.index.beside import index_beside
+from onym.index.derived import index_beside
 from onym.index.kinds import AUTO
 from onym.index.search import Index
 from onym.index.source import Progress, silent
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked
 from onym.linkers.nearest import Nearest
-from onym.store.model_folder import folder_of
+from onym.store.models import folder_of
+from onym.text.expansion import written_out
 from onym.text.normal import normal_name
-from onym.text.written_out import written_out
 from onym.types import Candidate, Document, Link
 
 _BATCH = 256  # documents

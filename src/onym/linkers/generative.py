@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from onym.decoding.adapters import Adapter, adapter_of
-from onym.decoding.given import score_given
 from onym.decoding.results import Decoded, Hypothesis
+from onym.decoding.score_candidates import score_given
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
 from onym.decoding.weights import open_model
@@ -21,13 +21,13 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked, names_of
 from onym.linkers.settings import ModelSettings, read_settings
-from onym.store.model_folder import folder_of, weights_digest
+from onym.store.models import folder_of, weights_digest
+from onym.text.expansion import written_out
 from onym.text.layout import Layout
 from onym.text.template import GENBIOEL, Template, template_named
 from onym.text.tokens import FILE, Tokenizer
-from onym.text.written_out import written_out
 from onym.trie.artefact import Progress
-from onym.trie.beside import trie_beside
+from onym.trie.derived import trie_beside
 from onym.trie.packed import PackedTrie
 from onym.trie.restriction import Restriction
 from onym.types import Candidate, Document, Link, Mention

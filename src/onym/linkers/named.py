@@ -12,7 +12,7 @@ from onym.index.source import Progress, silent
 from onym.linkers.base import Linker
 from onym.linkers.lexical import ExactLinker, TfidfLinker
 from onym.linkers.settings import read_settings
-from onym.store.model_folder import folder_of
+from onym.store.models import folder_of
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase

@@ -4,8 +4,8 @@ May import: linkers, detect, decoding, index, encoders, trie, corpora, kb, text,
 Always true here: a folder refers to everything by path and digest, and what has changed since is refused.
 """
 
+from onym.pipeline.config import PipelineSettings
 from onym.pipeline.folder import build_pipeline, load
 from onym.pipeline.pipeline import Pipeline
-from onym.pipeline.settings import PipelineSettings
 
 __all__ = ["Pipeline", "PipelineSettings", "build_pipeline", "load"]

@@ -21,8 +21,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, chosen
 from onym.linkers.base import Linker
 from onym.linkers.named import LINKERS, LinkerOptions, linker_named
-from onym.pipeline.pipeline import Pipeline
-from onym.pipeline.settings import (
+from onym.pipeline.config import (
     DetectorSettings,
     DictionarySettings,
     LinkerSettings,
@@ -31,8 +30,9 @@ from onym.pipeline.settings import (
     PipelineSettings,
     Reference,
 )
-from onym.store.model_folder import FETCHED, folder_digest, folder_of
+from onym.pipeline.pipeline import Pipeline
 from onym.store.model_settings import read_small
+from onym.store.models import FETCHED, folder_digest, folder_of
 from onym.store.output import whole_file
 from onym.text.tokens import FILE as TOKENIZER
 

@@ -10,7 +10,7 @@ from typing import Any
 from onym.detect.base import Detector
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linked, Linker
-from onym.linkers.predictions import source_of
+from onym.predictions.file import source_of
 from onym.types import Document, Link
 
 _BATCH = 64  # documents that a detector sees together

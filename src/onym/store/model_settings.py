@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from onym.errors import InputError
 from onym.store.config import Strict
-from onym.store.source import InputFile
+from onym.store.files.source import InputFile
 
 _MOST_BYTES = 1_000_000
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import missing_extra
-from onym.store.arrays import Strings
+from onym.store.artefact.arrays import Strings
 
 _DECIMALS = 6  # of a score: names with the same 3-grams in another order are alike, whatever the order of summation
 _THREADS = 2

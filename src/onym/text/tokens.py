@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import ConfigError, InputError, missing_extra
-from onym.store.arrays import Ragged
-from onym.store.source import InputFile
+from onym.store.artefact.arrays import Ragged
+from onym.store.files.source import InputFile
 
 FILE = "tokenizer.json"
 _EOS = ("</s>", "[SEP]", "<|endoftext|>")

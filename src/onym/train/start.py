@@ -10,7 +10,7 @@ import torch
 from onym.decoding.weights import open_model
 from onym.encoders.encoder import open_body
 from onym.errors import InputError
-from onym.store.model_folder import require_safe
+from onym.store.models import require_safe
 from onym.train.config import ModelConfig
 
 

@@ -20,8 +20,8 @@ from onym.encoders.loading import quiet
 from onym.train.arguments import METRIC, arguments
 from onym.train.callbacks import Clock, LogFile
 from onym.train.checkpoints import prune, seal, sealed
-from onym.train.collate import Batch
 from onym.train.config import StepsConfig
+from onym.train.generative.collate import Batch
 from onym.train.master import MasterAdamW
 from onym.train.samples.base import Samples
 from onym.train.sharded import is_sharded, one_embedding, require_shardable, untied

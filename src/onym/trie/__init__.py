@@ -4,7 +4,7 @@ May import: kb, text, store, types, errors. Always true here: no model library i
 """
 
 from onym.trie.artefact import Origin, build_trie, open_trie
-from onym.trie.beside import trie_beside
+from onym.trie.derived import trie_beside
 from onym.trie.packed import PackedTrie
 from onym.trie.restriction import Restriction
 

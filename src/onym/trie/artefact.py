@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
-from onym.store.arrays import Ragged
-from onym.store.artefact import Artefact, Record, Stage, staging
-from onym.store.manifest import Manifest
+from onym.store.artefact.arrays import Ragged
+from onym.store.artefact.manifest import Manifest
+from onym.store.artefact.reader import Artefact, Record, Stage, staging
 from onym.trie.columns import Columns, token_type
 from onym.trie.packed import PackedTrie
 from onym.trie.soundness import require_sound

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import InputError, LimitError
-from onym.store.arrays import Ragged
+from onym.store.artefact.arrays import Ragged
 from onym.trie.columns import LONGEST_NAME, MOST_NODES, Columns, token_type
 
 

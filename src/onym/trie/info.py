@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from onym.kb import KnowledgeBase
-from onym.store import beside
+from onym.store.artefact import derived as beside
 from onym.trie.artefact import opened
-from onym.trie.beside import tries_of
+from onym.trie.derived import tries_of
 from onym.trie.shape import shape_of
 
 

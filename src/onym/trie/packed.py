@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import InputError
-from onym.store.arrays import Ragged
+from onym.store.artefact.arrays import Ragged
 from onym.trie.columns import Columns
 from onym.trie.growth import grow
 from onym.trie.restriction import Restriction

@@ -14,7 +14,7 @@ from onym.trie.columns import Columns
 class Restriction:
     """Which nodes still lead to a wanted name: those with more wanted names before their end than before their beginning.
 
-    >>> from onym.store.arrays import Ragged
+    >>> from onym.store.artefact.arrays import Ragged
     >>> from onym.trie.packed import PackedTrie
     >>> trie = PackedTrie.build(Ragged(np.array([0, 1, 2]), np.array([7, 8])), eos=2, vocabulary=10)
     >>> seen = trie.restriction(np.array([False, True]))

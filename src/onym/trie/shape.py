@@ -29,7 +29,7 @@ class Shape:
 def shape_of(trie: PackedTrie) -> Shape:
     """Return the shape of a trie.
 
-    >>> from onym.store.arrays import Ragged
+    >>> from onym.store.artefact.arrays import Ragged
     >>> shape = shape_of(PackedTrie.build(Ragged(np.array([0, 1, 4]), np.array([7, 7, 8, 9])), eos=2, vocabulary=10))
     >>> shape.nodes_by_depth, shape.names_by_tokens, shape.only_children
     ((1, 1, 2, 1, 1), {'0-2': 1, '3-4': 1}, 3)

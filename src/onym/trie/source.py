@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from onym.store.arrays import Ragged
+from onym.store.artefact.arrays import Ragged
 
 
 class TokenSource(Protocol):

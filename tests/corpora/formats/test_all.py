@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from onym.corpora.base import ALL, Format, Problem
 from onym.corpora.formats import FORMATS, READ_ONLY, get
 from onym.errors import OnymError
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Passage, Relation
 from tests.corpora.strategies import assert_held, documents, lists_of_mentions, trip, written
 

@@ -9,7 +9,7 @@ import pytest
 from onym.corpora.base import Item, Problem, documents_of
 from onym.corpora.formats import bioc_xml
 from onym.errors import OnymError
-from onym.store.source import Source
+from onym.store.files.source import Source
 from onym.types import Document, Mention, Passage, Relation
 from tests.corpora.strategies import source_of, written
 

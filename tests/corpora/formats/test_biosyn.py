@@ -8,7 +8,7 @@ import pytest
 
 from onym.corpora.base import Problem, documents_of
 from onym.corpora.formats import biosyn, detect
-from onym.store.source import Source
+from onym.store.files.source import Source
 from onym.types import Document, Mention
 from tests.corpora.strategies import source_of, written
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.corpora.formats._files import file_name, from_latin1, head, id_of_file, iter_lines
-from onym.store.source import InputFile
+from onym.store.files.source import InputFile
 
 
 @given(st.text(max_size=40))

@@ -141,7 +141,7 @@ def test_line_breaks_become_spaces_and_offsets_stay() -> None:
 )
 def test_real_corpora_are_written_again_line_for_line(real_data: Path, name: str) -> None:
     from onym.corpora.formats._files import iter_lines
-    from onym.store.source import Source
+    from onym.store.files.source import Source
 
     (file,) = Source.open(real_data / name).files
     wanted = [line for _, line in iter_lines(file) if line.strip()]

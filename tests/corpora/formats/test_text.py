@@ -6,8 +6,8 @@ import pytest
 
 from onym.corpora.formats import detect, text
 from onym.errors import InputError, LimitError
+from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.store.source import InputFile, Source
 from onym.types import Document
 from tests.corpora.strategies import source_of, written
 

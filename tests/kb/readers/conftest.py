@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from onym.kb import readers
 from onym.kb.schema import SCHEMA
+from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.store.source import InputFile, Source
 from onym.types import NameKind
 
 Row = dict[str, Any]

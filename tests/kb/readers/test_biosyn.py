@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import ConfigError, InputError
 from onym.kb import readers
-from onym.store.source import Source
+from onym.store.files.source import Source
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of, source_of
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onym.kb.readers._files import chosen, head
-from onym.store.source import InputFile
+from onym.store.files.source import InputFile
 
 
 def test_the_head_begins_with_what_is_written() -> None:

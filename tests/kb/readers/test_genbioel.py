@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.samples import SAMPLES
+from benchmarks.kb.samples import SAMPLES
 
 from onym.errors import InputError
 from onym.kb import readers

@@ -8,7 +8,7 @@ import pytest
 
 from onym.errors import InputError
 from onym.kb.readers._json import objects, require_object, string, strings
-from onym.store.source import InputFile
+from onym.store.files.source import InputFile
 
 FILE = InputFile.from_bytes("a.json", b"")
 

@@ -11,14 +11,14 @@ from typing import Any
 import fastobo
 import polars as pl
 import pytest
-from benchmarks.samples import SAMPLES
+from benchmarks.kb.samples import SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError
 from onym.kb import readers
-from onym.store import lines
-from onym.store.source import Source
+from onym.store.files import lines
+from onym.store.files.source import Source
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from benchmarks.samples import SAMPLES
+from benchmarks.kb.samples import SAMPLES
 
 from onym.errors import InputError
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of

@@ -7,12 +7,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from benchmarks.fuzz_cases import judge, make_case
-from benchmarks.samples import SAMPLES, Release
+from benchmarks.kb.fuzz_cases import judge, make_case
+from benchmarks.kb.samples import SAMPLES, Release
 
 from onym.errors import ConfigError, OnymError
 from onym.kb import readers
-from onym.store.source import Source
+from onym.store.files.source import Source
 from tests.kb.readers.conftest import packed, rows_of, source_of
 
 RELEASES = [

@@ -9,7 +9,7 @@ import pytest
 from onym.errors import InputError
 from onym.kb import readers
 from onym.kb.readers.umls import LANGUAGES, MRCONSO, MRCUI, MRDEF, MRREL, MRSTY
-from onym.store.source import Source
+from onym.store.files.source import Source
 from tests.kb.readers.conftest import facts_of, names_of, rows_of
 
 

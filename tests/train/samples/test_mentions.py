@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.benchmarks import Prepared
+from onym.datasets import Prepared
 from onym.kb import KnowledgeBase
 from onym.train.samples.base import Sample
 from onym.train.samples.mentions import MentionSamples, mentions_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.benchmarks import Prepared
+from onym.datasets import Prepared
 from onym.decoding.search import SearchConfig
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.train.samples.clauses import DEFINED, SINGLE, SYNONYMS
-from onym.train.samples.likeness import most_like
 from onym.train.samples.statements import Statement, Statements
+from onym.train.samples.trigrams import most_like
 from tests.train.samples.made_kb import made_kb
 
 MANY = range(3000)

@@ -29,11 +29,11 @@ def command(
     """
     from onym.errors import missing_extra
     from onym.index.artefact import open_file
-    from onym.index.beside import kept_beside
     from onym.index.build import build_index
+    from onym.index.derived import kept_beside
     from onym.index.kinds import kind_for
     from onym.kb import KnowledgeBase
-    from onym.store.model_folder import folder_of
+    from onym.store.models import folder_of
 
     try:
         from onym.encoders.encoder import Encoder

@@ -46,8 +46,7 @@ def run(stage: Stage, config: Path | None, preset: str, settings: list[str], out
     if not name:
         raise ConfigError("config-invalid", "nothing says what to train", fix="name a --config or a --preset")
     try:
-        from onym.train.recipes import train
-        from onym.train.recipes.run import runs_folder
+        from onym.train.run import runs_folder, train
     except ImportError as e:
         raise missing_extra("training", "train") from e
     console = stderr()

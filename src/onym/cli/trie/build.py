@@ -27,7 +27,7 @@ def command(
     from onym.text.template import template_named
     from onym.text.tokens import Tokenizer
     from onym.trie.artefact import build_trie, opened
-    from onym.trie.beside import kept_beside
+    from onym.trie.derived import kept_beside
 
     of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), template_named(template)
     with progress("tokenising names", total=len(of[0].names)) as bar:

@@ -7,7 +7,7 @@ from typing import cast
 
 from onym.corpora.base import Format
 from onym.errors import ConfigError
-from onym.store.source import Source
+from onym.store.files.source import Source
 
 # In the order in which a corpus is tried: the most particular first.
 FORMATS = (
@@ -21,7 +21,7 @@ _ALSO = {"bioc": "bioc_xml"}  # as most programs write it
 def detect(source: Source) -> str:
     """Return the format of a corpus.
 
-    >>> from onym.store.source import InputFile
+    >>> from onym.store.files.source import InputFile
     >>> detect(Source.of_files("a", [InputFile.from_bytes("a.txt", b"1|t|Fever\\n1|a|\\n")]))
     'pubtator'
     """

@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from onym.errors import InputError, LimitError
-from onym.store.lines import iter_blocks
-from onym.store.source import InputFile, Source
+from onym.store.files.lines import iter_blocks
+from onym.store.files.source import InputFile, Source
 
 _HEAD = 16 * 1024
 _ENOUGH = 20  # files to look at before a folder is taken for another format

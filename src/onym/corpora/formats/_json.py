@@ -9,8 +9,8 @@ from typing import Any
 from onym.corpora.draft import MalformedError
 from onym.corpora.formats._files import head, iter_lines
 from onym.errors import InputError
-from onym.store.json import iter_items, parsed_line
-from onym.store.source import InputFile
+from onym.store.files.json import iter_items, parsed_line
+from onym.store.files.source import InputFile
 
 
 def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:

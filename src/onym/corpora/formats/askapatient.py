@@ -9,7 +9,7 @@ from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct
 from onym.corpora.formats._files import any_looks, chosen, from_latin1, head, iter_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
 
 HOLDS: frozenset[Facet] = frozenset({"text", "mentions", "concept ids", "composites"})

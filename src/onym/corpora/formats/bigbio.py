@@ -16,7 +16,7 @@ from onym.corpora.formats._files import any_looks, chosen, head
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, objects, pairs_of, string, strings
 from onym.kb.curie import to_curie
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Passage, Relation
 
 HOLDS: frozenset[Facet] = ALL - {"notes"}

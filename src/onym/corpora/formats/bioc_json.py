@@ -22,7 +22,7 @@ from onym.corpora.formats._bioc import (
 from onym.corpora.formats._files import any_looks, chosen, head
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, number, objects, string
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Notes
 
 HOLDS: frozenset[Facet] = ALL

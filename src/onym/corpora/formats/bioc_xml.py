@@ -19,12 +19,12 @@ from onym.corpora.formats._bioc import (
     items_of,
 )
 from onym.corpora.formats._files import any_looks, chosen, head
-from onym.store.source import InputFile, Source
-from onym.store.xml import iter_records
+from onym.store.files.source import InputFile, Source
+from onym.store.files.xml import iter_records
 from onym.types import Document, Notes
 
 if TYPE_CHECKING:
-    from onym.store.xml import Element
+    from onym.store.files.xml import Element
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False

@@ -13,7 +13,7 @@ from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct
 from onym.corpora.formats._files import file_name, id_of_file, iter_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "types", "concept ids", "composites"})

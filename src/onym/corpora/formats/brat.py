@@ -12,7 +12,7 @@ from onym.corpora.base import ALL, Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, Span, distinct
 from onym.corpora.formats._files import file_name, id_of_file, iter_lines, whole_text
 from onym.kb.curie import styled, to_curie
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Relation
 
 HOLDS: frozenset[Facet] = ALL - {"passages"}

@@ -13,8 +13,8 @@ from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct
 from onym.corpora.formats._files import any_looks, chosen, head
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
-from onym.store.source import InputFile, Source
-from onym.store.table import TableFormat, header, iter_table
+from onym.store.files.source import InputFile, Source
+from onym.store.files.table import TableFormat, header, iter_table
 from onym.types import Document, Mention
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "concept ids", "composites"})

@@ -19,8 +19,8 @@ from onym.corpora.draft import Draft, MalformedError, distinct
 from onym.corpora.formats._files import iter_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.errors import OnymError
-from onym.store.json import parsed_line
-from onym.store.source import InputFile, Source
+from onym.store.files.json import parsed_line
+from onym.store.files.source import InputFile, Source
 from onym.text.window import word_window
 from onym.types import Document, Mention, Notes
 

@@ -11,8 +11,8 @@ from onym.corpora.draft import MalformedError, distinct
 from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
 from onym.corpora.plain import from_plain, to_plain
 from onym.errors import OnymError
-from onym.store.json import parsed_line
-from onym.store.source import InputFile, Source
+from onym.store.files.json import parsed_line
+from onym.store.files.source import InputFile, Source
 from onym.types import Document
 
 HOLDS: frozenset[Facet] = ALL

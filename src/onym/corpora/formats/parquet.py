@@ -12,8 +12,8 @@ from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
 from onym.corpora.draft import MalformedError, distinct
 from onym.corpora.formats._files import any_looks, chosen
 from onym.corpora.plain import Plain, from_plain, to_plain
-from onym.store.parquet import iter_parquet, write_parquet
-from onym.store.source import InputFile, Source
+from onym.store.files.parquet import iter_parquet, write_parquet
+from onym.store.files.source import InputFile, Source
 from onym.types import Document
 
 HOLDS: frozenset[Facet] = ALL

@@ -17,7 +17,7 @@ from onym.corpora.formats._files import any_looks, chosen, head
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, number, objects, string
 from onym.kb.curie import styled, to_curie
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Relation
 
 HOLDS: frozenset[Facet] = ALL - {"passages", "notes"}

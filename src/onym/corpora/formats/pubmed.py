@@ -13,12 +13,12 @@ from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import MalformedError
 from onym.corpora.formats._files import any_looks, chosen, head
 from onym.errors import ConfigError
-from onym.store.source import InputFile, Source
-from onym.store.xml import iter_records
+from onym.store.files.source import InputFile, Source
+from onym.store.files.xml import iter_records
 from onym.types import Document, Passage
 
 if TYPE_CHECKING:
-    from onym.store.xml import Element
+    from onym.store.files.xml import Element
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "passages"})
 IS_FOLDER = False

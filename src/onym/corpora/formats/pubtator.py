@@ -14,7 +14,7 @@ from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct, raw_id
 from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
 from onym.corpora.ids import KEY, ids_text, keeps_ids, noted_ids, parsed_ids, written_ids
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Passage, Relation
 
 HOLDS: frozenset[Facet] = frozenset(

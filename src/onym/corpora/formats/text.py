@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import distinct
 from onym.corpora.formats._files import candidates, file_name, id_of_file, whole_text
-from onym.store.source import InputFile, Source
+from onym.store.files.source import InputFile, Source
 from onym.types import Document
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text"})

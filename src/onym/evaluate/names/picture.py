@@ -12,7 +12,7 @@ from onym.errors import ConfigError, missing_extra
 from onym.evaluate.names.choice import NameChoice
 from onym.evaluate.names.nearness import perplexity, points_of, share_together
 from onym.evaluate.names.plot import Format, Panel, names_plot
-from onym.store.model_folder import folder_of
+from onym.store.models import folder_of
 
 if TYPE_CHECKING:
     from onym.encoders.encoder import Encoder

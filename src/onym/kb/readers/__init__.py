@@ -12,7 +12,7 @@ from types import ModuleType
 import pyarrow as pa
 
 from onym.errors import ConfigError
-from onym.store.source import Source
+from onym.store.files.source import Source
 
 # In the order in which a release is tried: the most particular first.
 FORMATS = (
@@ -24,7 +24,7 @@ FORMATS = (
 def detect(source: Source) -> str:
     """Return the format of a release.
 
-    >>> from onym.store.source import InputFile
+    >>> from onym.store.files.source import InputFile
     >>> detect(Source.of_files("hp", [InputFile.from_bytes("hp.obo", b"")]))
     'obo'
     """

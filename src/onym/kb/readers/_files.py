@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from onym.store.source import InputFile
+from onym.store.files.source import InputFile
 
 _HEAD = 64 * 1024
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from onym.errors import InputError
-from onym.store.source import InputFile
+from onym.store.files.source import InputFile
 
 
 def require_object(value: Any, file: InputFile) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from onym.errors import InputError
 from onym.kb.curie import curies
 from onym.kb.readers._files import chosen, head
 from onym.kb.readers._frame import bar_list, batches, kind, omim_numbers
-from onym.store.lines import Block, iter_blocks
-from onym.store.source import InputFile, Source
+from onym.store.files.lines import Block, iter_blocks
+from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
 
 

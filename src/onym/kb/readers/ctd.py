@@ -10,9 +10,9 @@ import pyarrow as pa
 from onym.errors import InputError
 from onym.kb.curie import curies
 from onym.kb.readers._frame import bar_list, batches, kind, omim_numbers
-from onym.store.lines import Block, iter_blocks
-from onym.store.source import Source
-from onym.store.table import TableFormat, iter_table
+from onym.store.files.lines import Block, iter_blocks
+from onym.store.files.source import Source
+from onym.store.files.table import TableFormat, iter_table
 from onym.types import NameKind
 
 _FIELDS = (

@@ -12,9 +12,9 @@ from onym.kb.curie import to_curie
 from onym.kb.readers._files import chosen, head
 from onym.kb.readers._json import require_object, string, strings
 from onym.kb.schema import Rows
-from onym.store.json import first_byte, iter_items, parsed_line
-from onym.store.lines import iter_blocks
-from onym.store.source import InputFile, Source
+from onym.store.files.json import first_byte, iter_items, parsed_line
+from onym.store.files.lines import iter_blocks
+from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
 
 

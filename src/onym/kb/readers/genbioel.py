@@ -11,8 +11,8 @@ from onym.kb.curie import to_curie
 from onym.kb.readers._files import chosen, head
 from onym.kb.readers._json import strings
 from onym.kb.schema import Rows
-from onym.store.json import iter_pairs
-from onym.store.source import InputFile, Source
+from onym.store.files.json import iter_pairs
+from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
 
 _BEGIN = re.compile(rb'\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*\[\s*["\]])')

@@ -11,8 +11,8 @@ from onym.errors import InputError, LimitError
 from onym.kb.readers._files import chosen, head
 from onym.kb.readers._frame import batches, kind
 from onym.kb.readers._mesh import ABBREVIATION_TAGS
-from onym.store.lines import Block, iter_blocks
-from onym.store.source import InputFile, Source
+from onym.store.files.lines import Block, iter_blocks
+from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
 
 _RECORD = b"*NEWRECORD"

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 
 from onym.kb.readers._frame import bar_list, batches, kind
-from onym.store.source import InputFile, Source
-from onym.store.table import TableFormat, header, iter_table
+from onym.store.files.source import InputFile, Source
+from onym.store.files.table import TableFormat, header, iter_table
 from onym.types import NameKind
 
 _UI = re.compile(r"^[CDQ]\d{6,9}$")

@@ -10,12 +10,12 @@ import pyarrow as pa
 from onym.kb.readers._files import chosen, head
 from onym.kb.readers._mesh import ABBREVIATION_TAGS, branches
 from onym.kb.schema import Rows
-from onym.store.source import InputFile, Source
-from onym.store.xml import iter_records
+from onym.store.files.source import InputFile, Source
+from onym.store.files.xml import iter_records
 from onym.types import NameKind
 
 if TYPE_CHECKING:
-    from onym.store.xml import Element
+    from onym.store.files.xml import Element
 
 _YEAR = "[0-9]" * 4
 RECORDS = {"DescriptorRecord": "Descriptor", "SupplementalRecord": "SupplementalRecord"}

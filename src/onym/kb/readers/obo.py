@@ -15,8 +15,8 @@ from onym.errors import InputError, LimitError
 from onym.kb.curie import to_curie
 from onym.kb.readers._synonyms import synonym_kind
 from onym.kb.schema import Rows
-from onym.store.lines import iter_blocks
-from onym.store.source import InputFile, Source
+from onym.store.files.lines import iter_blocks
+from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
 
 _SCOPES = {"EXACT": NameKind.EXACT, "NARROW": NameKind.NARROW, "BROAD": NameKind.BROAD, "RELATED": NameKind.RELATED}

@@ -12,8 +12,8 @@ from onym.kb.readers._files import chosen, head
 from onym.kb.readers._json import objects, require_object, string
 from onym.kb.readers._synonyms import synonym_kind
 from onym.kb.schema import Rows
-from onym.store.json import iter_items
-from onym.store.source import InputFile, Source
+from onym.store.files.json import iter_items
+from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
 
 _PREDICATES = {

@@ -17,8 +17,8 @@ from onym.kb.curie import to_curie
 from onym.kb.readers._files import chosen, head
 from onym.kb.readers._json import objects, require_object, string, strings
 from onym.kb.schema import Rows
-from onym.store.json import first_byte, iter_items, iter_pairs
-from onym.store.source import InputFile, Source
+from onym.store.files.json import first_byte, iter_items, iter_pairs
+from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
 
 _LABEL = re.compile(rb'"label"\s*:')

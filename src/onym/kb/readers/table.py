@@ -10,8 +10,8 @@ import pyarrow as pa
 from onym.errors import ConfigError
 from onym.kb.curie import curies
 from onym.kb.readers._frame import bar_list, batches, kind
-from onym.store.source import InputFile, Source
-from onym.store.table import TableFormat, header, iter_table
+from onym.store.files.source import InputFile, Source
+from onym.store.files.table import TableFormat, header, iter_table
 from onym.types import NameKind
 
 USUAL = {

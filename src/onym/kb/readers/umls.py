@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 
 from onym.kb.readers._frame import batches, kind
-from onym.store.source import InputFile, Source
-from onym.store.table import TableFormat, iter_table
+from onym.store.files.source import InputFile, Source
+from onym.store.files.table import TableFormat, iter_table
 from onym.types import NameKind
 
 MRCONSO = [

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from onym.corpora.benchmarks.leak import place_of
+from onym.datasets.leak import place_of
 from onym.kb import KnowledgeBase
+from onym.text.expansion import written_out
 from onym.text.layout import Layout
-from onym.text.written_out import written_out
 from onym.train.samples.base import Sample
 from onym.train.samples.order import draws
 from onym.train.samples.ordered import Ordered

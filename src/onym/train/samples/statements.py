@@ -15,8 +15,8 @@ import numpy.typing as npt
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.train.samples.clauses import Clause, clause_of, templates_for
-from onym.train.samples.likeness import most_like
 from onym.train.samples.order import Shuffled, draw_rows, picks
+from onym.train.samples.trigrams import most_like
 
 Mentioned = Literal["random", "similar"]
 """The name in the clause: any of the concept's others, or the one most like the name to write."""

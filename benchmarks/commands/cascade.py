@@ -1,0 +1,91 @@
+"""The cascade beside its parts: how many mentions each links right, how fast, and which part of the cascade answered.
+
+The test mentions of BC5CDR over the open knowledge base, with models that were trained by the recipes of the results page,
+found below `ONYM_RUNS`. With `--quick` 60 mentions of NCBI disease over BioSyn's dictionary, with MiniLM and flan-t5-small as
+they come: what is untrained is wrong, and only the machinery is shown. Indexes and tries are built before the clock runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from benchmarks.results.predict import folder_of, parts
+from benchmarks.results.tasks import Task, task
+from onym.evaluate.cases import Known, gold_cases
+from onym.evaluate.metrics import places_of, recall_at
+from onym.linkers.base import Linker
+from onym.linkers.cascade import CascadeLinker
+from onym.linkers.dense import DenseLinker
+from onym.linkers.generative import GenerativeLinker
+from onym.linkers.lexical import ExactLinker
+from onym.linkers.named import LinkerOptions, linker_named
+from onym.predictions.file import Predictions, predictions_of
+from onym.types import Document
+
+_TOP = 10
+_QUICK = 60  # mentions
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--benchmark", default="bc5cdr", help="a benchmark of the results page")
+    parser.add_argument("--encoder", default="model:minilm", help="the dense part's model")
+    parser.add_argument("--model", default="bc5cdr-preferred", help="the generative part's model")
+    parser.add_argument("--mentions", type=int, default=0, help="how many of the first mentions; all without --quick")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    asked = task("ncbi_disease" if options.quick else options.benchmark, "test")
+    models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
+    encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
+    count = options.mentions or (_QUICK if options.quick else sys.maxsize)
+    documents = next(parts(asked.benchmark.documents(asked.split), count))
+    rows, shares = [], {}
+    for name, linker in systems(asked, encoder, model).items():
+        row, stages = measured(linker, documents, asked)
+        rows.append({"linker": name, **row})
+        if stages:
+            shares[name] = stages
+    return {
+        "mentions": sum(len(doc.mentions) for doc in documents),
+        "encoder": encoder.name,
+        "model": model.name,
+        "rows": rows,
+        "share_pct": shares,
+    }
+
+
+def systems(asked: Task, encoder: Path, model: Path) -> dict[str, Linker]:
+    """Return the parts alone, and cascades of two and of three, over the same parts."""
+    exact = ExactLinker(asked.kb)
+    dense = DenseLinker.from_pretrained(encoder, asked.kb)
+    generative = cast(GenerativeLinker, linker_named("generative", asked.kb, LinkerOptions(model=str(model))))
+    return {
+        "exact": exact,
+        "dense": dense,
+        "generative": generative,
+        "cascade without generative": CascadeLinker(exact=exact, dense=dense),
+        "cascade without dense": CascadeLinker(exact=exact, generative=generative),
+        "cascade": CascadeLinker(exact=exact, dense=dense, generative=generative),
+    }
+
+
+def measured(linker: Linker, documents: Sequence[Document], asked: Task) -> tuple[dict[str, float], dict[str, float]]:
+    """Return how many a linker gets right and how fast, and which share of mentions each stage answered."""
+    start = time.perf_counter()
+    linked = list(linker.link(documents, top_k=_TOP))
+    seconds = time.perf_counter() - start
+    answers = Predictions.of(predictions_of(linked), {}).answers
+    cases = [case for case in gold_cases(documents, lambda key: answers[key], Known(asked.kb)) if case.is_reachable]
+    count = sum(len(doc.mentions) for doc in documents)
+    recall = {
+        f"{name.replace('-', '_')}_r1": round(100 * recall_at(places_of(cases, name), 1), 1) for name in ("strict", "any-id")
+    }
+    stages = Counter(stage for each in linked for stage in each.stages)
+    shares = {stage: round(100 * number / count, 1) for stage, number in sorted(stages.items())}
+    return {**recall, "mentions_per_s": round(count / seconds, 1)}, shares

@@ -1,0 +1,75 @@
+"""The open knowledge base from the real data: its size, and how many gold ids of three test sets it holds.
+
+A mention is covered when all its ids are. The `resolved` figure maps retired ids first, through a table that was matched on
+gold mention strings: it is for scoring only, and no name of it enters the knowledge base.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.report import data_folder, percent
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.store.files.source import InputFile
+
+RECIPE = Path(__file__).parents[1] / "recipes" / "open-kb.toml"
+
+
+def build_open_kb(dest: Path) -> KnowledgeBase:
+    """Build the knowledge base that every benchmark links to."""
+    build_kb(Recipe.from_toml(RECIPE), dest, root=data_folder())
+    return KnowledgeBase.open(dest)
+
+
+def gold(path: Path, kind: str = "") -> Iterator[list[str]]:
+    """Yield the ids of each mention of a PubTator file that has any."""
+    with InputFile.from_path(path).open() as stream:
+        lines = stream.read().decode("utf-8").splitlines()
+    for line in lines:
+        fields = line.split("\t")
+        if len(fields) >= 6 and fields[1].isdigit() and kind in ("", fields[4]):
+            ids = [part.strip().removeprefix("MESH:") for part in fields[5].replace("+", "|").split("|")]
+            if known := [i for i in ids if i not in ("", "-1")]:
+                yield known
+
+
+def coverage(kb: KnowledgeBase, mentions: list[list[str]], replaced: dict[str, list[str]] | None = None) -> tuple[float, float]:
+    """Return the share of distinct ids and of mentions that the knowledge base holds, in percent."""
+    replaced = replaced or {}
+    ids = {i for mention in mentions for i in mention}
+    held = {i for i in ids if i in kb or any(new in kb for new in replaced.get(i, []))}
+    return percent(len(held), len(ids)), percent(sum(held.issuperset(mention) for mention in mentions), len(mentions))
+
+
+def retired_ids(path: Path) -> dict[str, list[str]]:
+    """Read the table of retired ids: the first column and the last."""
+    rows = [line.split("\t") for line in path.read_text().splitlines()[1:]]
+    return {row[0].strip(): [new.strip() for new in row[-1].replace(",", "|").split("|") if new.strip()] for row in rows}
+
+
+def run(_options: argparse.Namespace) -> dict[str, object]:
+    data = data_folder()
+    with tempfile.TemporaryDirectory() as folder:
+        kb = build_open_kb(Path(folder) / "kb")
+        first = kb.concept_ids.lower_bound(b"mesh:")
+        mesh_ids = kb.concept_ids.lower_bound(b"mesh;") - first
+        ncbi = coverage(kb, list(gold(data / "ncbi_disease" / "NCBItestset_corpus.txt")))
+        test = data / "bc5cdr" / "CDR_TestSet.PubTator.txt.gz"
+        disease, chemical = list(gold(test, "Disease")), list(gold(test, "Chemical"))
+        retired = retired_ids(data / "bc5cdr" / "retired_mesh_ids_candidates.tsv")
+        return {
+            "mesh_ids": mesh_ids,
+            "names": len(kb.names),
+            "ncbi_test_ids_pct": ncbi[0],
+            "ncbi_test_mentions_pct": ncbi[1],
+            "cdr_disease_test_ids_pct": coverage(kb, disease)[0],
+            "cdr_disease_test_mentions_pct": coverage(kb, disease)[1],
+            "cdr_chemical_test_ids_pct": coverage(kb, chemical)[0],
+            "cdr_chemical_test_mentions_pct": coverage(kb, chemical)[1],
+            "cdr_chemical_test_mentions_resolved_pct": coverage(kb, chemical, retired)[1],
+        }

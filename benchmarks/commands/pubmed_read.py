@@ -1,0 +1,58 @@
+"""How fast a PubMed file is read, beside lxml's iterparse with nothing but a clear, on the same file in the same run."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from lxml import etree
+
+from benchmarks.report import data_folder
+from onym.corpora.formats import get
+from onym.store.files.source import Source
+from onym.types import Document
+
+FILE = "pubmed/pubmed20n0014.xml.gz"
+QUICK = 3_000
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    path = data_folder() / FILE
+    limit = QUICK if options.quick else None
+    passages = list(_passages(path, limit))
+    citations, with_abstract = len(passages), sum(count > 1 for count in passages)
+    # By turns, and the best of each, so that a busy machine disturbs both alike.
+    turns = [(_timed(lambda: _plain(path, limit)), _timed(lambda: sum(_passages(path, limit)))) for _ in range(3)]
+    plain, ours = min(first for first, _ in turns), min(second for _, second in turns)
+    return {
+        "citations": citations,
+        "with_abstract": with_abstract,
+        "citations_per_second": round(citations / ours),
+        "ratio_to_iterparse": round(plain / ours, 2),
+    }
+
+
+def _passages(path: Path, limit: int | None) -> Iterator[int]:
+    """Read documents, and tell of how many passages they are."""
+    docs = (item for item in get("pubmed").read(Source.open(path)) if isinstance(item, Document))
+    return (len(doc.passages) for doc in islice(docs, limit))
+
+
+def _plain(path: Path, limit: int | None) -> None:
+    with gzip.open(path) as file:
+        for number, (_, element) in enumerate(etree.iterparse(file, tag="PubmedArticle"), 1):
+            element.clear()
+            while element.getprevious() is not None:
+                del element.getparent()[0]
+            if number == limit:
+                break
+
+
+def _timed(act: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start

@@ -1,0 +1,45 @@
+"""Predictions of a published system scored again: any id of a shared name, beside one id alone.
+
+The predictions and the gold of BELB's experiments are joined by `hexdigest`. The ids of one prediction are those of a name that
+several concepts share: a tie. `strict` in the keys is the one-id count: a single id that is among the gold ones. The whole-set
+figures are Onym's own `strict`, which takes a composite only as a whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import data_folder
+from onym.evaluate.cases import Case, ranking_of
+from onym.evaluate.metrics import score
+from onym.store.files.json import iter_items, iter_pairs
+from onym.store.files.source import InputFile
+
+CORPORA = {"gnormplus": "gnormplus", "ncbi": "ncbi_disease"}
+PROTOCOLS = {"any_id": "any-id", "strict": "one-id", "whole_set": "strict"}
+
+
+def run(_options: argparse.Namespace) -> dict[str, object]:
+    folder = data_folder() / "belb_exp"
+    figures: dict[str, object] = {}
+    for key, corpus in CORPORA.items():
+        cases = cases_of(folder, corpus, "genbioel")
+        figures[f"{key}_mentions"] = len(cases)
+        for suffix, protocol in PROTOCOLS.items():
+            figures[f"{key}_{suffix}"] = round(100 * score(cases, protocol, [1]).recall[1], 2)
+    return figures
+
+
+def cases_of(folder: Path, corpus: str, system: str) -> list[Case]:
+    """Return the published predictions of a system beside the gold."""
+    gold = dict(iter_pairs(InputFile.from_path(folder / "gold.json.gz"), corpus))
+    predictions = iter_items(InputFile.from_path(folder / corpus / f"{system}.predictions.json.gz"), "item")
+    return [_case(prediction, gold[prediction["hexdigest"]]) for prediction in predictions]
+
+
+def _case(prediction: dict[str, Any], gold: list[Any]) -> Case:
+    names = enumerate(prediction["y_pred"])  # best first, without scores
+    answers = [([str(concept_id)], -float(place)) for place, ids in names for concept_id in dict.fromkeys(ids)]
+    return Case(prediction["eid"], frozenset(map(str, gold)), (ranking_of(answers),))

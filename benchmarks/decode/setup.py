@@ -1,0 +1,98 @@
+"""What the decoder's benchmarks share: real mentions, a model of BART-base's size, and the time of one step."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.report import data_folder
+from onym.datasets import prepare
+from onym.decoding.adapters import Adapter, adapter_of
+from onym.decoding.beam import BeamSearch
+from onym.decoding.explorer import Explorer, Request
+from onym.decoding.session import TreeSession
+from onym.store.artefact.arrays import Ragged
+from onym.text.template import GENRE
+from onym.text.tokens import Tokenizer
+from onym.trie.packed import PackedTrie
+
+WINDOW, WIDTH, BATCH = 64, 5, 32
+BART_BASE = {
+    "d_model": 768, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 12, "decoder_attention_heads": 12,
+    "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072,
+}  # fmt: skip
+SMALL = {
+    "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
+}  # fmt: skip
+
+
+def bart(vocabulary: int, dtype: torch.dtype, *, is_quick: bool) -> Any:
+    """Return a BART of random weights: of the base's size, or a small one."""
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    torch.manual_seed(0)
+    shape: dict[str, Any] = SMALL if is_quick else BART_BASE
+    model = BartForConditionalGeneration(BartConfig(vocab_size=vocabulary, **shape))
+    return model.eval().requires_grad_(False).to(dtype)
+
+
+def real_sources(tokenizer: Tokenizer, count: int) -> list[list[int]]:
+    """Return windows of 64 tokens around mentions of BC5CDR's test set."""
+    with tempfile.TemporaryDirectory() as folder:
+        documents = list(prepare("bc5cdr", data_folder(), Path(folder) / "bc5cdr").documents("test"))
+    mentions = ((doc, mention) for doc in documents for mention in doc.mentions)
+    return [GENRE.source_ids(doc.text, m.start, m.end, tokenizer, budget=WINDOW) for doc, m in islice(mentions, count)]
+
+
+def drawn_sources(vocabulary: int, count: int, seed: int = 0) -> list[list[int]]:
+    """Return sources of random tokens, all of 64."""
+    rng = np.random.default_rng(seed)
+    found: list[list[int]] = rng.integers(5, vocabulary, (count, WINDOW)).tolist()
+    return found
+
+
+def cut_trie(tokens: Ragged, eos: int, vocabulary: int, length: int) -> PackedTrie:
+    """Return the trie of all names that have so many tokens, cut to them: every name takes the same number of steps."""
+    lengths = np.diff(tokens.offsets)
+    chosen = tokens.offsets[:-1][lengths >= length]
+    values = tokens.values[chosen[:, None] + np.arange(length)]
+    return PackedTrie.build(Ragged(np.arange(len(chosen) + 1) * length, values.ravel()), eos, vocabulary)
+
+
+class _TimedExplorer(Explorer):
+    """Notes when each step of a full batch begins."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.begins: list[tuple[float, int]] = []
+        super().__init__(*args, **options)
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        self.begins.append((time.perf_counter(), len(requests)))
+        super().ask(requests)
+
+
+def step_seconds(trie: PackedTrie, adapter: Adapter, sources: Sequence[Sequence[int]]) -> float:
+    """Return the median time of one whole step of beam search, model included, while all mentions are in the batch."""
+    steps: list[float] = []
+    for start in range(0, len(sources), BATCH):
+        batch = sources[start : start + BATCH]
+        session = TreeSession(adapter, batch)
+        explorer = _TimedExplorer(session, trie, [[] for _ in batch], widest=2 * WIDTH)
+        BeamSearch(explorer, WIDTH).run()
+        begins = explorer.begins
+        full = [(two[0] - one[0]) for one, two in pairwise(begins) if one[1] >= 0.9 * WIDTH * len(batch)]
+        steps += full
+    return median(steps)
+
+
+def adapter_for(vocabulary: int, *, is_quick: bool) -> Adapter:
+    return adapter_of(bart(vocabulary, torch.float32 if is_quick else torch.bfloat16, is_quick=is_quick))

@@ -1,0 +1,1 @@
+"""Made-up releases and knowledge bases for benchmarks."""

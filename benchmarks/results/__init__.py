@@ -1,0 +1,1 @@
+"""Kept results: rows, their predictions, how they are made, judged and shown."""

@@ -1,0 +1,100 @@
+"""Every figure of one kind of linker, computed again from the kept predictions; and the page that shows them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from benchmarks.results.section import PAGE, Section
+from benchmarks.results.store import Judged, Row, Store, differences, judge, p_value, stage_before, twins
+from benchmarks.results.tasks import KINDS, task
+from onym.errors import OnymError
+from onym.store.output import whole_file
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--write", action="store_true", help="write the page, and what rows say of the stage before")
+    parser.add_argument("--rerun", metavar="ROW", default="", help="predict some mentions of this row again, with its model")
+
+
+def check(section: Section, options: argparse.Namespace, store: Store | None = None) -> dict[str, object]:
+    """Return the rows and which are chosen on dev; exit with all that is wrong with them."""
+    store = store or section.store
+    rows = store.rows()
+    problems = twins(rows)
+    judged = _judged(store, rows, problems, is_quick=options.quick)
+    compared = [with_before(section, row, rows, judged) for row in rows]
+    is_written = options.write and not problems
+    if is_written:
+        rows = compared
+        if rows:
+            store.write(rows)
+    problems += [f"{row.row}: {_other(row, now)}" for row, now in zip(rows, compared, strict=True) if row != now]
+    problems += page_problems(section.name, lambda page: section.page_with(rows, store.curves(), page), is_written=is_written)
+    if options.rerun:
+        problems += _rerun(section, store, options.rerun)
+    if problems:
+        sys.exit("\n".join(problems))
+    return {"runs": [run_of(section, row) for row in rows], "best": section.chosen(rows)}
+
+
+def page_problems(name: str, with_rows: Callable[[str], str], *, is_written: bool) -> list[str]:
+    """Write the page if that is wished, and return what is wrong where it does not show the rows."""
+    page = PAGE.read_text("utf-8")
+    if is_written:
+        page = with_rows(page)
+        with whole_file(PAGE, force=True) as file:
+            file.write(page.encode())
+    told = f"the page does not show these rows: run python -m benchmarks {name}-results --write"
+    return [] if with_rows(page) == page else [told]
+
+
+def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:
+    """Return a row beside the stage before it; without the judgements of both, its p-value stays."""
+    before = stage_before(row, rows, section.stages)
+    if before is None:
+        return replace(row, before="", p=None)
+    if row.row in judged and before.row in judged:
+        return replace(row, before=before.row, p=p_value(judged[row.row], judged[before.row]))
+    return replace(row, before=before.row)
+
+
+def run_of(section: Section, row: Row) -> dict[str, object]:
+    """Return what is printed of a row."""
+    said = (row.benchmark, row.stage, row.search, row.ranking, row.trained_on, row.split)
+    names = ("benchmark", "stage", "search", "ranking", "trained_on", "split")
+    figures = {name: row.figures[name] for name in section.figures if name in row.figures}
+    return {"row": row.row, **dict(zip(names, said, strict=True)), **figures, "parameters": row.parameters, "hours": row.hours}
+
+
+def _judged(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick: bool) -> dict[str, Judged]:
+    """Judge the predictions of rows again, and note which figures differ."""
+    found: dict[str, Judged] = {}
+    for row in rows:
+        if is_quick and not KINDS[row.benchmark].is_quick:
+            continue
+        try:
+            asked = task(row.benchmark, row.split)
+            predictions = store.predictions(row)
+            found[row.row] = judge(asked, predictions)
+        except (OnymError, OSError, ValueError) as e:
+            problems.append(f"{row.row}: {e}")
+            continue
+        problems += [f"{row.row}: {what}" for what in differences(row.figures, found[row.row].figures)]
+        problems += [f"{row.row}: slice {what}" for what in differences(row.slices, found[row.row].slices)]
+        if predictions.source["kb"]["digest"] != asked.kb.digest:
+            print(f"{row.row}: made with the knowledge base {predictions.source['kb']['digest']}", file=sys.stderr)
+    return found
+
+
+def _other(row: Row, now: Row) -> str:
+    return f"p against {now.before or 'no row'} is {now.p}, not {row.p} against {row.before or 'no row'}; add --write"
+
+
+def _rerun(section: Section, store: Store, key: str) -> list[str]:
+    from benchmarks.results.rerun import rerun
+
+    rows = {row.row: row for row in store.rows()}
+    return rerun(section, store, rows[key]) if key in rows else [f"{key}: there is no such row"]

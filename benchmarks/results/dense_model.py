@@ -1,0 +1,36 @@
+"""A dense linker as a benchmark wants it: opened anew, or as the head of a file of predictions says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results.generative_model import PRECISIONS
+from onym.encoders.settings import EncoderSettings, read_settings
+from onym.index.kinds import KINDS
+from onym.kb import KnowledgeBase
+from onym.linkers.dense import DenseConfig, DenseLinker
+
+SEARCHES = tuple(KINDS)
+RANKINGS = ("own", "dot", "cosine")
+_ANSWERS = 10
+
+
+def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> DenseLinker:
+    """Open an encoder to predict with; vectors are compared as it was made for, or as `ranking` says."""
+    similarity = "" if ranking == "own" else ranking
+    return DenseLinker.from_pretrained(folder, kb, kind=search, encoder=read_settings(folder).changed(similarity=similarity))
+
+
+def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> DenseLinker:
+    """Open an encoder with the settings that predictions were made with."""
+    encoder = EncoderSettings(**{name: config[name] for name in EncoderSettings.model_fields})
+    settings = DenseConfig(expand=config["expand"], remembered=config["remembered"])
+    return DenseLinker.from_pretrained(
+        folder, kb, kind=config["index"], encoder=encoder, settings=settings, precision=PRECISIONS[config["precision"]]
+    )
+
+
+def answers_kept(_kb: KnowledgeBase) -> int:
+    """Return how many concepts are kept of each mention."""
+    return _ANSWERS

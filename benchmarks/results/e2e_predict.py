@@ -1,0 +1,180 @@
+"""Find and link the mentions of a split with a system, and keep what it found as a row of results/e2e.
+
+    python -m benchmarks.results.e2e_predict --benchmark bc5cdr --split dev --detector dictionary --linker exact
+    python -m benchmarks.results.e2e_predict --benchmark bc5cdr --detector granite-bc5cdr-spans --linker cascade \\
+        --encoder minilm-aligned --model bc5cdr-preferred
+
+A detector is `dictionary`, a model below `ONYM_RUNS`, or `given`: the gold mentions, without their ids. A linker is what
+`onym link` calls it, and its models are below `ONYM_RUNS` or `model:NAME` for one as it comes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import machine
+from benchmarks.results.e2e_judge import judge_found, judge_given
+from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
+from benchmarks.results.predict import folder_of, record_of
+from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shortened
+from benchmarks.results.tasks import SPLITS
+from onym.detect.base import Detector
+from onym.detect.dictionary import DictionaryDetector
+from onym.detect.named import detector_of
+from onym.encoders.collective import Collective
+from onym.linkers.named import LINKERS, LinkerOptions, linker_named
+from onym.pipeline.pipeline import Pipeline
+from onym.predictions.file import Predictions, predictions_of
+from onym.store.models import folder_digest
+from onym.types import Document, Mention
+
+STORE = Store(FOLDER / "e2e")
+DICTIONARY, GIVEN = "dictionary", "given"
+_RANKED = 10  # concepts that are kept of a given mention
+_PARTS = ("detector", "encoder", "model")
+
+
+def main(arguments: list[str], store: Store = STORE) -> int:
+    options = _parser().parse_args(arguments)
+    key = key_of(options)
+    if any(row.row == key for row in store.rows()) and not options.force:
+        sys.exit(f"there is a row {key}: add --force to put another in its place")
+    task = end_to_end_task(options.benchmark, options.split)
+    told = {name: getattr(options, name) for name in ("linker", *_PARTS) if getattr(options, name)}
+    made = found_by(open_system(told, task), task)
+    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    folders = {name: folder_of(told[name]) for name in _PARTS if told.get(name, GIVEN) not in (DICTIONARY, GIVEN)}
+    records = {folder.name: record_of(folder) for folder in folders.values()}
+    row = Row(
+        row=key,
+        benchmark=options.benchmark,
+        stage="+".join(parts_of(options)),
+        search=detector_name(told["detector"]),
+        ranking=options.linker,
+        split=options.split,
+        trained_on=options.trained_on,
+        model=", ".join(shown(name, record["first_start"]) for name, record in records.items()),
+        parameters=sum(models_in(predictions.source).values()),
+        hours=round(sum(record["hours_in_all"] for record in records.values()), 3),
+        machine=f"{machine()['cpu']}, {machine()['cores']} cores",
+        weights=weights_of(folders),
+        config="",
+        model_folder=json.dumps(told, sort_keys=True),
+        file=file_of(key),
+        figures=figures_of(told["detector"], task, predictions),
+    )
+    store.add(row, predictions)
+    print(json.dumps({"row": key, "figures": row.figures}))
+    return 0
+
+
+def key_of(options: argparse.Namespace) -> str:
+    """Return a key that says what a row is."""
+    more = f"{'' if options.trained_on == 'train' else '-with-dev'}{'' if options.split == 'test' else '-on-dev'}"
+    return f"{options.benchmark}/{'+'.join(parts_of(options))}{more}"
+
+
+def parts_of(options: argparse.Namespace) -> list[str]:
+    """Return what a system is made of, by name."""
+    parts = (options.detector, options.linker, options.encoder, options.model)
+    return [part.removeprefix("model:") for part in parts if part]
+
+
+def shown(name: str, start: str) -> str:
+    """Return what a model is called in tables.
+
+    >>> shown("minilm", "minilm"), shown("minilm-aligned", "minilm")
+    ('minilm', 'minilm-aligned (from minilm)')
+    """
+    return name if name == start else f"{name} (from {start})"
+
+
+def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> Figures:
+    """Judge what a system found, or how it ranked what it was given."""
+    return (judge_given if detector == GIVEN else judge_found)(task, predictions)
+
+
+def open_system(told: dict[str, Any], task: EndToEndTask) -> Pipeline:
+    """Open a detector and a linker; where both are one model, it reads a document once."""
+    places = {name: str(folder_of(told[name])) for name in ("encoder", "model") if name in told}
+    linker = linker_named(told["linker"], task.kb, LinkerOptions(**places))  # type: ignore[arg-type]
+    if told["detector"] == GIVEN:
+        return Pipeline(linker, only=task.only, top_k=_RANKED)
+    detector = _detector(told, task, getattr(linker, "model", None))
+    return Pipeline(linker, detector, only=task.only, threshold=told.get("threshold"), top_k=1)
+
+
+def _detector(told: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:
+    """Open a detector; `shared` is the linker's model."""
+    if told["detector"] == DICTIONARY:
+        return DictionaryDetector(task.kb, only=task.only)
+    if isinstance(shared, Collective) and told.get("model") == told["detector"]:
+        return detector_of(shared)
+    return detector_of(Collective.open(folder_of(told["detector"])))
+
+
+def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
+    """Return what a system finds in the bare texts of a task, or of its first documents, or answers to given mentions."""
+    asked = task.documents[:documents]
+    is_given = system.detector is None
+    bare = [Document(doc.id, doc.text, _unanswered(doc.mentions) if is_given else ()) for doc in asked]
+    return Predictions.of(predictions_of(system.iter_linked(bare)), {**system.source(), "benchmark": task.source})
+
+
+def _unanswered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+    return tuple(replace(mention, concept_ids=()) for mention in mentions)
+
+
+def detector_name(detector: str) -> str:
+    """Return what a detector is called in tables: `dictionary`, `given`, or how a model finds mentions."""
+    if detector in (DICTIONARY, GIVEN):
+        return detector
+    return "tags" if "tags" in detector else "spans"
+
+
+def weights_of(folders: dict[str, Path]) -> str:
+    """Return a digest of all models of a system."""
+    digests = {name: folder_digest(folder) for name, folder in folders.items()}
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def models_in(value: Any) -> dict[str, int]:
+    """Return the models that a description names, by digest, with the number of their parameters: each once.
+
+    >>> models_in({"linker": {"weights": "ab", "parameters": 3}, "detector": [{"digest": "cd", "parameters": 4}]})
+    {'ab': 3, 'cd': 4}
+    """
+    if isinstance(value, list):
+        return {name: count for inner in value for name, count in models_in(inner).items()}
+    if not isinstance(value, dict):
+        return {}
+    own = {value.get("digest") or value["weights"]: value["parameters"]} if "parameters" in value else {}
+    return own | models_in(list(value.values()))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results.e2e_predict",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--benchmark", required=True, choices=tuple(KINDS))
+    parser.add_argument("--split", default="test", choices=SPLITS)
+    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, given, or a model's folder below ONYM_RUNS")
+    parser.add_argument("--linker", default="exact", choices=LINKERS)
+    parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
+    parser.add_argument("--model", default="", help="the linker's model")
+    parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))
+    parser.add_argument("--force", action="store_true", help="put the row in the place of one with the same key")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

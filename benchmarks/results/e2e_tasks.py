@@ -1,0 +1,63 @@
+"""What systems that find mentions themselves are judged on: a split, the knowledge base, and the concepts that are looked for.
+
+    bc5cdr          chemicals and diseases
+    ncbi_disease    diseases
+    biored          chemicals and diseases; the genes, variants, species and cell lines of BioRED are not asked for
+
+All are linked to the open knowledge base. Nothing is left out: a mention whose id the knowledge base lacks cannot be found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from benchmarks.report import data_folder
+from benchmarks.results.tasks import open_kb
+from onym.datasets.cached import open_benchmark
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask, chosen
+from onym.types import Document
+
+DISEASES = (*(f"C{number:02}" for number in range(1, 27)), "F03")
+CHEMICALS = ("D01", "D02", "D03", "D04", "D06", "D09", "D10")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A corpus; mentions of other types than `types` are not asked for, and concepts of other kinds are not looked for."""
+
+    title: str
+    benchmark: str
+    concepts: tuple[str, ...]
+    types: tuple[str, ...] = ()
+
+
+KINDS = {
+    "bc5cdr": Kind("BC5CDR", "bc5cdr", DISEASES + CHEMICALS),
+    "ncbi_disease": Kind("NCBI disease", "ncbi-disease", DISEASES),
+    "biored": Kind("BioRED, diseases and chemicals", "biored", DISEASES + CHEMICALS, ("Disease", "Chemical")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEndTask:
+    """The documents of a split with their gold mentions, the knowledge base, and the concepts that may be answers."""
+
+    documents: tuple[Document, ...]
+    kb: KnowledgeBase
+    only: ConceptMask | None
+    source: dict[str, object]
+
+
+def end_to_end_task(key: str, split: str) -> EndToEndTask:
+    """Open a task; what was never built on this machine is built in the cache folder."""
+    kind, opened = KINDS[key], open_kb()
+    prepared = open_benchmark(kind.benchmark, data_folder())
+    documents = tuple(_asked(doc, kind.types) for doc in prepared.documents(split))
+    only = chosen(opened, [each for each in kind.concepts if opened.types.find(each) >= 0], ())
+    return EndToEndTask(documents, opened, only, {"name": prepared.name, "digest": prepared.digest, "split": split})
+
+
+def _asked(doc: Document, types: tuple[str, ...]) -> Document:
+    mentions = tuple(mention for mention in doc.mentions if not types or mention.type in types)
+    return replace(doc, mentions=mentions, relations=())

@@ -1,0 +1,67 @@
+"""The tables of docs/reference/results.md: every row of the generative linker, and what others have published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchmarks.results.page import NO_ROWS, learnt, p_of, shares, slices, tables
+from benchmarks.results.store import Curve, Row, between, table
+from benchmarks.results.tasks import ONE_NAME
+
+KEYS = ("ncbi_disease", ONE_NAME, "ncbi_disease_open", "bc5cdr", "askapatient_fold0", "askapatient_fold0_labels")
+STAGES = {
+    "start": "",
+    "pretrained": "start",
+    "finetuned": "start",
+    "preferred": "finetuned",
+    "pretrained-finetuned": "finetuned",
+    "pretrained-preferred": "pretrained-finetuned",
+}
+"""The stages of training in the order they are shown, each with the one it is compared with."""
+_USUAL, _OWN = "ablation-usual", "ablation-negatives-own"
+ABLATIONS = {
+    _USUAL: ("as GenBioEL has it: the most similar name, prompt", ""),
+    "ablation-target-shortest": ("the shortest name is learnt", _USUAL),
+    "ablation-target-sampled": ("any name is learnt", _USUAL),
+    "ablation-prompt-off": ("no prompt", _USUAL),
+    _OWN: ("its own mistakes, by CPO and means; ANGEL's rule of pairs", ""),
+    "ablation-negatives-dpo": ("its own mistakes, by DPO and sums as ANGEL learns them", _OWN),
+    "ablation-negatives-similar": ("wrong names that look like the mention", _OWN),
+    "ablation-negatives-all": ("its own mistakes, every pair", _OWN),
+}
+"""Trainings that differ in one thing, each with what it is and the one it is compared with."""
+COMPARED = STAGES | {stage: other for stage, (_, other) in ABLATIONS.items()}
+PUBLISHED = (
+    ("GenBioEL", "BART-large, 406 M", "91.9", "93.3", "89.3", "Yuan and others 2022, tables 1 and 2"),
+    ("GenBioEL, run again by ANGEL", "BART-large, 406 M", "91.0", "93.1", "89.3", "Kim and others 2024, table 1"),
+    ("ANGEL", "BART-large, 406 M", "92.8", "94.5", "90.2", "Kim and others 2024, table 1"),
+)
+
+
+def page_with(rows: Sequence[Row], curves: Mapping[str, Curve], page: str) -> str:
+    """Return the page with the tables of these rows and curves."""
+    whole = [row for row in rows if row.stage not in ABLATIONS]
+    page = between(page, "generative", tables(whole, KEYS, tuple(STAGES)))
+    page = between(page, "slices", slices(whole))
+    page = between(page, "ablations", ablations([row for row in rows if row.stage in ABLATIONS]))
+    page = between(page, "curves", learnt(curves))
+    return between(page, "published", published())
+
+
+def ablations(rows: Sequence[Row]) -> str:
+    """Return the table of trainings that differ in one thing."""
+    if not rows:
+        return NO_ROWS
+    header = ("what differs", "names at inference", "search", "ranking", "any-id R@1", "95 %", "any-id R@5", "p")
+    order = sorted(rows, key=lambda row: (list(ABLATIONS).index(row.stage), row.benchmark, row.search, row.ranking))
+    return table(header, [_ablation(row) for row in order])
+
+
+def published() -> str:
+    """Return the table of published figures."""
+    return table(("system", "model", "NCBI disease", "BC5CDR", "AskAPatient", "source"), PUBLISHED)
+
+
+def _ablation(row: Row) -> list[str]:
+    names = "one" if row.benchmark == ONE_NAME else "all"
+    return [ABLATIONS[row.stage][0], names, row.search, row.ranking, *shares(row), p_of(row)]

@@ -1,0 +1,192 @@
+"""Predict a split with a model, and keep the predictions as a row of results/.
+
+    python -m benchmarks.results.predict generative --benchmark ncbi_disease --stage finetuned --model ncbi-finetuned \\
+        --search exact --ranking sum --split test --trained-on train
+    python -m benchmarks.results.predict dense --benchmark hpo_gsc --stage start --model model:minilm \\
+        --search flat --ranking own
+
+A model is below `ONYM_RUNS` (by default `~/.cache/onym/runs`), or `model:NAME` for one as it comes, so that it can be found
+again. What it began with and the hours of its training are what its own record says; its recipe is the one of its name.
+
+Models compute in bf16, where a score depends a little on the mentions that share its batch, and a beam now and then on a score.
+So a split is linked in parts that depend on nothing but the split: any part can be linked again, with the same answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.models import model_folder
+from benchmarks.report import machine
+from benchmarks.results.section import Section
+from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shortened, stage_before
+from benchmarks.results.tasks import SPLITS, Task, task
+from onym.linkers.base import Linker
+from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
+from onym.train.publish import RECORD
+from onym.train.run import runs_folder
+from onym.types import Document
+
+ROOT = Path(__file__).parents[2]
+SECTIONS = ("generative", "dense")
+PART = 128
+"""Mentions of a part, or a few more: documents are not cut."""
+_AS_IT_COMES = "model:"
+
+
+def main(arguments: list[str], store: Store | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    section = section_named(options.section)
+    store = store or section.store
+    folder = folder_of(options.model)
+    trained = record_of(folder)
+    key = options.row or default_key(options, section, trained["first_start"])
+    _require(options, section, store, key)
+    asked = task(options.benchmark, options.split)
+    linker = section.open(folder, asked.kb, options.search, options.ranking)
+    made = predicted(linker, asked, section.answers(asked.kb))
+    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    judged = judge(asked, predictions)
+    row = Row(
+        row=key,
+        benchmark=options.benchmark,
+        stage=options.stage,
+        search=options.search,
+        ranking=options.ranking,
+        split=options.split,
+        trained_on=options.trained_on,
+        model=trained["first_start"],
+        parameters=linker.config["parameters"],
+        hours=trained["hours_in_all"],
+        machine=options.machine or f"{machine()['cpu']}, {machine()['cores']} cores",
+        weights=linker.config["weights"],
+        config=recipe_of(options.section, options.model),
+        model_folder=options.model,
+        file=file_of(key),
+        figures=judged.figures,
+        slices=judged.slices,
+    )
+    if before := stage_before(row, store.rows(), section.stages):
+        row = replace(row, before=before.row, p=p_value(judged, judge(asked, store.predictions(before))))
+    store.add(row, predictions)
+    if curve := curve_of(folder):
+        store.add_curve(folder.name, curve)
+    print(json.dumps({"row": key, "figures": row.figures, "before": row.before, "p": row.p}))
+    return 0
+
+
+def section_named(name: str) -> Section:
+    """Return a section of the results page."""
+    section: Section = import_module(f"benchmarks.{name}_results").SECTION
+    return section
+
+
+def folder_of(model: str) -> Path:
+    """Return the folder of a model that a row names."""
+    if model.startswith(_AS_IT_COMES):
+        return model_folder(model.removeprefix(_AS_IT_COMES))
+    return runs_folder() / model
+
+
+def predicted(linker: Linker, task: Task, top_k: int) -> Predictions:
+    """Return a linker's answers to all mentions of a task."""
+    benchmark = {"name": task.benchmark.name, "digest": task.benchmark.digest, "split": task.split}
+    answers = (one for part in parts(task.benchmark.documents(task.split)) for one in predicted_part(linker, part, top_k))
+    return Predictions.of(answers, source_of(linker, top_k, benchmark=benchmark))
+
+
+def predicted_part(linker: Linker, part: list[Document], top_k: int) -> Iterator[Prediction]:
+    """Yield a linker's answers to the mentions of one part."""
+    return predictions_of(linker.link(part, top_k=top_k))
+
+
+def parts(documents: Iterable[Document], mentions: int = PART) -> Iterator[list[Document]]:
+    """Yield documents in parts of so many mentions, the last with fewer."""
+    part: list[Document] = []
+    count = 0
+    for doc in documents:
+        part.append(doc)
+        count += len(doc.mentions)
+        if count >= mentions:
+            yield part
+            part, count = [], 0
+    if part:
+        yield part
+
+
+def record_of(folder: Path) -> dict[str, Any]:
+    """Return what a model's own record says; one that was not trained here is its own beginning."""
+    path = folder / RECORD
+    found: dict[str, Any] = (
+        json.loads(path.read_bytes()) if path.is_file() else {"first_start": folder.name, "hours_in_all": 0.0}
+    )
+    return found
+
+
+def default_key(options: argparse.Namespace, section: Section, start: str) -> str:
+    """Return a key that says what a row is; what it began with is only said where that is not the usual."""
+    start = "" if start == section.usual_start else f"{start}-"
+    more = f"{'' if options.trained_on == 'train' else '-with-dev'}{'' if options.split == 'test' else '-on-dev'}"
+    return f"{options.benchmark}/{options.stage}/{start}{options.search}-{options.ranking}{more}"
+
+
+def curve_of(folder: Path) -> Curve:
+    """Return the scores on dev while a model was trained, as its own log has them."""
+    log = folder / "log.jsonl"
+    entries = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.is_file() else []
+    return [[entry["step"], entry["eval_dev_r1"], entry["eval_dev_r5"]] for entry in entries if "eval_dev_r1" in entry]
+
+
+def recipe_of(section: str, model: str) -> str:
+    """Return the recipe that a model was trained by, from the root of the project; none for one as it comes."""
+    return "" if model.startswith(_AS_IT_COMES) else f"benchmarks/recipes/{section}/{model}.toml"
+
+
+def _require(options: argparse.Namespace, section: Section, store: Store, key: str) -> None:
+    """Refuse before the work what would spoil the store."""
+    for what, known in (
+        ("benchmark", section.keys),
+        ("stage", section.stages),
+        ("search", section.searches),
+        ("ranking", section.rankings),
+    ):
+        if (given := getattr(options, what)) not in known:
+            sys.exit(f"--{what} {given} is not one of {', '.join(known)}")
+    if options.split == "dev" and options.trained_on == "train+dev":
+        sys.exit("a model that was trained on dev is not judged on it")
+    if any(row.row == key for row in store.rows()) and not options.force:
+        sys.exit(f"there is a row {key}: add --force to put another in its place")
+    if (recipe := recipe_of(options.section, options.model)) and not (ROOT / recipe).is_file():
+        sys.exit(f"there is no {recipe}: a row has a recipe by which its model can be trained again")
+    file_of(key)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results.predict",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("section", choices=SECTIONS, help="the kind of linker")
+    parser.add_argument("--row", default="", help="the key of the row; by default made of what it is")
+    parser.add_argument("--benchmark", required=True)
+    parser.add_argument("--stage", required=True, help="the last stage of its training")
+    parser.add_argument("--model", required=True, help="the model's folder below ONYM_RUNS, or model:NAME")
+    parser.add_argument("--search", required=True)
+    parser.add_argument("--ranking", required=True)
+    parser.add_argument("--split", default="test", choices=SPLITS)
+    parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))
+    parser.add_argument("--machine", default="", help="what it was trained on; by default this machine")
+    parser.add_argument("--force", action="store_true", help="put the row in the place of one with the same key")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,315 @@
+"""Results that are kept: for every row the predictions themselves, and figures that can be computed from them again.
+
+    results/LINKER/rows.json            a list of rows: how each was made, and its figures
+    results/LINKER/curves.json          for each model its scores on dev while it was trained
+    results/LINKER/NAME.jsonl.gz        the predictions of a row, in the format of docs/reference/predictions.md
+
+Of each mention all concepts of the five best names are kept. Scores have five decimals, and more where five would make one
+score of two. The same predictions give the same bytes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
+
+from onym.datasets import Prepared
+from onym.evaluate.cases import Case, Known
+from onym.evaluate.comparison import hits as hits_of
+from onym.evaluate.evaluation import judged_cases, origin, training_of
+from onym.evaluate.metrics import places_of, recall_at
+from onym.evaluate.significance import bootstrap_interval, mcnemar_exact
+from onym.evaluate.slices import slices_of
+from onym.kb import KnowledgeBase
+from onym.predictions.file import Answer, Prediction, Predictions, read_predictions, write_predictions
+from onym.store.output import whole_file
+
+FOLDER = Path(__file__).parents[2] / "results"
+ROWS = "rows.json"
+NAMES = 5
+"""How many names of each mention are kept."""
+DIGITS = 5
+_MOST_DIGITS = 17
+_KEY = re.compile(r"[a-z0-9_+-]+(/[a-z0-9_+-]+)*")
+
+CURVES = "curves.json"
+LOCK = ".lock"
+
+Figures = dict[str, float]
+Slices = dict[str, list[float]]
+"""For each slice its mentions, and recall@1 by the protocol that hits are counted by."""
+Curve = list[list[float]]
+"""Scores on dev while a model was trained: steps, recall@1, recall@5."""
+
+
+class Judgeable(Protocol):
+    """What predictions are judged on: a split, and the knowledge base they link to."""
+
+    @property
+    def benchmark(self) -> Prepared: ...
+    @property
+    def split(self) -> str: ...
+    @property
+    def kb(self) -> KnowledgeBase: ...
+    @property
+    def replaced(self) -> dict[str, str]: ...
+    @property
+    def protocol(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One linker on one split. `before` is the row of the stage before it, and `p` McNemar's p-value against that."""
+
+    row: str
+    benchmark: str
+    stage: str
+    search: str
+    ranking: str
+    split: str
+    trained_on: str
+    model: str
+    parameters: int
+    hours: float
+    machine: str
+    weights: str
+    config: str
+    model_folder: str
+    file: str
+    figures: Figures = field(default_factory=dict)
+    slices: Slices = field(default_factory=dict)
+    before: str = ""
+    p: float | None = None
+
+    @property
+    def setting(self) -> tuple[str, str, str, str]:
+        """What is chosen on dev."""
+        return self.model, self.stage, self.search, self.ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The figures of predictions, which of the judged mentions are right at once, and the share of those in slices."""
+
+    figures: Figures
+    hits: tuple[bool, ...]
+    slices: Slices
+
+
+class Store:
+    """The rows of one linker."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def rows(self) -> list[Row]:
+        """Read all rows, in the order of their keys; no file is no rows."""
+        path = self.folder / ROWS
+        return [_row(each) for each in json.loads(path.read_text("utf-8"))] if path.is_file() else []
+
+    def row(self, key: str) -> Row:
+        """Return the row of that key."""
+        return next(row for row in self.rows() if row.row == key)
+
+    def predictions(self, row: Row) -> Predictions:
+        """Read the predictions of a row."""
+        return read_predictions(self.folder / row.file)
+
+    def add(self, row: Row, predictions: Predictions) -> None:
+        """Keep a row with its predictions, in place of one with the same key."""
+        with self._held():
+            write_packed(self.folder / row.file, predictions)
+            self.write([*(each for each in self.rows() if each.row != row.row), row])
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Write all rows."""
+        self._write(ROWS, [asdict(row) for row in sorted(rows, key=lambda row: row.row)])
+
+    def curves(self) -> dict[str, Curve]:
+        """Read how models were learnt, by the name of each."""
+        path = self.folder / CURVES
+        found: dict[str, Curve] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+        return found
+
+    def add_curve(self, model: str, curve: Curve) -> None:
+        """Keep how a model was learnt."""
+        with self._held():
+            self._write(CURVES, dict(sorted((self.curves() | {model: curve}).items())))
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Wait until no other process adds to these rows."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / LOCK).open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _write(self, name: str, value: Any) -> None:
+        with whole_file(self.folder / name, force=True) as file:
+            file.write(json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def file_of(key: str) -> str:
+    """Return the name of the file of a row."""
+    if not _KEY.fullmatch(key):
+        msg = f"{key!r} is no key of a row: small letters, digits and _+- in parts that a slash separates"
+        raise ValueError(msg)
+    return f"{key.replace('/', '.')}.jsonl.gz"
+
+
+def write_packed(path: Path, predictions: Predictions) -> None:
+    """Write predictions with short scores, always as the same bytes."""
+    with whole_file(path, force=True) as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        write_predictions(shortened(predictions), predictions.source, cast(BinaryIO, packed))
+
+
+def shortened(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+    """Yield predictions with short scores."""
+    return (replace(one, answers=short_scores(one.answers)) for one in predictions)
+
+
+def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answer, ...]:
+    """Round the scores of one mention, with as many digits as it takes to keep different ones different."""
+    scores = sorted({score for _, score, _ in answers})
+    for number in range(digits, _MOST_DIGITS):
+        if all(round(low, number) < round(high, number) for low, high in pairwise(scores)):
+            return tuple((ids, round(score, number), name) for ids, score, name in answers)
+    return tuple(answers)
+
+
+def judge(task: Judgeable, predictions: Predictions) -> Judged:
+    """Compute all figures. Mentions out of reach are left out, and both counts are given; BioSyn's protocol counts them."""
+    found, missing = judged_cases(task.benchmark, task.split, predictions, task.kb)
+    if missing:
+        msg = f"{missing:,} mentions have no line among the predictions"
+        raise ValueError(msg)
+    within = [case for case in found if case.is_reachable]
+    cases = found if task.protocol == "biosyn" else within
+    places = places_of(cases, task.protocol)
+    hits = hits_of(places)
+    low, high = bootstrap_interval(hits, groups=[origin(case) for case in cases])
+    shares = _recalls(cases, task.protocol, places) | {"r5": recall_at(places, 5), "low": low, "high": high}
+    counts: Figures = {"hits": sum(hits), "mentions": len(found), "reachable": len(within)}
+    figures = {name: _percent(share) for name, share in shares.items()} | counts
+    more = _mapped(task, predictions) if task.replaced else {}
+    return Judged(figures | more, tuple(hits), _slices(task, cases, hits))
+
+
+def _recalls(cases: Sequence[Case], protocol: str, places: Sequence[int | None]) -> Figures:
+    if protocol == "biosyn":
+        return {"r1": recall_at(places, 1)}
+    strict = places_of(cases, "strict")
+    return {
+        "any_id_r1": recall_at(places, 1),
+        "strict_r1": recall_at(strict, 1),
+        "any_id_r5": recall_at(places, 5),
+        "strict_r5": recall_at(strict, 5),
+    }
+
+
+def p_value(one: Judged, other: Judged) -> float:
+    """Return McNemar's p-value for two judged on the same mentions, to three digits."""
+    return float(f"{mcnemar_exact(one.hits, other.hits).p_value:.3g}")
+
+
+def differences(said: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
+    """Return what two sets of figures disagree on."""
+    names = sorted(said.keys() | found.keys())
+    return [f"{name} is {found.get(name)}, not {said.get(name)}" for name in names if said.get(name) != found.get(name)]
+
+
+def best(rows: Sequence[Row]) -> dict[str, str]:
+    """Return for each benchmark the test row of the setting that is best on dev, by any id at 1, then strictly.
+
+    A model that was trained on dev cannot be chosen by it. Where the chosen setting was then trained on train and dev, that row
+    counts, as it does in the published work: never the better one of the two.
+    """
+    chosen: dict[str, str] = {}
+    for benchmark in sorted({row.benchmark for row in rows}):
+        own = [row for row in rows if row.benchmark == benchmark]
+        dev = [row for row in own if row.split == "dev" and row.trained_on == "train"]
+        if not dev:
+            continue
+        first = min(dev, key=lambda row: (-row.figures["hits"], -row.figures.get("strict_r1", 0.0), row.row))
+        tests = [row for row in own if row.split == "test" and row.setting == first.setting]
+        if tests:
+            chosen[benchmark] = max(tests, key=lambda row: row.trained_on == "train+dev").row
+    return chosen
+
+
+def stage_before(row: Row, rows: Sequence[Row], stages: Mapping[str, str]) -> Row | None:
+    """Return the row of the nearest stage before that is like this one in all else; of two, that of the same training.
+
+    `stages` maps a stage to the one before it.
+    """
+    stage = row.stage
+    while stage := stages.get(stage, ""):
+        alike = [
+            each
+            for each in rows
+            if (each.benchmark, each.split, each.model, each.search, each.ranking, each.stage)
+            == (row.benchmark, row.split, row.model, row.search, row.ranking, stage)
+        ]
+        if alike:
+            return max(alike, key=lambda each: each.trained_on == row.trained_on)
+    return None
+
+
+def twins(rows: Sequence[Row]) -> list[str]:
+    """Return what is wrong where two rows are of the same setting: one could be chosen by its figures on test."""
+    seen: dict[tuple[object, ...], str] = {}
+    problems = []
+    for row in rows:
+        other = seen.setdefault((row.benchmark, row.split, row.trained_on, *row.setting), row.row)
+        if other != row.row:
+            problems.append(f"{row.row}: the same setting as {other}")
+    return problems
+
+
+def between(page: str, name: str, text: str) -> str:
+    """Return a page with a text put between the two marks of that name."""
+    first, last = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = page.partition(first)
+    _, found, after = rest.partition(last)
+    if not found:
+        msg = f"the page has no marks {first} and {last}"
+        raise ValueError(msg)
+    return f"{before}{first}\n\n{text.strip()}\n\n{last}{after}"
+
+
+def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table of Markdown."""
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _slices(task: Judgeable, cases: Sequence[Case], hits: Sequence[bool]) -> Slices:
+    training = training_of(task.benchmark, task.split, Known(task.kb, {}).same)
+    found = slices_of(cases, task.kb, training=training).indices
+    return {name: [len(rows), _percent(sum(hits[row] for row in rows) / len(rows))] for name, rows in found.items() if rows}
+
+
+def _mapped(task: Judgeable, predictions: Predictions) -> Figures:
+    cases, _ = judged_cases(task.benchmark, task.split, predictions, task.kb, task.replaced)
+    within: list[Case] = [case for case in cases if case.is_reachable]
+    return {"mapped_any_id_r1": _percent(recall_at(places_of(within, "any-id"), 1)), "mapped": len(within)}
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 1)
+
+
+def _row(value: dict[str, Any]) -> Row:
+    known = {each.name for each in fields(Row)}
+    if unknown := value.keys() - known:
+        msg = f"a row has unknown keys: {', '.join(sorted(unknown))}"
+        raise ValueError(msg)
+    return Row(**value)

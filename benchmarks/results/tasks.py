@@ -1,0 +1,217 @@
+"""What linkers are judged on: a split of a benchmark, the knowledge base it links to, and who is left out.
+
+    ncbi_disease                NCBI's diseases as GenBioEL prepares them, linked to BioSyn's dictionary
+    ncbi_disease_one_name       the same mentions, linked to the first name of each concept of it; for an ablation
+    ncbi_disease_open           the same mentions, linked to the open knowledge base
+    ncbi_disease_biosyn         NCBI's diseases as BioSyn prepares them, linked to its dictionary and judged by its protocol
+    bc5cdr                      chemicals and diseases, linked to the open knowledge base
+    bc5cdr_disease_biosyn       the diseases of BC5CDR in the same way
+    biored_disease              the diseases of BioRED, linked to the open knowledge base
+    biored_chemical             the chemicals of BioRED, linked to the open knowledge base
+    hpo_gsc                     phenotypes, linked to the Human Phenotype Ontology
+    askapatient_fold0           phrases of patients, linked to the labels and the phrases of the fold's training file; 10 folds
+    askapatient_fold0_labels    the same, linked to the labels alone
+
+BioSyn's dictionary for testing has the mentions of dev among its names: dev is linked to the dictionary for dev, which has not.
+
+Mentions whose ids the knowledge base lacks are left out, as GenBioEL leaves out what its own lacks, and both counts are given;
+BioSyn's protocol counts them as wrong. In `bc5cdr` most of them have an id that MeSH retired. There is a table of successors,
+but it was made by looking up the gold mentions, those of test too, among the names of MeSH: by it such a mention has as its
+gold what an exact match finds, and is right almost by definition. So the figures are those without the table, and
+`mapped_any_id_r1` is beside them, over the `mapped` mentions that are within reach with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from benchmarks.commands.kb_hpo import build_hpo_kb
+from benchmarks.commands.kb_open import build_open_kb, retired_ids
+from benchmarks.report import data_folder
+from onym.corpora.base import documents_of
+from onym.corpora.formats import askapatient
+from onym.datasets import Prepared, get
+from onym.datasets.askapatient import files_of
+from onym.datasets.cached import open_benchmark
+from onym.datasets.inputs import Inputs, members
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe, SourceConfig
+from onym.store.artefact.verified import cache_folder
+from onym.store.files.source import InputFile, Source
+from onym.types import Document
+
+SPLITS = ("dev", "test")
+ONE_NAME = "ncbi_disease_one_name"
+_NCBI, _NCBI_BIOSYN, _BC5CDR_BIOSYN = "ncbi-disease-genbioel", "ncbi-disease-biosyn", "bc5cdr-disease-biosyn"
+_LABELS = "labels.tsv"
+FOLDS = 10
+
+KbOf = Callable[[Prepared, str], KnowledgeBase]
+"""Returns the knowledge base that a split is linked to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a key stands for. `is_quick` says that its knowledge base is built in seconds.
+
+    By `any-id` the strict protocol is judged as well. With `of_type`, mentions of other types are not asked for.
+    """
+
+    title: str
+    benchmark: str
+    kb: KbOf
+    is_quick: bool = True
+    replaced: Callable[[], dict[str, str]] = dict
+    protocol: Literal["any-id", "biosyn"] = "any-id"
+    of_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One split of a benchmark, ready to be judged. `replaced` maps retired ids, for a figure beside the others."""
+
+    benchmark: Prepared
+    split: str
+    kb: KnowledgeBase
+    replaced: dict[str, str] = field(default_factory=dict)
+    protocol: str = "any-id"
+
+
+class OfType(Prepared):
+    """A benchmark with the mentions of one type alone."""
+
+    of_type = ""
+
+    def documents(self, split: str) -> Iterator[Document]:
+        """Yield the documents of a split, with the mentions of the type."""
+        for doc in super().documents(split):
+            yield replace(doc, mentions=tuple(mention for mention in doc.mentions if mention.type == self.of_type))
+
+
+def task(key: str, split: str) -> Task:
+    """Open a task; what was never built on this machine is built in the cache folder."""
+    kind = KINDS[key]
+    prepared = open_benchmark(kind.benchmark, data_folder())
+    kb = kind.kb(prepared, split)
+    return Task(_of_type(prepared, kind.of_type), split, kb, kind.replaced(), kind.protocol)
+
+
+def _of_type(prepared: Prepared, of_type: str) -> Prepared:
+    if not of_type:
+        return prepared
+    part = OfType.open(prepared.folder)
+    part.of_type = of_type
+    return part
+
+
+def open_kb() -> KnowledgeBase:
+    """Return the open knowledge base, built once and kept."""
+    return _kept("open-kb", build_open_kb)
+
+
+def medic_kb() -> KnowledgeBase:
+    """Return MEDIC alone, without a mention of the corpus: BioSyn's dictionary for train."""
+    return _dictionary(_NCBI, "train")
+
+
+def successors() -> dict[str, str]:
+    """Return retired ids with their successors, where the table knows one."""
+    table = retired_ids(data_folder() / "bc5cdr" / "retired_mesh_ids_candidates.tsv")
+    return {f"mesh:{old}": f"mesh:{new[0]}" for old, new in table.items() if len(new) == 1}
+
+
+def _kept(name: str, build: Callable[[Path], object]) -> KnowledgeBase:
+    folder = cache_folder() / name
+    if not (folder / "CURRENT").is_file():
+        build(folder)
+    return KnowledgeBase.open(folder)
+
+
+def _own(prepared: Prepared, _split: str) -> KnowledgeBase:
+    return KnowledgeBase.open(prepared.kb_folder or "")
+
+
+def _open(_prepared: Prepared, _split: str) -> KnowledgeBase:
+    return open_kb()
+
+
+def _biosyn(prepared: Prepared, split: str) -> KnowledgeBase:
+    return _own(prepared, split) if split == "test" else _dictionary(prepared.name, split)
+
+
+def _hpo(_prepared: Prepared, _split: str) -> KnowledgeBase:
+    return _kept("benchmarks/hpo-kb", build_hpo_kb)
+
+
+def _labels(_prepared: Prepared, _split: str) -> KnowledgeBase:
+    return _kept("benchmarks/askapatient-fold0-labels-kb", _build_labels)
+
+
+def _first_names(_prepared: Prepared, split: str) -> KnowledgeBase:
+    """Return the first name of each concept of BioSyn's dictionary: what MEDIC calls it."""
+    return _dictionary(_NCBI, split, "-one-name", first_names)
+
+
+def first_names(lines: list[str]) -> list[str]:
+    """Return of the lines of a dictionary the first with each id.
+
+    >>> first_names(["1||fever", "1||pyrexia", "2|3||pain"])
+    ['1||fever', '2|3||pain']
+    """
+    return list({line.partition("||")[0]: line for line in reversed(lines)}.values())[::-1]
+
+
+def _dictionary(name: str, split: str, suffix: str = "", chosen: Callable[[list[str]], list[str]] = list) -> KnowledgeBase:
+    """Return one of the dictionaries in BioSyn's archive: MEDIC, and the mentions of the splits before this one."""
+
+    def build(dest: Path) -> None:
+        needs, file = get(name).needs, f"{split}_dictionary.txt"
+        archive = next(need.path for need in needs if need.is_archive)
+        with members(Inputs(data_folder(), needs).source(archive), "", file).require(file).open() as stream:
+            lines = stream.read().decode().splitlines()
+        taken = InputFile.from_bytes(file, "".join(f"{line}\n" for line in chosen(lines)).encode())
+        source = SourceConfig(path=file, format="biosyn", name="biosyn")
+        build_kb(Recipe(sources=(source,), merge=False), dest, opened={file: Source.of_files(file, [taken])})
+
+    corpus = "ncbi-disease" if name in (_NCBI, _NCBI_BIOSYN) else "bc5cdr-disease"
+    return _kept(f"benchmarks/{corpus}-{split}{suffix}-kb", build)
+
+
+def _build_labels(dest: Path) -> None:
+    inputs = Inputs(data_folder(), get("askapatient-fold0").needs)
+    documents = documents_of(askapatient.read(inputs.source(files_of(0)["train"])))
+    labels = [
+        (mention, dict(mention.notes).get(askapatient.NAME, mention.surface)) for doc in documents for mention in doc.mentions
+    ]
+    rows = [(concept_id, label) for mention, label in labels for concept_id in mention.concept_ids]
+    lines = ["\t".join(map(_quoted, row)) for row in dict.fromkeys([("id", "name"), *rows])]
+    table = InputFile.from_bytes(_LABELS, "".join(f"{line}\n" for line in lines).encode())
+    source = SourceConfig(path=_LABELS, format="table", name="askapatient", prefix="snomedct")
+    build_kb(Recipe(sources=(source,)), dest, opened={_LABELS: Source.of_files(_LABELS, [table])})
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'
+
+
+KINDS = {
+    "ncbi_disease": Kind("NCBI disease, BioSyn's dictionary", _NCBI, _biosyn),
+    ONE_NAME: Kind("NCBI disease, one name of each concept", _NCBI, _first_names),
+    "ncbi_disease_open": Kind("NCBI disease, the open knowledge base", _NCBI, _open, is_quick=False),
+    "ncbi_disease_biosyn": Kind("NCBI disease, BioSyn's dictionary and protocol", _NCBI_BIOSYN, _biosyn, protocol="biosyn"),
+    "bc5cdr": Kind("BC5CDR, the open knowledge base", "bc5cdr", _open, is_quick=False, replaced=successors),
+    "bc5cdr_disease_biosyn": Kind(
+        "BC5CDR diseases, BioSyn's dictionary and protocol", _BC5CDR_BIOSYN, _biosyn, protocol="biosyn"
+    ),
+    "biored_disease": Kind("BioRED diseases, the open knowledge base", "biored", _open, is_quick=False, of_type="Disease"),
+    "biored_chemical": Kind("BioRED chemicals, the open knowledge base", "biored", _open, is_quick=False, of_type="Chemical"),
+    "hpo_gsc": Kind("GSC+, the Human Phenotype Ontology", "hpo-gsc", _hpo),
+    "askapatient_fold0_labels": Kind("AskAPatient fold 0, labels alone", "askapatient-fold0", _labels),
+} | {
+    f"askapatient_fold{fold}": Kind(f"AskAPatient fold {fold}, labels and training phrases", f"askapatient-fold{fold}", _own)
+    for fold in range(FOLDS)
+}

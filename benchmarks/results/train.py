@@ -1,0 +1,87 @@
+"""Train a model of the results page again, by the name of its recipe in a folder of benchmarks/recipes.
+
+    python -m benchmarks.results.train ncbi-finetuned
+
+In a recipe, `model:NAME` is a real pretrained model, `run:NAME` a model trained before, and `kb:NAME` a knowledge base: they
+are found, fetched or built here. `like` names a recipe that this one differs from in what it says. The rest is what
+`onym train STAGE --config` takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.models import model_folder
+from benchmarks.report import data_folder
+from benchmarks.results.tasks import medic_kb, open_kb, task
+from onym.kb import KnowledgeBase
+from onym.store.config import read_toml
+from onym.train.config import AnyConfig, merged
+from onym.train.config import config_of as config_kind
+from onym.train.run import runs_folder, train
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+KBS: dict[str, Callable[[], KnowledgeBase]] = {
+    "open": open_kb,
+    "ncbi-medic": medic_kb,
+    "ncbi-dev": lambda: task("ncbi_disease", "dev").kb,
+    "ncbi-test": lambda: task("ncbi_disease", "test").kb,
+    "bc5cdr-medic": lambda: task("bc5cdr_disease_biosyn", "train").kb,
+    "bc5cdr-dev": lambda: task("bc5cdr_disease_biosyn", "dev").kb,
+    "askapatient": lambda: task("askapatient_fold0", "dev").kb,
+    "askapatient-labels": lambda: task("askapatient_fold0_labels", "dev").kb,
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.results.train")
+    parser.add_argument("names", nargs="+", help="recipes, run one after the other; a model that is there is not trained again")
+    for name in parser.parse_args(arguments).names:
+        dest = runs_folder() / name
+        if not dest.exists():
+            train(config_of(name), dest, data_folder(), say=_say)
+        print(dest)
+    return 0
+
+
+def config_of(name: str) -> AnyConfig:
+    """Return the configuration of a recipe."""
+    values = recipe(name)
+    return config_kind(values["stage"]).of(values, name)
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr)
+
+
+def recipe(name: str) -> dict[str, Any]:
+    """Return a recipe with all that it names in the place of the names."""
+    values: dict[str, Any] = _resolved(_written(name))
+    return values
+
+
+def _written(name: str) -> dict[str, Any]:
+    values = read_toml(next(RECIPES.glob(f"*/{name}.toml"), RECIPES / f"{name}.toml"))
+    like = values.pop("like", "")
+    return merged(_written(like), values) if like else values
+
+
+def _resolved(values: Any) -> Any:
+    if isinstance(values, dict):
+        return {key: _resolved(value) for key, value in values.items()}
+    kind, colon, name = values.partition(":") if isinstance(values, str) else ("", "", "")
+    if colon and kind == "model":
+        return str(model_folder(name))
+    if colon and kind == "run":
+        return str(runs_folder() / name)
+    if colon and kind == "kb":
+        return str(KBS[name]().folder.parent)
+    return values
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

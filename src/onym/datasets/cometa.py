@@ -1,0 +1,23 @@
+"""COMETA: a table for each split, every row a document with one mention; the concept is the general one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from onym.corpora.formats import cometa
+from onym.datasets.base import Reader
+from onym.datasets.inputs import Inputs
+from onym.datasets.tally import Tally
+from onym.types import Document
+
+
+def reader(files: Mapping[str, str]) -> Reader:
+    """Return a reader of tables by split."""
+
+    def read(inputs: Inputs, tally: Tally) -> Iterator[tuple[str, Document]]:
+        for split, path in files.items():
+            for doc in tally.documents(split, cometa.read(inputs.source(path))):
+                if (kept := tally.with_ids(split, doc)).mentions:
+                    yield split, kept
+
+    return read

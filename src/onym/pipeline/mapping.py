@@ -1,0 +1,51 @@
+"""From a table in a file to a table in another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from onym.errors import ConfigError
+from onym.linkers.base import ConceptMask, Linker
+from onym.predictions.mapping.sssom import write_sssom
+from onym.predictions.mapping.table import write_table
+from onym.predictions.mapping.terms import TermMapping, map_terms, read_terms
+from onym.store.output import whole_file
+
+SSSOM, TABLE = ".sssom.tsv", ".tsv"
+
+
+def map_table(
+    path: Path,
+    column: str,
+    linker: Linker,
+    output: Path,
+    *,
+    top_k: int = 5,
+    only: ConceptMask | None = None,
+    force: bool = False,
+    tick: Callable[[int], object] = int,
+) -> dict[str, int]:
+    """Map a column of terms; the name of `output` tells the format. Return counts; `tick` is told the rows done."""
+    if not output.name.endswith(TABLE):
+        fix = f"name it {output.stem}.tsv, or {output.stem}.sssom.tsv for SSSOM"
+        raise ConfigError("format-unknown", "mappings are written as .tsv", where=str(output), fix=fix)
+    table = read_terms(path, column)
+    counts: Counter[str] = Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
+    mappings = _counted(map_terms(table, linker, top_k=top_k, only=only), counts, tick)
+    with whole_file(output, force=force) as file:
+        if output.name.endswith(SSSOM):
+            write_sssom(mappings, linker, file)
+        else:
+            write_table(mappings, table.columns, linker.kb, file)
+    return dict(counts)
+
+
+def _counted(mappings: Iterable[TermMapping], counts: Counter[str], tick: Callable[[int], object]) -> Iterator[TermMapping]:
+    for mapping in mappings:
+        counts["rows"] += 1
+        counts["mapped" if mapping.candidates else "unmapped" if mapping.term else "empty"] += 1
+        counts["tied"] += mapping.is_tied
+        tick(counts["rows"])
+        yield mapping

@@ -1,0 +1,80 @@
+"""SSSOM, the format in which mappings are shared: a table separated by tabs under a head of YAML comments.
+
+The terms are literals, so the subject has a label and no id. A mapping claims `skos:exactMatch` where the term is a name of one
+concept alone; everything else is a `skos:closeMatch` for a person to look at, all candidates in order.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import uuid
+from collections.abc import Iterable
+from typing import BinaryIO
+
+from onym import __version__
+from onym.kb import KnowledgeBase
+from onym.linkers.base import Linker
+from onym.predictions.mapping.terms import TermMapping, shown_name
+from onym.text.normal import normal_name
+from onym.types import Candidate
+
+COLUMNS = (
+    "subject_label",
+    "subject_type",
+    "predicate_id",
+    "object_id",
+    "object_label",
+    "mapping_justification",
+    "object_match_field",
+    "match_string",
+    "similarity_score",
+    "similarity_measure",
+)
+_MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
+
+
+def write_sssom(mappings: Iterable[TermMapping], linker: Linker, file: BinaryIO) -> None:
+    """Write a row for every candidate of every term; a term without any has none."""
+    rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
+    text = io.TextIOWrapper(file, "utf-8", newline="")
+    text.writelines(f"#{line}\n" for line in _head(linker, rows))
+    writer = csv.writer(text, dialect="excel-tab", lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(rows)
+    text.detach()
+
+
+def _head(linker: Linker, rows: list[tuple[str, ...]]) -> Iterable[str]:
+    content = json.dumps([linker.config, linker.kb.digest, rows])
+    yield f"mapping_set_id: urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, content)}"
+    yield "license: https://w3id.org/sssom/license/unspecified"
+    yield "mapping_tool: onym"
+    yield f'mapping_tool_version: "{__version__}"'
+    yield f'object_source_version: "{linker.kb.digest}"'
+    yield f'comment: "linker {linker.config["linker"]}"'
+    yield "curie_map:"
+    for prefix in sorted({row[3].partition(":")[0] for row in rows}):
+        yield f'  {prefix}: "https://bioregistry.io/{prefix}:"'
+
+
+def _row(mapping: TermMapping, candidate: Candidate, linker: Linker) -> tuple[str, ...]:
+    is_name = candidate.name == normal_name(mapping.term)
+    is_certain = is_name and not mapping.is_tied and candidate is mapping.candidates[0]
+    return (
+        mapping.term,
+        "rdfs literal",
+        "skos:exactMatch" if is_certain else "skos:closeMatch",
+        candidate.concept_id,
+        shown_name(candidate, linker.kb),
+        "semapv:LexicalMatching" if is_name else "semapv:LexicalSimilarityThresholdMatching",
+        "skos:prefLabel" if _is_preferred(candidate, linker.kb) else "skos:altLabel",
+        candidate.name,
+        "1.0" if is_name else f"{candidate.score:.6f}",
+        "equality of normalised names" if is_name else _MEASURES.get(str(linker.config["linker"]), "the linker's score"),
+    )
+
+
+def _is_preferred(candidate: Candidate, kb: KnowledgeBase) -> bool:
+    return normal_name(shown_name(candidate, kb)) == candidate.name

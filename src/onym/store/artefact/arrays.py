@@ -1,0 +1,223 @@
+"""Columns on disk: one `.npy` file each, written as it is hashed, read by memory map.
+
+`.npy` is a fixed header and raw little-endian numbers: any language reads it, and nothing in it can be executed.
+"""
+
+from __future__ import annotations
+
+import mmap as maps
+import os
+import warnings
+from bisect import bisect_left
+from mmap import ALLOCATIONGRANULARITY, mmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import IntegrityError
+from onym.store.files.regular import open_regular
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SLICE = 4 * 1024 * 1024  # bytes decoded at a time
+_POSTS = 16_384  # strings kept in memory to narrow a search
+_LET_GO: int | None = getattr(maps, "MADV_DONTNEED", None)
+_PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
+
+
+def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:
+    """Map a one-dimensional array, refusing one whose header or size is not what the manifest says."""
+    if dtype not in _PLAIN:
+        raise IntegrityError("artefact-torn", f"a column of type {dtype!r}", where=path.name)
+    try:
+        with open_regular(path) as file:
+            shape, fortran, found = _header(file, path)
+            offset, size = file.tell(), file.seek(0, os.SEEK_END)
+            if shape != (length,) or fortran or found != np.dtype(dtype):
+                raise IntegrityError("artefact-torn", "a column's header is not the manifest's", where=path.name)
+            if size != offset + length * found.itemsize:
+                raise IntegrityError("artefact-torn", "a column is shorter or longer than its header says", where=path.name)
+            if length == 0:
+                return np.empty(0, dtype=found)
+            return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(length,))
+    except OSError as e:
+        raise IntegrityError("artefact-torn", "a column cannot be read", where=path.name) from e
+
+
+def _header(file: BinaryIO, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError
+        # Of a header that Python cannot parse numpy supposes that it is Python 2's, and warns.
+        with warnings.catch_warnings(action="ignore"):
+            return np.lib.format.read_array_header_1_0(file, max_header_size=4096)
+    except Exception as e:  # numpy leaks syntax, token, memory and recursion errors of damaged headers
+        raise IntegrityError("artefact-torn", "a column has no readable header", where=path.name) from e
+
+
+def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return offsets in 32 bits where they fit, else in 64.
+
+    >>> smallest_offsets(np.array([0, 3, 5])).dtype
+    dtype('uint32')
+    """
+    return offsets.astype("<u4" if len(offsets) == 0 or offsets[-1] < 2**32 else "<u8")
+
+
+def release(column: npt.NDArray[Any]) -> None:
+    """Let go of the pages of a mapped column, so that they no longer count as memory of this process.
+
+    They are read again when they are looked at. Of a column that is not mapped nothing happens, and where the system cannot.
+    """
+    mapped = getattr(column, "_mmap", None)
+    if isinstance(mapped, mmap) and _LET_GO is not None:
+        mapped.madvise(_LET_GO)
+
+
+def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
+    """Return what to slice for the column's bytes, and where they begin in it: slices of a map are copied only once."""
+    mapped = getattr(data, "_mmap", None)
+    if isinstance(data, np.memmap) and isinstance(mapped, mmap):
+        return mapped, data.offset % ALLOCATIONGRANULARITY
+    return memoryview(data), 0  # type: ignore[arg-type]
+
+
+class Ragged:
+    """Lists of numbers of different lengths, in two flat arrays.
+
+    >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9]))
+    >>> lists[0].tolist(), lists[1].tolist(), len(lists)
+    ([7, 8], [], 3)
+    """
+
+    __slots__ = ("offsets", "values")
+
+    def __init__(self, offsets: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+        self.offsets = offsets
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> npt.NDArray[Any]:
+        return self.values[int(self.offsets[i]) : int(self.offsets[i + 1])]
+
+    def take(self, rows: npt.NDArray[Any]) -> Ragged:
+        """Return the lists of these rows, in their order; of the others nothing is read.
+
+        >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).take(np.array([2, 1, 0]))
+        >>> lists.offsets.tolist(), lists.values.tolist()
+        ([0, 1, 1, 3], [9, 7, 8])
+        """
+        starts = self.offsets[rows].astype(np.int64)
+        lengths = self.offsets[rows + 1].astype(np.int64) - starts
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return Ragged(offsets, self.values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)])
+
+    def owners(self) -> npt.NDArray[np.int64]:
+        """Return for each value the list that it stands in.
+
+        >>> Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).owners().tolist()
+        [0, 0, 2]
+        """
+        lengths: npt.NDArray[np.int64] = np.diff(self.offsets.astype(np.int64))  # type: ignore[assignment]
+        return np.repeat(np.arange(len(self), dtype=np.int64), lengths)
+
+    def require_sound(self, name: str, bound: int | None = None) -> None:
+        """Refuse offsets that do not ascend from 0 to the end, and values at or over `bound`."""
+        offsets, values = self.offsets, self.values
+        sound = len(offsets) > 0 and int(offsets[0]) == 0 and int(offsets[-1]) == len(values)
+        if not sound or bool((offsets[1:] < offsets[:-1]).any()):
+            raise IntegrityError("artefact-torn", "a column's offsets do not ascend", where=name)
+        if bound is not None and len(values) and int(values.max()) >= bound:
+            raise IntegrityError("artefact-torn", "a column points beyond its table", where=name)
+
+
+class Strings:
+    """A column of strings: UTF-8 bytes and where each begins. Sorted columns can be searched.
+
+    >>> column = Strings.of(["aspirin", "fever"])
+    >>> column[1], column.find("fever"), column.find("flu")
+    ('fever', 1, -1)
+    """
+
+    __slots__ = ("_base", "_ends", "_fence", "_raw", "_stride", "data", "offsets")
+
+    def __init__(self, offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8]) -> None:
+        self.offsets = offsets
+        self.data = data
+        self._raw, self._base = _sliceable(data)
+        self._ends = memoryview(offsets)  # type: ignore[arg-type]  # gives plain integers, faster than numpy
+        self._fence: list[bytes] = []
+        self._stride = (len(offsets) - 1) // _POSTS + 1
+
+    @classmethod
+    def of(cls, texts: list[str]) -> Strings:
+        """Make a column of a list."""
+        encoded = [text.encode() for text in texts]
+        offsets = np.concatenate(([0], np.cumsum([len(e) for e in encoded], dtype=np.int64)))
+        return cls(smallest_offsets(offsets), np.frombuffer(b"".join(encoded), dtype=np.uint8))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> str:
+        return str(self.bytes_at(i), "utf-8")
+
+    def bytes_at(self, i: int) -> bytes:
+        """Return the UTF-8 bytes of string `i`."""
+        base = self._base
+        return bytes(self._raw[base + self._ends[i] : base + self._ends[i + 1]])
+
+    def to_arrow(self) -> pa.Array:
+        """Return the column as an Arrow array over the same memory. Only for a column that is known to be sound."""
+        import pyarrow as pa
+
+        small = len(self.data) < 2**31
+        offsets = self.offsets.view(np.int32) if small and self.offsets.dtype == np.uint32 else self.offsets.astype(np.int64)
+        kind = pa.utf8() if offsets.dtype == np.int32 else pa.large_utf8()
+        return pa.Array.from_buffers(kind, len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+
+    def lower_bound(self, key: bytes) -> int:
+        """Return the place of the first string that is not below `key`, in a sorted column."""
+        low, high = self._stretch(key)
+        raw, base, ends = self._raw, self._base, self._ends
+        while low < high:
+            middle = (low + high) >> 1
+            if bytes(raw[base + ends[middle] : base + ends[middle + 1]]) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _stretch(self, key: bytes) -> tuple[int, int]:
+        """Narrow a search to the stretch between two fence posts: strings at even distances, held in memory."""
+        if not self._fence:
+            self._fence = [self.bytes_at(i) for i in range(0, len(self), self._stride)]
+        post = bisect_left(self._fence, key)
+        return max(0, (post - 1) * self._stride), min(len(self._ends) - 1, post * self._stride)
+
+    def find(self, text: str) -> int:
+        """Return the place of `text` in a sorted column, or -1."""
+        key = text.encode("utf-8", "surrogatepass")  # half of a pair, which no name holds, is not found
+        place = self.lower_bound(key)
+        return place if place < len(self) and self.bytes_at(place) == key else -1
+
+    def require_sound(self, name: str) -> None:
+        """Refuse offsets that do not ascend, and strings that are not UTF-8 each by itself."""
+        Ragged(self.offsets, self.data).require_sound(name)
+        starts = self.offsets[:-1][self.offsets[:-1] < len(self.data)]
+        if len(self.data) and bool(((self.data[starts] & 0xC0) == 0x80).any()):
+            raise IntegrityError("artefact-torn", "a string begins inside a character", where=name)
+        cuts = [
+            0,
+            *(int(self.offsets[np.searchsorted(self.offsets, at)]) for at in range(_SLICE, len(self.data), _SLICE)),
+        ]
+        for start, end in zip(cuts, [*cuts[1:], len(self.data)], strict=True):
+            try:
+                str(self._raw[self._base + start : self._base + end], "utf-8")
+            except UnicodeDecodeError as e:
+                raise IntegrityError("artefact-torn", "a column of strings is not UTF-8", where=name) from e

@@ -1,0 +1,95 @@
+"""One file of a release: a path, bytes in memory, or a member of an archive."""
+
+from __future__ import annotations
+
+import io
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from onym.errors import InputError
+from onym.store.files.regular import open_regular
+from onym.store.files.stream import InputStream
+from onym.store.limits import DEFAULT_LIMITS, KIB, Limits
+
+_TINY = 1 * KIB
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """One file of a release. `name` is relative to the release; opening it twice reads it twice.
+
+    >>> with InputFile.from_bytes("a.txt", b"one\\ntwo\\n").open() as stream:
+    ...     stream.read()
+    b'one\\ntwo\\n'
+    """
+
+    name: str
+    opener: Callable[[], BinaryIO] = field(repr=False)
+    size: int
+    limits: Limits = field(default=DEFAULT_LIMITS, repr=False)
+    _read_digests: list[str] = field(default_factory=list, repr=False, compare=False)
+    _tiny: list[bytes] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def from_bytes(cls, name: str, data: bytes, limits: Limits = DEFAULT_LIMITS) -> InputFile:
+        """Make a file of bytes that are already in memory."""
+        return cls(name, lambda: io.BytesIO(data), len(data), limits)
+
+    @classmethod
+    def from_path(cls, path: Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> InputFile:
+        """Make a file of a path, refusing anything that is not a regular file."""
+        try:
+            status = path.stat()
+        except (OSError, ValueError) as e:
+            raise InputError("input-missing", "no such file", where=str(path), fix="check the path") from e
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError("input-missing", "not a regular file", where=str(path), fix="name a file or a folder")
+        return cls(name or path.name, lambda: open_regular(path), status.st_size, limits)
+
+    @contextmanager
+    def open(self) -> Iterator[InputStream]:
+        """Open the file for reading, unpacking gzip and zstd on the way."""
+        try:
+            raw = self.opener()
+        except OSError as e:
+            raise InputError("input-unreadable", f"cannot be opened: {e.strerror or e}", where=self.name) from e
+        with raw:
+            stream = InputStream(raw, self.name, self.limits)
+            try:
+                yield stream
+            finally:
+                if not self._read_digests and stream.packed_bytes == self.size:
+                    self._read_digests.append(stream.digest())
+                stream.close()
+
+    def head(self, size: int) -> bytes:
+        """Return the first `size` bytes, unpacked. Those of a tiny file are kept: in an archive of many, opening costs most."""
+        if not self._tiny:
+            with self.open() as stream:
+                data = stream.read(size)
+            if len(data) < min(size, _TINY):
+                self._tiny.append(data)
+            return data
+        return self._tiny[0][:size]
+
+    @property
+    def was_read(self) -> bool:
+        """True once the file has been read to its end."""
+        return bool(self._read_digests)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file as it lies on disk; of what was read, where it was read to its end."""
+        if not self._read_digests:
+            with self.open() as stream:
+                return stream.digest()
+        return self._read_digests[0]
+
+    @cached_property
+    def stem(self) -> str:
+        """The file's base name without `.gz` or `.zst`, in lower case."""
+        return self.name.rpartition("/")[2].lower().removesuffix(".gz").removesuffix(".zst")

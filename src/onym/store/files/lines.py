@@ -1,0 +1,73 @@
+"""Blocks of whole lines: how every table is read, whatever its size, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from onym.errors import InputError, LimitError
+from onym.store.files.source import InputFile
+
+_BLOCK = 256 * 1024  # what the readers make of short lines takes a hundred times as much memory
+NEWLINE = b"\n"
+NUL = b"\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines of UTF-8, ending in a newline. `first_line` counts from 1."""
+
+    data: bytes
+    first_line: int
+    file_name: str
+
+    @property
+    def where(self) -> str:
+        """The place of the block, for an error's `where`."""
+        return f"{self.file_name}:{self.first_line}"
+
+
+def iter_blocks(file: InputFile) -> Iterator[Block]:
+    """Yield the file in blocks of whole lines; a missing final newline is added.
+
+    >>> [b.data for b in iter_blocks(InputFile.from_bytes("t.tsv", b"a\\tb\\nc\\td"))]
+    [b'a\\tb\\nc\\td\\n']
+    """
+    size, pending, line = min(_BLOCK, file.limits.block_bytes), bytearray(), 1
+    with file.open() as stream:
+        while True:
+            chunk = stream.read(size)
+            pending += chunk
+            if chunk and len(pending) < size:
+                _require_newline(pending, line, file)
+                continue
+            if not chunk and pending and not pending.endswith(b"\n"):
+                pending += b"\n"
+            cut = pending.rfind(b"\n") + 1
+            if cut:
+                block = Block(_utf8(bytes(pending[:cut]), line, file), line, file.name)
+                yield block
+                line += block.data.count(b"\n")
+                del pending[:cut]
+            if not chunk:
+                return
+            _require_newline(pending, line, file)
+
+
+def _require_newline(pending: bytearray, line: int, file: InputFile) -> None:
+    if len(pending) > file.limits.line_bytes and b"\n" not in pending:
+        what = f"a line is longer than {file.limits.line_bytes:,} bytes"
+        raise LimitError("limit-line", what, where=f"{file.name}:{line}")
+
+
+def _utf8(data: bytes, line: int, file: InputFile) -> bytes:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as e:
+        where = f"{file.name}:{line + data.count(NEWLINE, 0, e.start)} (byte {e.start:,} of the block)"
+        fix = "convert the file to UTF-8, for instance with iconv"
+        raise InputError("input-encoding", "not valid UTF-8", where=where, fix=fix) from e
+    if NUL in data:
+        where = f"{file.name}:{line + data.count(NEWLINE, 0, data.index(NUL))}"
+        raise InputError("input-encoding", "a NUL byte in a text file", where=where, fix="fetch the file again")
+    return data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data

@@ -1,0 +1,1 @@
+"""Training of encoders (SapBERT): alignment of names, and fine-tuning on mentions."""

@@ -1,0 +1,1 @@
+"""Training to write names (GenBioEL, ANGEL): pre-training, fine-tuning, and learning from mistakes."""

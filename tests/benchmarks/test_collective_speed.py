@@ -1,0 +1,34 @@
+"""Both ways of reading mentions give the same vectors where a window holds the whole document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.commands.collective_speed import all_at_once, one_at_a_time
+
+from onym.encoders.collective import Collective
+from onym.types import Document, Mention
+from tests.encoders.tiny_collective import save_collective
+
+TEXT = "A heart attack, then fever."
+DOCS = [
+    Document(str(number), f"{TEXT} {'no ' * number}", (Mention(2, 14, "heart attack"), Mention(21, 26, "fever")))
+    for number in range(3)
+]
+
+
+@pytest.mark.parametrize("represent", ["ends", "mean"])
+def test_both_read_the_same(tmp_path: Path, represent: str) -> None:
+    model = Collective.open(save_collective(tmp_path / "m", represent=represent, window=60, links=False), "fp32")
+    together, alone = all_at_once(model, DOCS), one_at_a_time(model, DOCS)
+    assert together.shape == alone.shape == (6, 16)
+    np.testing.assert_allclose(together, alone, atol=1e-4)
+
+
+def test_a_long_document_is_read_in_part(tmp_path: Path) -> None:
+    model = Collective.open(save_collective(tmp_path / "m", window=60, links=False), "fp32")
+    model.reader.model.config.max_position_embeddings = 64
+    long = Document("1", "fever " * 8, (Mention(0, 5, "fever"), Mention(24, 29, "fever")))
+    assert one_at_a_time(model, [long]).shape == (2, 16)

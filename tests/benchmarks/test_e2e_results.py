@@ -1,0 +1,171 @@
+"""Rows of systems that find mentions themselves: found, judged, found again, shown."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.commands.e2e_results import FIGURES, GIVEN_FIGURES, best, page_with, run
+from benchmarks.results import check as results_check
+from benchmarks.results import e2e_tasks, e2e_threshold
+from benchmarks.results.e2e_judge import documents_of, judge_found, judge_given
+from benchmarks.results.e2e_predict import main
+from benchmarks.results.e2e_tasks import EndToEndTask, end_to_end_task
+from benchmarks.results.section import PAGE
+from benchmarks.results.store import FOLDER, Store
+
+from onym.kb import KnowledgeBase
+from onym.predictions.file import Prediction, Predictions
+from onym.types import Document, Mention
+from tests.datasets.made import write
+from tests.encoders.tiny_collective import save_collective
+
+pytest.importorskip("faiss")
+KEY = "ncbi_disease/dictionary+exact"
+
+
+@pytest.fixture
+def store(tmp_path: Path, made_data: Path, runs: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Return a store; the knowledge base is a tiny one, among the runs is a detector, and the page is one of its own."""
+    assert made_data.is_dir()
+    monkeypatch.setattr(e2e_tasks, "open_kb", lambda: KnowledgeBase.open(tiny_kb))
+    save_collective(runs / "tiny-spans", threshold=0.3)
+    write(runs / "tiny-spans" / "training.json", json.dumps({"first_start": "tiny-bert", "hours_in_all": 0.5}))
+    path = tmp_path / "results.md"
+    path.write_text(page_with([], PAGE.read_text("utf-8")), "utf-8")
+    monkeypatch.setattr(results_check, "PAGE", path)
+    return Store(tmp_path / "store")
+
+
+def predict(store: Store, *more: str) -> None:
+    assert main(["--benchmark", "ncbi_disease", *more], store) == 0
+
+
+def options(**more: Any) -> argparse.Namespace:
+    return argparse.Namespace(**({"quick": False, "write": False, "rerun": ""} | more))
+
+
+def test_a_row_is_judged_from_what_is_kept_and_found_again(store: Store) -> None:
+    predict(store)
+    predict(store, "--split", "dev")
+    figures: Any = run(options(write=True), store)
+    assert [row["row"] for row in figures["runs"]] == [KEY, f"{KEY}-on-dev"]
+    assert figures["best"]["ncbi_disease"]["row"] == KEY
+    assert set(FIGURES) <= set(figures["best"]["ncbi_disease"])
+    run(options(rerun=KEY), store)
+    with pytest.raises(SystemExit, match="no such row"):
+        run(options(rerun="nothing"), store)
+    with pytest.raises(SystemExit, match="--force"):
+        predict(store)
+
+
+def test_a_figure_that_is_not_so(store: Store) -> None:
+    predict(store)
+    (row,) = store.rows()
+    run(options(write=True), store)
+    store.write([replace(row, figures=row.figures | {"strict_f1": 99.9})])
+    with pytest.raises(SystemExit, match=r"strict_f1 is .*, not 99.9"):
+        run(options(), store)
+    with pytest.raises(SystemExit, match="the page does not show"):
+        run(options(quick=True), store)
+
+
+def test_a_trained_system_reads_its_model(store: Store, runs: Path) -> None:
+    predict(store, "--detector", "tiny-spans", "--linker", "collective", "--model", "tiny-spans")
+    (row,) = store.rows()
+    assert (row.search, row.ranking, row.model, row.hours) == ("spans", "collective", "tiny-spans (from tiny-bert)", 0.5)
+    assert row.parameters > 0
+    run(options(write=True, rerun=row.row), store)
+    (runs / "tiny-spans" / "collective.json").write_text(
+        (runs / "tiny-spans" / "collective.json").read_text().replace("0.3", "0.99")
+    )
+    with pytest.raises(SystemExit, match="found by one alone"):
+        run(options(rerun=row.row), store)
+
+
+def test_a_threshold_is_chosen_on_dev(store: Store) -> None:
+    system = ("--linker", "tfidf")
+    predict(store, *system)
+    with pytest.raises(SystemExit, match="no row ncbi_disease/dictionary[+]tfidf-on-dev"):
+        e2e_threshold.main(["ncbi_disease/dictionary+tfidf"], store)
+    predict(store, *system, "--split", "dev")
+    assert e2e_threshold.main(["ncbi_disease/dictionary+tfidf"], store) == 0
+    rows = {row.row: row for row in store.rows()}
+    dev, test = rows["ncbi_disease/dictionary+tfidf+sure-on-dev"], rows["ncbi_disease/dictionary+tfidf+sure"]
+    assert dev.figures["strict_f1"] >= rows["ncbi_disease/dictionary+tfidf-on-dev"].figures["strict_f1"]
+    assert json.loads(dev.model_folder)["threshold"] == json.loads(test.model_folder)["threshold"]
+    run(options(write=True, rerun=test.row), store)
+
+
+def test_the_best_threshold_by_hand(tiny_kb: Path) -> None:
+    fever = ("mesh:D005334",)
+    doc = Document("1", "fever fever fever", (Mention(0, 5, "fever", fever), Mention(6, 11, "fever", fever)))
+    task = EndToEndTask((doc,), KnowledgeBase.open(tiny_kb), None, {})
+    scores = {0: 0.9, 6: 0.6, 12: 0.3}
+    made = Predictions.of([Prediction("1", at, at + 5, ((fever, score, 0),)) for at, score in scores.items()], {})
+    threshold = e2e_threshold.best_threshold(task, made)
+    assert 0.3 < threshold <= 0.6
+    assert judge_found(task, e2e_threshold.sure(made, threshold))["strict_f1"] == 100.0
+
+
+def test_given_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
+    predict(store)
+    predict(store, "--split", "dev")
+    predict(store, "--detector", "given", "--split", "dev")
+    predict(store, "--detector", "given")
+    figures: Any = run(options(write=True, rerun="ncbi_disease/given+exact"), store)
+    (given,) = [row for row in figures["runs"] if row["row"] == "ncbi_disease/given+exact"]
+    assert set(GIVEN_FIGURES) <= set(given)
+    assert figures["best"]["ncbi_disease"]["row"] == KEY
+    assert f"| exact |  | train | {given['strict_r1']:.1f} |" in (store.folder.parent / "results.md").read_text("utf-8")
+
+
+def test_given_figures_by_hand(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    fever, attack = Mention(0, 5, "fever", ("mesh:D005334",)), Mention(6, 12, "attack", ("mesh:D009203",))
+    task = EndToEndTask((Document("1", "fever attack", (fever, attack)),), kb, None, {})
+    both = ((("mesh:D005334",), 1.0, 0), (("mesh:D009203",), 0.5, 0))
+    figures = judge_given(task, Predictions.of([Prediction("1", 0, 5, both), Prediction("1", 6, 12, both)], {}))
+    assert [figures[name] for name in GIVEN_FIGURES] == [50.0, 50.0, 75.0]
+    assert (figures["gold"], figures["reachable"]) == (2, 2)
+
+
+def test_figures_by_hand(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    text = "high fever and heart attack"
+    gold = Document("1", text, (Mention(5, 10, "fever", ("mesh:D005334",)), Mention(15, 27, "heart attack", ("mesh:D009203",))))
+    task = EndToEndTask((gold, Document("2", "none")), kb, None, {})
+    found = [
+        Prediction("1", 0, 10, ((("mesh:D005334",), 1.0, 0),)),
+        Prediction("1", 15, 27, ((("mesh:D009203",), 1.0, 0),)),
+        Prediction("1", 11, 14, ()),
+        Prediction("2", 0, 4, ((("mesh:D005334",), 1.0, 0),)),
+    ]
+    figures = judge_found(task, Predictions.of(found, {}))
+    assert [figures[f"strict_{part}"] for part in ("p", "r", "f1")] == [33.3, 50.0, 40.0]
+    assert [figures[f"partial_{part}"] for part in ("p", "r", "f1")] == [66.7, 100.0, 80.0]
+    assert (figures["documents"], figures["gold"]) == (2, 2)
+    assert figures["low"] <= 40.0 <= figures["high"]
+    assert [len(doc.mentions) for doc in documents_of(task.documents, Predictions.of(found, {}))] == [2, 1]
+
+
+def test_other_types_are_not_asked_for(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert store
+    every = end_to_end_task("ncbi_disease", "test")
+    kind = replace(e2e_tasks.KINDS["ncbi_disease"], types=("Nothing",))
+    monkeypatch.setitem(e2e_tasks.KINDS, "ncbi_disease", kind)
+    none = end_to_end_task("ncbi_disease", "test")
+    assert sum(len(doc.mentions) for doc in every.documents) > 0
+    assert sum(len(doc.mentions) for doc in none.documents) == 0
+    assert every.only is not None
+
+
+def test_the_kept_rows_are_those_of_the_page() -> None:
+    rows = Store(FOLDER / "e2e").rows()
+    assert rows
+    assert page_with(rows, PAGE.read_text("utf-8")) == PAGE.read_text("utf-8")
+    assert set(best(rows)) == {"bc5cdr", "ncbi_disease", "biored"}

@@ -1,0 +1,243 @@
+"""Rows of the generative linker: predicted, judged again, predicted again; and whatever was changed is found."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.commands import generative_results
+from benchmarks.results import check as results_check
+from benchmarks.results.generative_page import KEYS, PUBLISHED, page_with
+from benchmarks.results.page import tables
+from benchmarks.results.predict import main
+from benchmarks.results.rerun import unlike
+from benchmarks.results.section import PAGE
+from benchmarks.results.store import FOLDER, Row, Store
+
+KEY = "askapatient_fold0_labels/finetuned/tiny-bart-beam5-mean"
+
+
+@pytest.fixture
+def store(tmp_path: Path, made_data: Path, runs: Path) -> Store:
+    assert made_data.is_dir()
+    assert runs.is_dir()
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture(autouse=True)
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a page of one's own."""
+    path = tmp_path / "results.md"
+    path.write_text(page_with([], {}, PAGE.read_text("utf-8")), "utf-8")
+    monkeypatch.setattr(results_check, "PAGE", path)
+    return path
+
+
+def predict(store: Store, *more: str, stage: str = "finetuned", model: str = "tiny", search: str = "beam5") -> None:
+    told = ["--benchmark", "askapatient_fold0_labels", "--stage", stage, "--model", model]
+    main(["generative", *told, "--search", search, "--ranking", "mean", *more], store)
+
+
+def results(store: Store, **more: Any) -> dict[str, Any]:
+    return generative_results.run(argparse.Namespace(**({"quick": False, "write": False, "rerun": ""} | more)), store)
+
+
+def changed(store: Store, **more: Any) -> Row:
+    row = replace(store.row(KEY), **more)
+    store.write([row])
+    return row
+
+
+def test_without_rows_there_is_nothing_to_show(store: Store) -> None:
+    assert results(store) == {"runs": [], "best": {}}
+    assert "There are no rows yet." in tables([], KEYS, ())
+
+
+def test_a_row_is_predicted_written_and_found_again(store: Store, page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    predict(store)
+    predict(store, "--split", "dev")
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["row"] == KEY
+    with pytest.raises(SystemExit, match="--write"):
+        results(store)
+    figures = results(store, write=True)
+    assert results(store) == results(store, quick=True) == figures
+    assert figures["best"] == {"askapatient_fold0_labels": KEY}
+    assert [(run["split"], run["mentions"], run["hours"]) for run in figures["runs"]] == [("test", 1, 0.5), ("dev", 1, 0.5)]
+    assert "| finetuned | tiny-bart | beam5 | mean | train |" in page.read_text("utf-8")
+    assert store.row(KEY).weights == store.predictions(store.row(KEY)).source["linker"]["weights"]
+
+
+def test_nothing_of_a_text_or_a_name_is_kept(store: Store) -> None:
+    predict(store)
+    source = store.predictions(store.row(KEY)).source
+    kept = json.dumps([source, (store.folder / "rows.json").read_text()]).lower()
+    assert not any(word in kept for word in ("headache", "fever", "caf"))
+
+
+def test_a_later_stage_stands_beside_the_one_before(store: Store) -> None:
+    predict(store, stage="start")
+    predict(store, model="other")
+    after = store.row(KEY)
+    assert (after.before, after.p) == ("askapatient_fold0_labels/start/tiny-bart-beam5-mean", 1.0)
+    results(store, write=True)
+    assert store.row(KEY) == after
+
+
+def test_a_stage_before_that_came_later_is_found(store: Store) -> None:
+    predict(store)
+    predict(store, stage="start")
+    with pytest.raises(SystemExit, match=f"{KEY}: p against .*/start/tiny-bart-beam5-mean is 1.0, not None against no row"):
+        results(store)
+    results(store, write=True)
+    assert store.row(KEY).p == 1.0
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_figure_that_is_not_that_of_the_predictions_is_found(store: Store, *, quick: bool) -> None:
+    predict(store)
+    said = store.row(KEY).figures
+    changed(store, figures=said | {"any_id_r5": 12.3})
+    with pytest.raises(SystemExit, match=f"{KEY}: any_id_r5 is {said['any_id_r5']}, not 12.3"):
+        results(store, quick=quick)
+    with pytest.raises(SystemExit, match="any_id_r5"):
+        results(store, write=True)
+    assert store.row(KEY).figures["any_id_r5"] == 12.3  # writing the page repairs no figure
+
+
+def test_a_slice_that_is_not_that_of_the_predictions_is_found(store: Store) -> None:
+    predict(store)
+    said = store.row(KEY).slices
+    assert said["overall"] == [store.row(KEY).figures["reachable"], store.row(KEY).figures["any_id_r1"]]
+    changed(store, slices=said | {"overall": [7, 12.3]})
+    with pytest.raises(SystemExit, match=f"{KEY}: slice overall is .*, not .7, 12.3."):
+        results(store)
+
+
+def test_how_a_model_was_learnt_is_kept_and_shown(store: Store, runs: Path, page: Path) -> None:
+    log = [
+        {"step": 0, "eval_dev_r1": 1.5, "eval_dev_r5": 2.5},
+        {"step": 5, "loss": 0.1},
+        {"step": 10, "eval_dev_r1": 50.0, "eval_dev_r5": 60.0},
+    ]
+    (runs / "tiny" / "log.jsonl").write_text("".join(f"{json.dumps(entry)}\n" for entry in log))
+    predict(store)
+    assert store.curves() == {"tiny": [[0, 1.5, 2.5], [10, 50.0, 60.0]]}
+    results(store, write=True)
+    assert "| `tiny` | 0: 1.5, 10: 50.0 |" in page.read_text("utf-8")
+
+
+def test_an_ablation_is_shown_apart_and_never_chosen(store: Store, page: Path) -> None:
+    for split in ("dev", "test"):
+        predict(store, "--split", split, stage="ablation-prompt-off")
+    assert results(store, write=True)["best"] == {}
+    assert "| no prompt | all | beam5 | mean |" in page.read_text("utf-8")
+
+
+def test_predictions_that_are_gone_are_found(store: Store) -> None:
+    predict(store)
+    (store.folder / store.row(KEY).file).unlink()
+    with pytest.raises(SystemExit, match=KEY):
+        results(store)
+
+
+def test_a_page_that_was_changed_is_found(store: Store, page: Path) -> None:
+    predict(store)
+    results(store, write=True)
+    page.write_text(page.read_text("utf-8").replace("| 0.5 |", "| 0.4 |"), "utf-8")
+    with pytest.raises(SystemExit, match="the page does not show"):
+        results(store, quick=True)
+
+
+def test_quick_takes_rows_on_the_open_knowledge_base_as_they_are(store: Store) -> None:
+    predict(store)
+    changed(store, benchmark="bc5cdr", figures=store.row(KEY).figures | {"mapped": 1, "mapped_any_id_r1": 7.0})
+    results(store, quick=True, write=True)
+    assert results(store, quick=True)["runs"][0]["benchmark"] == "bc5cdr"
+    assert "(7.0 mapped)" in tables(store.rows(), KEYS, ())
+
+
+@pytest.mark.parametrize("search", ["beam5", "exact"])
+def test_the_model_gives_the_same_answers_again(store: Store, search: str) -> None:
+    predict(store, search=search)
+    results(store, write=True)
+    assert results(store, rerun=store.rows()[0].row)["runs"]
+
+
+def test_another_model_is_found(store: Store) -> None:
+    predict(store)
+    results(store, write=True)
+    row = changed(store, model_folder="other")
+    with pytest.raises(SystemExit, match=f"the weights are .*, not {row.weights}"):
+        results(store, rerun=KEY)
+    changed(store, model_folder="nowhere")
+    with pytest.raises(SystemExit, match="there is no model"):
+        results(store, rerun=KEY)
+    with pytest.raises(SystemExit, match="no such row"):
+        results(store, rerun="another")
+
+
+def test_other_answers_of_the_right_model_are_found(store: Store) -> None:
+    predict(store, model="other")
+    other = store.row(KEY)
+    predict(store, "--force")
+    store.write([replace(other, weights=store.row(KEY).weights, model_folder="tiny")])
+    store.add(store.row(KEY), replace_scores(store, other))
+    results(store, write=True)
+    with pytest.raises(SystemExit, match="a score differs|an answer is missing"):
+        results(store, rerun=KEY)
+
+
+def replace_scores(store: Store, row: Row) -> Any:
+    """Return the predictions of a row, all scores lower by one."""
+    kept = store.predictions(row)
+    lower = {key: tuple((ids, score - 1, name) for ids, score, name in answers) for key, answers in kept.answers.items()}
+    return replace(kept, answers=lower)
+
+
+@pytest.mark.parametrize(
+    ("again", "why"),
+    [
+        ([("a", -1.01), ("b", -5.05)], ""),
+        ([("b", -5.0), ("a", -1.0)], ""),
+        ([("a", -1.0), ("c", -5.05)], ""),
+        ([("a", -1.1), ("b", -5.0)], "a score differs"),
+        ([("a", -1.0), ("c", -3.0)], "an answer is missing"),
+        ([("c", -1.0), ("b", -5.0)], "an answer is missing"),
+        ([], "one has no answer"),
+    ],
+)
+def test_answers_differ_beyond_the_tolerance_alone(again: list[tuple[str, float]], why: str) -> None:
+    kept = [((name,), score, place) for place, (name, score) in enumerate([("a", -1.0), ("b", -5.0)])]
+    assert unlike(kept, [((name,), score, place) for place, (name, score) in enumerate(again)]) == why
+
+
+def test_what_would_spoil_the_store_is_refused(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="not judged on it"):
+        predict(store, "--split", "dev", "--trained-on", "train+dev")
+    with pytest.raises(SystemExit, match="there is no .*unheard-of.toml"):
+        predict(store, model="unheard-of")
+    predict(store)
+    with pytest.raises(SystemExit, match="add --force"):
+        predict(store)
+    with pytest.raises(SystemExit, match="a row has a recipe"):
+        predict(store, "--force", model=str(tmp_path / "tiny"))
+    with pytest.raises(SystemExit, match="--stage learnt is not one of start"):
+        predict(store, "--force", stage="learnt")
+
+
+def test_the_page_of_the_docs_shows_the_kept_rows() -> None:
+    text = PAGE.read_text("utf-8")
+    kept = Store(FOLDER / "generative")
+    assert page_with(kept.rows(), kept.curves(), text) == text
+    assert all(system in text for system, *_ in PUBLISHED)
+
+
+def test_every_kept_row_has_its_files() -> None:
+    store = Store(FOLDER / "generative")
+    rows = store.rows()
+    assert all((store.folder / row.file).is_file() and (FOLDER.parent / row.config).is_file() for row in rows)
+    assert {path.name for path in store.folder.glob("*.gz")} == {row.file for row in rows}

@@ -1,0 +1,38 @@
+"""The recipes of the results page: each is a whole configuration, and builds on models that another one trains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from benchmarks.results import train as results_train
+from benchmarks.results.train import KBS, RECIPES, config_of, recipe
+
+NAMES = sorted(path.stem for path in RECIPES.glob("*/*.toml"))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONYM_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(results_train, "model_folder", lambda name: tmp_path / "models" / name)
+    for name in KBS:
+        monkeypatch.setitem(KBS, name, lambda name=name: SimpleNamespace(folder=tmp_path / "kbs" / name / "v1"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recipe_is_a_configuration(name: str, tmp_path: Path) -> None:
+    config = config_of(name)
+    start = Path(config.start.model)
+    assert start.parent in (tmp_path / "models", tmp_path / "runs")
+    if start.parent.name == "runs":
+        assert start.name in NAMES
+    assert Path(config.data.kb).parent == tmp_path / "kbs"
+    if name.endswith("-all"):
+        assert config.dev.mentions == 0
+
+
+def test_a_recipe_that_is_like_another_differs_in_what_it_says() -> None:
+    usual, shortest = (recipe(name) for name in ("ncbi-usual-quarter", "ncbi-shortest-quarter"))
+    assert shortest["data"].pop("target") == "shortest"
+    assert usual == shortest

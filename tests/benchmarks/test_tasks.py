@@ -1,0 +1,75 @@
+"""What linkers are judged on: no knowledge base holds the mentions that it is asked about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.results import tasks
+from benchmarks.results.tasks import KINDS, OfType, medic_kb, successors, task
+
+from onym.datasets import Prepared
+
+
+def names(key: str, split: str) -> list[str]:
+    kb = task(key, split).kb
+    return [kb.names[place] for place in range(len(kb.names))]
+
+
+@pytest.mark.usefixtures("made_data")
+def test_dev_is_linked_to_the_dictionary_without_its_mentions() -> None:
+    assert names("ncbi_disease", "dev") == ["fever", "pain"]
+    assert len(medic_kb().names) == 1
+    assert names("ncbi_disease", "test") == ["cough pain", "fever", "hypertension", "omim"]
+
+
+@pytest.mark.usefixtures("made_data")
+def test_labels_alone_have_no_phrase_of_train() -> None:
+    assert names("askapatient_fold0_labels", "test") == ["fever", "headache"]
+    assert len(names("askapatient_fold0", "test")) == 4
+
+
+def test_what_was_built_is_kept(made_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert made_data
+    first = task("askapatient_fold0_labels", "test").kb.digest
+    monkeypatch.setattr(tasks, "build_kb", None)
+    assert task("askapatient_fold0_labels", "dev").kb.digest == first
+
+
+def test_a_retired_id_has_one_successor_or_none(made_data: Path) -> None:
+    table = "retired\tstrings\tcurrent\nC1\ta\tD1\nC2\tb\t\nC3\tc\tD3|D4\n"
+    (made_data / "bc5cdr").mkdir()
+    (made_data / "bc5cdr" / "retired_mesh_ids_candidates.tsv").write_text(table)
+    assert successors() == {"mesh:C1": "mesh:D1"}
+
+
+def test_only_the_open_knowledge_base_is_slow() -> None:
+    slow = ["ncbi_disease_open", "bc5cdr", "biored_disease", "biored_chemical"]
+    assert [key for key, kind in KINDS.items() if not kind.is_quick] == slow
+
+
+@pytest.mark.usefixtures("made_data")
+def test_mentions_of_another_type_are_not_asked_for() -> None:
+    part = OfType.open(task("ncbi_disease", "test").benchmark.folder)
+    every = [mention for doc in Prepared.open(part.folder).documents("test") for mention in doc.mentions]
+    part.of_type = every[0].type
+    assert [mention for doc in part.documents("test") for mention in doc.mentions] == [
+        mention for mention in every if mention.type == every[0].type
+    ]
+    part.of_type = "Species"
+    assert not any(doc.mentions for doc in part.documents("test"))
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("key", "split", "mentions"), [("ncbi_disease", "dev", 787), ("askapatient_fold0_labels", "test", 867)]
+)
+def test_the_real_data_is_all_within_reach(
+    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, split: str, mentions: int
+) -> None:
+    monkeypatch.setenv("ONYM_DATA", str(real_data))
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path))
+    asked = task(key, split)
+    ids = [mention.concept_ids for doc in asked.benchmark.documents(split) for mention in doc.mentions]
+    assert len(ids) == mentions
+    assert all(concept_id in asked.kb for each in ids for concept_id in each)

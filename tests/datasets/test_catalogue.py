@@ -1,0 +1,56 @@
+"""The list of benchmarks, and the page that shows it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from onym.datasets import catalogue, get
+from onym.errors import ConfigError
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "benchmarks.md"
+NAMES = [
+    "ncbi-disease", "ncbi-disease-genbioel", "ncbi-disease-biosyn", "bc5cdr", "bc5cdr-disease-biosyn",
+    *(f"askapatient-fold{fold}" for fold in range(10)),
+    "biored", "nlm-chem", "nlm-gene", "gnormplus", "linnaeus", "s800", "bioid", "hpo-gsc",
+    "medmentions", "medmentions-st21pv", "cometa",
+]  # fmt: skip
+
+
+def test_all_are_there_in_order() -> None:
+    assert [benchmark.name for benchmark in catalogue()] == NAMES
+    assert all(get(name).name == name for name in NAMES)
+
+
+def test_an_unknown_one_is_refused_with_the_names() -> None:
+    with pytest.raises(ConfigError, match="benchmark-unknown") as caught:
+        get("ncbi")
+    assert "ncbi-disease-genbioel" in caught.value.fix
+
+
+def test_no_published_protocol_here_restricts_types() -> None:
+    assert not any(benchmark.restricts_types for benchmark in catalogue())
+
+
+@pytest.mark.parametrize("benchmark", catalogue(), ids=lambda benchmark: benchmark.name)
+def test_the_page_has_its_row(benchmark: object) -> None:
+    name = benchmark.name  # type: ignore[attr-defined]
+    shown = re.sub(r"fold[0-9]$", "fold0", name)
+    rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith(f"| `{shown}`")]
+    assert len(rows) == 1
+    cells = [cell.strip() for cell in rows[0].strip("|").split("|")]
+    assert cells[2:] == [
+        get(shown).kb,
+        get(shown).dropped,
+        get(shown).protocol,
+        get(shown).licence,
+    ]
+    assert [need.path in cells[1] for need in get(shown).needs] == [True] * len(get(shown).needs)
+
+
+def test_the_page_has_no_other_row() -> None:
+    table = PAGE.read_text("utf-8").partition("\n## ")[0]
+    shown = re.findall(r"^\| `([a-z0-9-]+)`", table, re.MULTILINE)
+    assert shown == [name for name in NAMES if not re.search(r"fold[1-9]$", name)]

@@ -1,0 +1,193 @@
+"""From files to a prepared benchmark, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from onym.corpora.plain import to_plain
+from onym.datasets import Prepared, catalogue, prepare
+from onym.datasets import prepared as module
+from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError
+from onym.kb import KnowledgeBase
+from onym.store.artefact.reader import check_artefact
+from onym.store.limits import Limits
+from tests.datasets.made import (
+    read,
+    write,
+    write_askapatient,
+    write_biosyn,
+    write_cometa,
+    write_gsc,
+    write_medmentions,
+    write_ncbi,
+    write_species,
+)  # fmt: skip
+
+MADE: dict[str, Callable[[Path], Path]] = {
+    "ncbi-disease": write_ncbi,
+    "ncbi-disease-genbioel": lambda folder: write_biosyn(write_ncbi(folder)),
+    "ncbi-disease-biosyn": write_biosyn,
+    "askapatient-fold0": write_askapatient,
+    "s800": write_species,
+    "hpo-gsc": write_gsc,
+    "medmentions": write_medmentions,
+    "cometa": write_cometa,
+}
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_two_preparations_are_equal_byte_for_byte(tmp_path: Path, name: str) -> None:
+    shutil.copytree(MADE[name](tmp_path / "data"), tmp_path / "elsewhere" / "data")
+    prepare(name, tmp_path / "data", tmp_path / "1")
+    prepare(name, tmp_path / "elsewhere" / "data", tmp_path / "2")
+    first, second = files(tmp_path / "1"), files(tmp_path / "2")
+    assert any(path.endswith(".jsonl") for path in first)
+    assert first == second
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_read_back_is_what_was_read(tmp_path: Path, name: str) -> None:
+    MADE[name](tmp_path)
+    documents, _ = read(name, tmp_path)
+    prepared = prepare(name, tmp_path, tmp_path / "out")
+    assert (prepared.name, prepared.splits) == (name, tuple(documents))
+    for split, docs in documents.items():
+        assert [to_plain(doc) for doc in prepared.documents(split)] == [to_plain(doc) for doc in docs]
+    assert check_artefact(tmp_path / "out") == []
+    assert Prepared.open(tmp_path / "out").digest == prepared.digest
+    assert prepared.manifest.counts[f"{prepared.splits[0]}_documents"] == len(documents[prepared.splits[0]])
+
+
+def test_the_manifest_pins_the_files(tmp_path: Path) -> None:
+    prepared = prepare("s800", write_species(tmp_path), tmp_path / "out")
+    path = tmp_path / "pubtator" / "SPECIES_Train.PubTator"
+    entry = prepared.manifest.inputs[0]
+    assert (entry.name, entry.sha256) == ("SPECIES_Train.PubTator", hashlib.sha256(path.read_bytes()).hexdigest())
+    assert prepared.manifest.config == {"name": "s800", "options": {"kb": "none"}, "kb": ""}
+    path.write_text(path.read_text() + "\n")
+    assert prepare("s800", tmp_path, tmp_path / "again").digest != prepared.digest
+
+
+def test_a_given_knowledge_base_takes_the_place_of_the_own_one(tmp_path: Path, tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    data = write_biosyn(tmp_path)
+    prepared = prepare("ncbi-disease-biosyn", data, tmp_path / "out", kb=kb)
+    assert prepared.kb_folder is None
+    assert not (tmp_path / "out" / "kb").exists()
+    assert prepared.manifest.config["kb"] == kb.digest == prepared.report["kb"]["digest"]
+    assert (prepared.report["splits"]["train"]["mentions"], prepared.report["splits"]["train"]["reachable"]) == (4, 2)
+    own = prepare("ncbi-disease-biosyn", data, tmp_path / "own")
+    assert own.kb_folder == tmp_path / "own" / "kb"
+    assert own.manifest.config["kb"] == KnowledgeBase.open(tmp_path / "own" / "kb").digest
+
+
+def test_nothing_is_replaced_by_accident(tmp_path: Path, tiny_kb: Path) -> None:
+    data = write_species(tmp_path / "data")
+    first = prepare("s800", data, tmp_path / "out")
+    with pytest.raises(ConfigError, match="output-exists"):
+        prepare("s800", data, tmp_path / "out")
+    assert prepare("s800", data, tmp_path / "out", force=True).digest == first.digest
+    kb = tmp_path / "kb"
+    write_biosyn(tmp_path / "data")
+    prepare("ncbi-disease-biosyn", tmp_path / "data", tmp_path / "b")
+    (tmp_path / "b" / "kb").rename(kb)
+    with pytest.raises(ConfigError, match="output-exists"):
+        prepare("s800", data, kb, force=True)
+    assert KnowledgeBase.open(kb).find("fever") >= 0
+
+
+def test_a_damaged_one_is_refused_and_may_be_replaced(tmp_path: Path) -> None:
+    data = write_species(tmp_path / "data")
+    prepared = prepare("s800", data, tmp_path / "out")
+    path = tmp_path / "out" / prepared.digest / "test.jsonl"
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        Prepared.open(tmp_path / "out")
+    assert list(prepare("s800", data, tmp_path / "out", force=True).documents("test"))
+
+
+def test_another_kind_of_artefact_is_no_benchmark(tiny_kb: Path) -> None:
+    with pytest.raises(IntegrityError, match="artefact-kind"):
+        Prepared.open(tiny_kb)
+
+
+def test_a_split_that_is_not_there(tmp_path: Path) -> None:
+    prepared = prepare("s800", write_species(tmp_path), tmp_path / "out")
+    with pytest.raises(ConfigError, match="benchmark-split"):
+        list(prepared.documents("dev"))
+
+
+@pytest.mark.parametrize("benchmark", [each.name for each in catalogue()])
+def test_without_files_every_benchmark_says_what_it_needs(tmp_path: Path, benchmark: str) -> None:
+    with pytest.raises(InputError, match="benchmark-files"):
+        prepare(benchmark, tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize(
+    "data", [b"", b"<html>Not found</html>\n", b"\xff\xfe\x00\x01" * 9, b"\x1f\x8b\x08 cut", b"PK\x03\x04 cut"]
+)
+def test_a_hostile_file_is_an_error_of_ours(tmp_path: Path, name: str, data: bytes) -> None:
+    MADE[name](tmp_path)
+    for path in [path for path in tmp_path.rglob("*") if path.is_file()]:
+        path.write_bytes(data)
+    with pytest.raises(OnymError):
+        prepare(name, tmp_path, tmp_path / "out")
+    with pytest.raises(OnymError):
+        Prepared.open(tmp_path / "out")
+
+
+def test_files_of_another_corpus_are_refused(tmp_path: Path) -> None:
+    write_species(tmp_path)
+    write(tmp_path / "pubtator" / "SPECIES_Test.PubTator", "1|t|Nothing here\n1|a|\n")
+    with pytest.raises(InputError, match="benchmark-empty"):
+        prepare("s800", tmp_path, tmp_path / "out")
+
+
+def test_a_document_that_could_not_be_read_back_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DEFAULT_LIMITS", Limits(line_bytes=50))
+    with pytest.raises(LimitError, match="limit-line"):
+        prepare("s800", write_species(tmp_path), tmp_path / "out")
+
+
+def test_a_file_that_is_no_corpus_is_torn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "to_plain", lambda doc: {"id": doc.id, "text": 5})
+    prepared = prepare("s800", write_species(tmp_path), tmp_path / "out")
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        list(prepared.documents("test"))
+
+
+SIZES = {
+    "ncbi-disease": (5133, 787, 960),
+    "ncbi-disease-genbioel": (5784, 787, 960),
+    "bc5cdr": (9352, 9585, 9755),
+    "askapatient-fold0": (15612, 845, 867),
+    "biored": (13320, 3513, 3523),
+    "nlm-chem": (11729,),
+    "hpo-gsc": (173, 1949),
+}
+QUERIES = {"ncbi-disease-biosyn": (5134, 787, 960), "bc5cdr-disease-biosyn": (4131, 4178, 4287)}
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", [*SIZES, *QUERIES])
+def test_the_real_corpora_have_the_published_sizes(real_data: Path, tmp_path: Path, name: str) -> None:
+    report = prepare(name, real_data, tmp_path / "out").report
+    key = "mentions" if name in SIZES else "queries"
+    splits = [report["splits"][split][key] for split in ("train", "dev", "test") if split in report["splits"]]
+    assert tuple(splits) == {**SIZES, **QUERIES}[name]
+    assert "corpus-offsets" not in report["splits"]["test"]["problems"]
+    if name == "ncbi-disease-genbioel":
+        assert report["leaks"]["dev in train"]["by_place"] == 757
+        assert report["warnings"]
+        assert report["leaks"]["test in kb"]["by_name"] == 739

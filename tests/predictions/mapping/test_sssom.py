@@ -1,0 +1,48 @@
+"""Mappings as SSSOM."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from onym.kb import KnowledgeBase
+from onym.linkers.lexical import ExactLinker
+from onym.predictions.mapping.sssom import COLUMNS, write_sssom
+from onym.predictions.mapping.terms import TermMapping
+from onym.types import Candidate
+
+
+def written(tiny_kb: Path) -> tuple[list[str], list[dict[str, str]]]:
+    mappings = [
+        TermMapping(("Pyrexia",), "Pyrexia", (Candidate("mesh:D005334", "pyrexia", 1.0),)),
+        TermMapping(("MI",), "MI", (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))),
+        TermMapping(("fevr",), "fevr", (Candidate("mesh:D005334", "fever", 0.6),)),
+        TermMapping(("xyz",), "xyz", ()),
+    ]
+    file = io.BytesIO()
+    write_sssom(mappings, ExactLinker(KnowledgeBase.open(tiny_kb)), file)
+    lines = file.getvalue().decode().splitlines()
+    head = [line for line in lines if line.startswith("#")]
+    return head, list(csv.DictReader(lines[len(head) :], dialect="excel-tab"))
+
+
+def test_only_an_unshared_name_claims_an_exact_match(tiny_kb: Path) -> None:
+    _, rows = written(tiny_kb)
+    claims = [(row["subject_label"], row["predicate_id"], row["object_id"]) for row in rows]
+    assert claims == [
+        ("Pyrexia", "skos:exactMatch", "mesh:D005334"),
+        ("MI", "skos:closeMatch", "mesh:D006973"),
+        ("MI", "skos:closeMatch", "mesh:D009203"),
+        ("fevr", "skos:closeMatch", "mesh:D005334"),
+    ]
+    assert rows[3]["mapping_justification"] == "semapv:LexicalSimilarityThresholdMatching"
+    assert (rows[0]["object_match_field"], rows[3]["object_match_field"]) == ("skos:altLabel", "skos:prefLabel")
+    assert tuple(rows[0]) == COLUMNS
+
+
+def test_the_head_names_the_prefixes_and_is_the_same_every_time(tiny_kb: Path) -> None:
+    head, _ = written(tiny_kb)
+    assert '#  mesh: "https://bioregistry.io/mesh:"' in head
+    assert any(line.startswith("#mapping_set_id: urn:uuid:") for line in head)
+    assert head == written(tiny_kb)[0]

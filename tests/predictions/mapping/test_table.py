@@ -1,0 +1,25 @@
+"""Mappings as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from onym.kb import KnowledgeBase
+from onym.predictions.mapping.table import write_table
+from onym.predictions.mapping.terms import TermMapping
+from onym.types import Candidate
+
+
+def test_the_candidates_stand_beside_the_row(tiny_kb: Path) -> None:
+    both = (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))
+    mappings = [TermMapping(("1", "a\tb\n"), "x", both), TermMapping(("2", ""), "", ())]
+    file = io.BytesIO()
+    write_table(mappings, ["n", "term"], KnowledgeBase.open(tiny_kb), file)
+    rows = list(csv.DictReader(io.StringIO(file.getvalue().decode()), dialect="excel-tab"))
+    assert rows[0] == {
+        "n": "1", "term": "a\tb\n", "concept_id": "mesh:D006973", "concept_name": "Hypertension", "score": "1.000",
+        "tied": "yes", "candidates": "mesh:D006973 Hypertension (1.000); mesh:D009203 Myocardial Infarction (1.000)",
+    }  # fmt: skip
+    assert rows[1]["concept_id"] == rows[1]["candidates"] == ""

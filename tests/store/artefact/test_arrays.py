@@ -1,0 +1,180 @@
+"""Columns on disk."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import IntegrityError
+from onym.store.artefact.arrays import Ragged, Strings, open_array, release, smallest_offsets
+from onym.store.artefact.reader import Stage
+
+TEXTS = st.lists(st.text(max_size=6))
+
+
+def written(tmp_path: Path, values: np.ndarray) -> Path:
+    Stage(tmp_path).write_array("column", values)
+    return tmp_path / "column.npy"
+
+
+@pytest.mark.parametrize("dtype", ["|u1", "<u2", "<u4", "<u8", "<i8", "<f4"])
+def test_what_is_written_is_mapped_back(tmp_path: Path, dtype: str) -> None:
+    values = np.arange(7).astype(dtype)
+    column = open_array(written(tmp_path, values), dtype, 7)
+    assert isinstance(column, np.memmap)
+    assert column.tolist() == values.tolist()
+
+
+def test_an_empty_column(tmp_path: Path) -> None:
+    assert len(open_array(written(tmp_path, np.empty(0, "<u4")), "<u4", 0)) == 0
+
+
+@pytest.mark.parametrize(("dtype", "length"), [("<u8", 5), ("<u4", 6), ("|O", 5), ("<U4", 5)])
+def test_a_header_that_is_not_the_manifests_is_refused(tmp_path: Path, dtype: str, length: int) -> None:
+    path = written(tmp_path, np.arange(5, dtype="<u4"))
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        open_array(path, dtype, length)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda d: d[:-1], lambda d: d + b"x", lambda d: b"", lambda d: b"\x93NUMPY\x02\x00" + d[8:]]
+)
+def test_a_damaged_column_is_refused(tmp_path: Path, damage: object) -> None:
+    path = written(tmp_path, np.arange(5, dtype="<u4"))
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        open_array(path, "<u4", 5)
+
+
+def test_offsets_take_64_bits_only_where_they_must() -> None:
+    assert smallest_offsets(np.array([0, 2**32 - 1])).dtype == np.uint32
+    assert smallest_offsets(np.array([0, 2**32])).dtype == np.uint64
+
+
+@given(TEXTS)
+def test_strings_come_back(texts: list[str]) -> None:
+    column = Strings.of(texts)
+    column.require_sound("column")
+    assert [column[i] for i in range(len(column))] == texts
+    assert column.to_arrow().to_pylist() == texts
+
+
+@given(TEXTS, st.text(max_size=6))
+def test_find_in_a_sorted_column_is_that_of_a_list(texts: list[str], wanted: str) -> None:
+    distinct = sorted(set(texts), key=str.encode)
+    column = Strings.of(distinct)
+    assert column.find(wanted) == (distinct.index(wanted) if wanted in distinct else -1)
+    assert [column.find(text) for text in distinct] == list(range(len(distinct)))
+    assert column.lower_bound(wanted.encode()) == sum(text.encode() < wanted.encode() for text in distinct)
+
+
+def test_find_between_fence_posts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.store.artefact.arrays._POSTS", 7)
+    words = sorted(f"w{i}" for i in range(1000))
+    column = Strings.of(words)
+    assert [column.find(word) for word in words] == list(range(1000))
+    assert [column.find(f"{word}x") for word in words] == [-1] * 1000
+
+
+def test_strings_on_disk_are_found_too(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.write_strings("s", Strings.of(["aspirin", "fever", "\u03b2-blocker"]))
+    column = Strings(open_array(tmp_path / "s.offsets.npy", "<u4", 4), open_array(tmp_path / "s.data.npy", "|u1", 22))
+    assert column.find("\u03b2-blocker") == 2
+    assert column.to_arrow().to_pylist() == ["aspirin", "fever", "\u03b2-blocker"]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "data"),
+    [
+        ([0, 5], b"abc"),
+        ([1, 3], b"abc"),
+        ([0, 2, 1, 3], b"abc"),
+        ([], b""),
+        ([0, 1, 2], "\u03b2".encode()),
+        ([0, 2], b"\xff\xfe"),
+    ],
+)
+def test_unsound_strings_are_refused(offsets: list[int], data: bytes) -> None:
+    column = Strings(np.array(offsets, dtype=np.uint32), np.frombuffer(data, dtype=np.uint8))
+    with pytest.raises(IntegrityError, match="artefact-torn"):
+        column.require_sound("column")
+
+
+def test_ragged_values_stay_within_their_table() -> None:
+    lists = Ragged(np.array([0, 1, 3]), np.array([0, 4, 2]))
+    lists.require_sound("lists", 5)
+    with pytest.raises(IntegrityError, match="points beyond"):
+        lists.require_sound("lists", 4)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1), st.data())
+def test_lists_of_some_rows(lists: list[list[int]], data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(lists) - 1)))
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.uint32)
+    values = np.array([value for members in lists for value in members], dtype=np.uint16)
+    found = Ragged(offsets, values).take(np.array(rows, dtype=np.int64))
+    assert [found[i].tolist() for i in range(len(found))] == [lists[row] for row in rows]
+    assert found.values.dtype == np.uint16
+    found.require_sound("lists")
+
+
+def test_half_of_a_surrogate_pair_is_not_found() -> None:
+    assert Strings.of(["?", "a"]).find("\ud800") == -1
+
+
+def test_a_column_may_be_longer_than_what_is_decoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.store.artefact.arrays._SLICE", 7)
+    good = Strings.of(["\u03b2-blocker", "", "x" * 50, "\U0001f600"] * 5)
+    good.require_sound("column")
+    data = good.data.copy()
+    data[-1] = 0xFF
+    with pytest.raises(IntegrityError, match="not UTF-8"):
+        Strings(good.offsets, data).require_sound("column")
+
+
+@given(st.binary(max_size=160), st.integers(0, 127))
+def test_a_header_of_any_bytes_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, noise: bytes, place: int) -> None:
+    path = tmp_path_factory.mktemp("header") / "a.npy"
+    np.save(path, np.arange(5, dtype="<u4"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:place] + noise + whole[place + len(noise) :])
+    with suppress(IntegrityError):
+        assert len(open_array(path, "<u4", 5)) == 5
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npy")
+    for name in ("pipe.npy", "nothing.npy"):
+        with pytest.raises(IntegrityError, match="artefact-torn"):
+            open_array(tmp_path / name, "<u4", 0)
+
+
+def resident_kb(path: Path) -> int:
+    """Return how much of a file this process has mapped and looked at."""
+    lines = Path("/proc/self/smaps").read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if line.endswith(str(path)))
+    return next(int(line.split()[1]) for line in lines[start:] if line.startswith("Rss:"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").is_file(), reason="told by Linux alone")
+def test_pages_that_are_let_go_of_are_no_memory_of_ours(tmp_path: Path) -> None:
+    Stage(tmp_path).write_array("numbers", np.arange(100_000, dtype=np.int64))
+    column = open_array(tmp_path / "numbers.npy", "<i8", 100_000).reshape(10, -1)
+    assert column.sum() == 4_999_950_000
+    assert resident_kb(tmp_path / "numbers.npy") > 700
+    release(column)
+    assert resident_kb(tmp_path / "numbers.npy") < 100
+    assert column.sum() == 4_999_950_000
+
+
+def test_a_column_in_memory_is_left_alone() -> None:
+    column = np.arange(3)
+    release(column)
+    assert column.tolist() == [0, 1, 2]

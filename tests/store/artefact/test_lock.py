@@ -1,0 +1,34 @@
+"""One writer at a time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from onym.errors import IntegrityError
+from onym.store.artefact.lock import exclusive
+
+HOLD = "import sys, time; from pathlib import Path; from onym.store.artefact.lock import exclusive\n"
+HOLD += "with exclusive(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"
+
+
+def test_a_lock_is_free_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        with exclusive(tmp_path / ".lock"):
+            pass
+
+
+def test_a_dead_holder_holds_nothing(tmp_path: Path) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path / ".lock")], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(IntegrityError, match="artefact-locked"), exclusive(tmp_path / ".lock"):
+        pass
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    with exclusive(tmp_path / ".lock"):
+        pass

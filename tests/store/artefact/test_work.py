@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onym.store.artefact.work import Work
+
+VALUES = np.arange(6, dtype=np.float32)
+
+
+def test_what_was_kept_is_there_for_the_same_work(tmp_path: Path) -> None:
+    Work(tmp_path / "work", ["a", "b"]).keep("one", VALUES)
+    found = Work(tmp_path / "work", ["a", "b"]).piece("one", "<f4", 6)
+    assert found is not None
+    assert found.tolist() == VALUES.tolist()
+    assert Work(tmp_path / "work", ["a", "b"]).piece("two", "<f4", 6) is None
+
+
+def test_other_work_begins_anew(tmp_path: Path) -> None:
+    Work(tmp_path / "work", ["a", "b"]).keep("one", VALUES)
+    assert Work(tmp_path / "work", ["ab"]).piece("one", "<f4", 6) is None
+    assert Work(tmp_path / "work", ["a", "b"]).piece("one", "<f4", 6) is None
+
+
+@pytest.mark.parametrize(("dtype", "length"), [("<f4", 5), ("<f8", 6), ("<f8", 3)])
+def test_a_piece_of_another_shape_does_not_count(tmp_path: Path, dtype: str, length: int) -> None:
+    work = Work(tmp_path / "work", ["a"])
+    work.keep("one", VALUES)
+    assert work.piece("one", dtype, length) is None
+
+
+def test_a_torn_piece_does_not_count(tmp_path: Path) -> None:
+    work = Work(tmp_path / "work", ["a"])
+    work.keep("one", VALUES)
+    path = tmp_path / "work" / "one.npy"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert work.piece("one", "<f4", 6) is None
+    work.keep("one", VALUES)
+    assert work.piece("one", "<f4", 6) is not None
+
+
+def test_done_work_is_removed(tmp_path: Path) -> None:
+    work = Work(tmp_path / "work", ["a"])
+    work.keep("one", VALUES)
+    work.remove()
+    assert not (tmp_path / "work").exists()

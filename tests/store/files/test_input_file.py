@@ -1,0 +1,39 @@
+"""A file of a release, wherever it lies."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from onym.errors import InputError
+from onym.store.files.input_file import InputFile
+from tests.store.archives import folder_of
+
+
+def test_a_file_counts_as_read_at_its_end(tmp_path: Path) -> None:
+    file = InputFile.from_path(folder_of(tmp_path, {"a": b"x" * 5000}) / "a")
+    with file.open() as stream:
+        stream.read(10)
+    before = file.was_read
+    with file.open() as stream:
+        stream.read()
+    assert (before, file.was_read) == (False, True)
+    (tmp_path / "a").write_bytes(b"changed")
+    assert file.digest() == hashlib.sha256(b"x" * 5000).hexdigest()  # of what was read
+
+
+@pytest.mark.parametrize("size", [3, 2_000])
+def test_the_head_of_a_file(size: int) -> None:
+    data = bytes(range(1, 251)) * 20
+    file = InputFile.from_bytes("a", gzip.compress(data[:size]))
+    assert [file.head(most) for most in (2, 64, 10_000, 2)] == [data[:2], data[: min(64, size)], data[:size], data[:2]]
+
+
+def test_a_file_that_goes_away_is_told_with_a_code(tmp_path: Path) -> None:
+    file = InputFile.from_path(folder_of(tmp_path, {"a": b"x"}) / "a")
+    (tmp_path / "a").unlink()
+    with pytest.raises(InputError, match="input-unreadable"), file.open():
+        pass

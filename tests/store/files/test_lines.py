@@ -1,0 +1,70 @@
+"""Blocks of whole lines."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import InputError, LimitError
+from onym.store.files import lines
+from onym.store.files.lines import Block, iter_blocks
+from onym.store.files.source import InputFile
+from onym.store.limits import Limits
+
+
+def blocks(data: bytes, **limits: int) -> list[Block]:
+    return list(iter_blocks(InputFile.from_bytes("a.txt", data, Limits(**limits))))
+
+
+TEXT = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00\ufeff"), max_size=40)
+
+
+@given(st.lists(TEXT), st.integers(1, 64), st.booleans())
+def test_the_lines_come_back_in_blocks_of_whole_ones(texts: list[str], size: int, ends: bool) -> None:
+    data = "\n".join(texts).encode() + (b"\n" if ends else b"")
+    found = blocks(data, block_bytes=size)
+    joined = b"".join(block.data for block in found)
+    assert joined == (data if not data or data.endswith(b"\n") else data + b"\n")
+    assert all(block.data.endswith(b"\n") for block in found)
+    line = 1
+    for block in found:
+        assert (block.first_line, block.where) == (line, f"a.txt:{line}")
+        line += block.data.count(b"\n")
+
+
+def test_an_empty_file_has_no_block() -> None:
+    assert blocks(b"") == []
+
+
+def test_a_byte_order_mark_is_dropped_at_the_beginning_only() -> None:
+    assert [block.data for block in blocks(b"\xef\xbb\xbfa\nb")] == [b"a\nb\n"]
+    assert [block.data for block in blocks(b"a\n\xef\xbb\xbfb")] == [b"a\n\xef\xbb\xbfb\n"]
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [(b"a\nb\xff\n", 2), (b"a\n\nc\x00\n", 3), (b"\xed\xa0\x80", 1), (b"a\n" * 500 + b"\xc3", 501)],
+)
+def test_what_is_not_text_is_refused_with_its_line(data: bytes, line: int) -> None:
+    with pytest.raises(InputError, match="input-encoding") as caught:
+        blocks(data, block_bytes=100)
+    assert caught.value.where.split(" ")[0] == f"a.txt:{line}"
+
+
+def test_a_character_may_lie_across_two_reads() -> None:
+    text = "\u03b2" * 100 + "\n"
+    assert b"".join(block.data for block in blocks(text.encode(), block_bytes=3)) == text.encode()
+
+
+def test_a_line_without_end_is_refused() -> None:
+    with patch.object(lines, "_BLOCK", 1_000), pytest.raises(LimitError, match="limit-line") as caught:
+        blocks(b"short\n" + b"x" * 100_000, line_bytes=5_000)
+    assert caught.value.where == "a.txt:2"
+
+
+def test_a_line_within_the_limit_passes_though_it_is_longer_than_a_block() -> None:
+    with patch.object(lines, "_BLOCK", 1_000):
+        assert [len(block.data) for block in blocks(b"x" * 4_000, line_bytes=5_000)] == [4_001]

@@ -1,0 +1,126 @@
+"""A release is one file, a folder or an archive; nothing in it leads out of it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import InputError, LimitError, OnymError
+from onym.store.files.source import Source
+from onym.store.limits import Limits
+from tests.store.archives import CONTENT, MAKERS, UNPACKED, contents, folder_of, tar_of, zip_of
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_release_is_the_same_however_it_is_packed(tmp_path: Path, maker: str) -> None:
+    source = Source.open(MAKERS[maker](tmp_path))
+    assert contents(source) == UNPACKED
+    assert {file.name: file.size for file in source.files} == {name: len(data) for name, data in CONTENT.items()}
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in CONTENT.items()}
+    assert {file.name: file.digest() for file in source.files} == digests
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_files_are_read_in_any_order_and_more_than_once(tmp_path: Path, maker: str) -> None:
+    files = {file.name: file for file in Source.open(MAKERS[maker](tmp_path)).files}
+    for name in (*sorted(files, reverse=True), *sorted(files), "b/a.obo"):
+        with files[name].open() as stream:
+            assert stream.read() == UNPACKED[name]
+    with files["b/a.obo"].open() as one, files["META/MRCONSO.RRF"].open() as other:
+        assert (other.read(4), one.read(2), other.read(4), one.read()) == (b"one\n", b"th", b"one\n", b"ree")
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_file_is_found_by_its_name_without_its_packing(tmp_path: Path, maker: str) -> None:
+    source = Source.open(MAKERS[maker](tmp_path))
+    assert source.require("mrsty.rrf").name == "META/MRSTY.RRF.gz"
+    assert [file.name for file in source.matching("mr*.rrf")] == ["META/MRCONSO.RRF", "META/MRSTY.RRF.gz"]
+    assert source.find("none") is None
+    with pytest.raises(InputError, match="input-missing"):
+        source.require("none")
+
+
+def test_one_file_is_a_release(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"hp.obo.gz": gzip.compress(b"text")})
+    source = Source.open(tmp_path / "hp.obo.gz")
+    assert contents(source) == {"hp.obo.gz": b"text"}
+    assert source.files[0].stem == "hp.obo"
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("nothing"), lambda _: None]
+)
+def test_what_is_no_file_is_refused_and_left_out_of_a_folder(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    folder_of(tmp_path, {"a.txt": b"text"})
+    make(tmp_path / "it")
+    with pytest.raises(InputError, match="input-missing"):
+        Source.open(tmp_path / "it")
+    assert contents(Source.open(tmp_path)) == {"a.txt": b"text"}
+
+
+def test_a_name_with_nul_is_refused() -> None:
+    with pytest.raises(InputError, match="input-missing"):
+        Source.open("a\x00b")
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_too_many_files_are_refused(tmp_path: Path, maker: str) -> None:
+    path = MAKERS[maker](tmp_path)
+    assert len(Source.open(path, Limits(archive_members=4)).files) == 4
+    with pytest.raises(LimitError, match="limit-members"):
+        Source.open(path, Limits(archive_members=3))
+
+
+@pytest.mark.parametrize("make", [zip_of, lambda path, content: tar_of(path, content, "w:gz")])
+def test_a_bomb_in_an_archive_is_refused(tmp_path: Path, make: Callable[[Path, dict[str, bytes]], Path]) -> None:
+    path = make(tmp_path / "a", {"zeros": bytes(300_000)})
+    with pytest.raises(LimitError, match="limit-ratio"):
+        contents(Source.open(path, Limits(ratio=10, ratio_grace_bytes=10_000)))
+    assert contents(Source.open(path)) == {"zeros": bytes(300_000)}
+
+
+@pytest.mark.parametrize("maker", ["zip", "tar", "tar.gz"])
+def test_an_archive_cut_anywhere_is_refused(tmp_path: Path, maker: str) -> None:
+    path = MAKERS[maker](tmp_path)
+    whole = path.read_bytes()
+    end = len(whole) if maker != "tar" else whole.rindex(b"three") + 512  # what follows in a tar is filling
+    for left in {*range(0, end, 1 + end // 60), end - 1 if maker != "tar" else 600}:
+        path.write_bytes(whole[:left])
+        try:
+            found = contents(Source.open(path))
+        except OnymError:
+            continue
+        assert left < 300, left  # too short to be known as an archive: a file of its own
+        assert list(found) == [path.name]
+
+
+@pytest.mark.parametrize("maker", ["zip", "tar", "tar.gz"])
+@given(data=st.data())
+def test_a_changed_byte_never_gives_anything_but_an_answer_or_a_code(
+    maker: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = MAKERS[maker](tmp_path_factory.mktemp("changed"))
+    whole = bytearray(path.read_bytes())
+    for _ in range(3):
+        place = data.draw(st.integers(0, len(whole) - 1))
+        whole[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(whole)
+    with suppress(OnymError):
+        contents(Source.open(path))
+
+
+def test_an_archive_is_closed_when_nobody_needs_it(tmp_path: Path) -> None:
+    for maker in ("zip", "tar.gz"):
+        source = Source.open(MAKERS[maker](tmp_path))
+        contents(source)
+        del source
+    opened = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
+    assert not [path for path in opened if path.is_relative_to(tmp_path)]

@@ -1,0 +1,33 @@
+"""What is piped in, as a source."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from onym.errors import InputError
+from onym.store.files.standard_input import spooled
+from tests.store.archives import zip_of
+
+
+def test_it_can_be_read_twice_and_is_gone_afterwards() -> None:
+    with spooled(io.BytesIO(b"one\r\ntwo")) as source:
+        (file,) = source.files
+        for _ in range(2):
+            with file.open() as stream:
+                assert stream.read() == b"one\r\ntwo"
+    with pytest.raises(InputError, match="input-unreadable"), file.open():
+        pass
+
+
+def test_an_archive_is_looked_into(tmp_path: Path) -> None:
+    data = zip_of(tmp_path / "a.zip", {"a/1.txt": b"fever", "b/2.txt": b""}).read_bytes()
+    with spooled(io.BytesIO(data)) as source:
+        assert [file.name for file in source.files] == ["a/1.txt", "b/2.txt"]
+
+
+def test_nothing_is_an_empty_file() -> None:
+    with spooled(io.BytesIO()) as source:
+        assert [file.size for file in source.files] == [0]

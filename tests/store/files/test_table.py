@@ -1,0 +1,152 @@
+"""Tables: every row has the expected fields, and nothing passes that is not text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import InputError, LimitError
+from onym.store.files import table
+from onym.store.files.source import InputFile
+from onym.store.files.table import TableFormat, header, iter_table
+from onym.store.limits import Limits
+from tests.store.answers import answer
+
+PLAIN = TableFormat(delimiter="|", names=("a", "b", "end"))
+QUOTED = TableFormat(delimiter=",", quoted=True)
+
+
+def rows(data: bytes, form: TableFormat, columns: list[str], **limits: int) -> list[tuple[str, ...]]:
+    file = InputFile.from_bytes("t.txt", data, Limits(**limits))
+    return [tuple(row.values()) for batch in iter_table(file, form, columns) for row in batch.to_pylist()]
+
+
+FIELD = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="|\r\n\x00\ufeff"), max_size=12)
+
+
+@given(st.lists(st.tuples(FIELD, FIELD), max_size=30))
+def test_bars_and_quotes_that_open_nothing(pairs: list[tuple[str, str]]) -> None:
+    data = "".join(f"{a}|{b}|\n" for a, b in pairs).encode()
+    assert rows(data, PLAIN, ["a", "b"]) == pairs
+    assert rows(data, PLAIN, ["b"]) == [(b,) for _, b in pairs]
+
+
+CELL = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\x00"), max_size=12)
+
+
+@given(st.lists(st.tuples(CELL, CELL), max_size=30))
+def test_quoted_cells_may_hold_commas_quotes_and_newlines(pairs: list[tuple[str, str]]) -> None:
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerows([("id", "name"), *pairs])
+    assert rows(out.getvalue().encode(), QUOTED, ["id", "name"]) == pairs
+
+
+def test_small_batches_are_joined_and_none_is_lost() -> None:
+    data = b"".join(b"%d|x|\n" % n for n in range(20_000))
+    file = InputFile.from_bytes("t.txt", data, Limits(row_bytes=4_000))
+    with patch.multiple(table, _FEW_ROWS=100, _MANY_ROWS=3_000):
+        batches = list(iter_table(file, PLAIN, ["a"]))
+    assert [value for batch in batches for value in batch["a"].to_pylist()] == [str(n) for n in range(20_000)]
+    sizes = [batch.num_rows for batch in batches]
+    assert sizes[0] < 1_000
+    assert max(sizes) < 4_000
+    assert len(sizes) < 40
+
+
+@pytest.mark.parametrize("form", [PLAIN, QUOTED, TableFormat(comment="#")])
+def test_an_empty_file_has_no_rows(form: TableFormat) -> None:
+    assert rows(b"", form, ["a"]) == []
+
+
+def test_a_header_alone_has_no_rows() -> None:
+    assert rows(b"id,name\n", QUOTED, ["id"]) == []
+
+
+def test_comments_before_the_header_are_skipped() -> None:
+    data = b"# one\n#two\nid\tname\n1\t#not a comment\n"
+    assert rows(data, TableFormat(comment="#"), ["name"]) == [("#not a comment",)]
+    assert header(InputFile.from_bytes("t", data), TableFormat(comment="#")) == ["id", "name"]
+
+
+def test_a_byte_order_mark_and_crlf() -> None:
+    assert rows(b"\xef\xbb\xbfid,name\r\n1,a\r\n", QUOTED, ["id", "name"]) == [("1", "a")]
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "where"),
+    [
+        (b"1|a|\n2|\n", "table-fields", "t.txt:2"),
+        (b"1|a|\n2|b|c|\n", "table-fields", "t.txt:2"),
+        (b"1|a|\n2|b", "table-fields", "t.txt:2"),
+        (b"1|a|\n2|\xff|\n", "input-encoding", "t.txt"),
+        (b"1|a|\n2|\x00|\n", "input-encoding", "t.txt"),
+        (b"\xff\xfe1\x00|\x00", "input-encoding", "t.txt"),
+    ],
+)
+def test_a_bad_row_is_refused(data: bytes, code: str, where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        rows(data, PLAIN, ["a", "b"])
+    assert caught.value.code == code
+    assert caught.value.where.startswith(where)
+
+
+@pytest.mark.parametrize(
+    ("data", "columns", "said"),
+    [
+        (b"id,name\n1,a\n", ["label"], "no column is named 'label'"),
+        (b"id,name,name\n1,a,b\n", ["name"], "two columns are named 'name'"),
+        (b"," * 5_000 + b"\n", ["name"], "more than 4,096 columns"),
+    ],
+)
+def test_a_header_without_the_columns_is_refused(data: bytes, columns: list[str], said: str) -> None:
+    with pytest.raises(InputError, match="table-columns") as caught:
+        rows(data, QUOTED, columns)
+    assert said in caught.value.what
+
+
+def test_a_column_that_is_not_asked_for_may_stand_twice() -> None:
+    assert rows(b"id,x,x\n1,a,b\n", QUOTED, ["id"]) == [("1",)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"id,name" + b"x" * 5_000, b"id,name\n1," + b"x" * 50_000 + b"\n", b'id,name\n1,"' + b"a line\n" * 9_000],
+)
+def test_a_row_without_end_is_refused(data: bytes) -> None:
+    with pytest.raises(LimitError, match="limit-line"):
+        rows(data, QUOTED, ["id"], row_bytes=2_000)
+
+
+def test_comments_without_end_are_refused() -> None:
+    with pytest.raises(LimitError, match="limit-line"):
+        rows(b"# again\n" * 10_000, TableFormat(comment="#"), ["id"], row_bytes=2_000)
+
+
+def test_a_header_that_is_not_text_is_refused() -> None:
+    with pytest.raises(InputError, match="input-encoding"):
+        header(InputFile.from_bytes("t", b"id\t\xff\n"), TableFormat())
+
+
+@given(st.binary(max_size=300))
+def test_whatever_it_is_the_answer_is_rows_or_a_code_without_its_text(data: bytes) -> None:
+    for form, columns in ((PLAIN, ["a", "b"]), (QUOTED, ["id"])):
+        said = answer(lambda form=form, columns=columns: rows(b"secret" + data, form, columns))  # type: ignore[misc]
+        assert "secret" not in said
+
+
+def test_whatever_else_arrow_refuses_has_a_code_and_not_the_rows_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise pa.ArrowInvalid("something new about John Doe")
+
+    monkeypatch.setattr("onym.store.files.table._joined", refuse)
+    with pytest.raises(InputError) as caught:
+        list(iter_table(InputFile.from_bytes("a.tsv", b"id\tname\n1\tx\n"), TableFormat(), ["id"]))
+    assert caught.value.code == "table-malformed"
+    assert "John" not in str(caught.value)

@@ -1,0 +1,45 @@
+"""A tar archive is read forwards, and its tricks are refused."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from onym.errors import InputError
+from onym.store.files.source import InputFile, Source
+from onym.store.files.tar import is_tar
+from tests.store.archives import contents, tar_of
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, kind: bytes) -> None:
+    info = tarfile.TarInfo("it")
+    info.type, info.linkname = kind, "/etc/passwd"
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.addfile(info)
+    with pytest.raises(InputError, match="archive-path"):
+        Source.open(tmp_path / "a.tar")
+
+
+def test_one_pass_over_a_tar_serves_all_members_in_order(tmp_path: Path) -> None:
+    content = {f"{n}.json": b"x" * 2_000 for n in range(50)}
+    source = Source.open(tar_of(tmp_path / "a.tar.gz", content, "w:gz"))
+    opened = []
+    original = InputFile.open
+
+    def counted(file: InputFile) -> object:
+        opened.append(file.name)
+        return original(file)
+
+    with patch.object(InputFile, "open", counted):
+        assert contents(source) == content
+    assert opened.count("a.tar.gz") == 1
+
+
+def test_a_tar_is_known_by_its_first_header(tmp_path: Path) -> None:
+    head = tar_of(tmp_path / "a.tar", {"a": b"x"}).read_bytes()[:512]
+    assert is_tar(head)
+    assert not is_tar(head[:200])

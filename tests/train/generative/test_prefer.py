@@ -1,0 +1,94 @@
+"""Learning from mistakes, in rounds: stopped anywhere, it ends as if it had not been."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+
+from onym.errors import ConfigError, InputError
+from onym.train.config import TrainConfig
+from onym.train.generative import prefer as prefer_module
+from onym.train.run import train
+from onym.train.samples.pairs import read_pairs
+from tests.train.made import opened, record
+from tests.train.tiny import are_equal, config
+
+
+@pytest.fixture(params=["fp32", "bf16", "bf16-weights"])
+def told(request: pytest.FixtureRequest, model: Path, corpus: Path, kb_folder: Path) -> TrainConfig:
+    """Two rounds over half of the corpus each, with dropout."""
+    optim = {"learning_rate": 1e-3, "every": 2, "precision": request.param}
+    return config("prefer", model, corpus, kb_folder, prefer={"rounds": 2}, optim=optim)
+
+
+def test_two_rounds_stopped_after_the_first_and_going_on(
+    tmp_path: Path, kb_folder: Path, told: TrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(told, tmp_path / "whole")
+    opened(whole, kb_folder)
+    kept = [read_pairs(tmp_path / "whole.work" / f"round-{number}" / "pairs.jsonl") for number in (0, 1)]
+    assert kept[0][0] != kept[1][0]
+
+    own, asked = prefer_module._round, list[int]()
+
+    def stopping(setting: Any, number: int) -> Any:
+        asked.append(number)
+        if number == 1 and asked.count(1) == 1:
+            raise RuntimeError("stopped")
+        return own(setting, number)
+
+    monkeypatch.setattr(prefer_module, "_round", stopping)
+    with pytest.raises(RuntimeError, match="stopped"):
+        train(told, tmp_path / "parts")
+    assert (tmp_path / "parts.work" / "round-0" / "model" / "model.safetensors").is_file()
+    assert not (tmp_path / "parts").exists()
+    parts = train(told, tmp_path / "parts")
+    assert asked == [0, 1, 1], "a finished round should not be repeated"
+    assert [read_pairs(tmp_path / "parts.work" / f"round-{number}" / "pairs.jsonl") for number in (0, 1)] == kept
+    assert are_equal(load_file(whole / "model.safetensors"), load_file(parts / "model.safetensors"))
+
+
+def test_all_rounds_done_and_only_publishing_is_left(
+    tmp_path: Path, told: TrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(told, tmp_path / "whole")
+    whole.rename(tmp_path / "elsewhere")
+    asked: list[Any] = []
+    monkeypatch.setattr(prefer_module, "own_mistakes", lambda *words, **_: asked.append(words))
+    again = train(told, tmp_path / "whole")
+    assert asked == []
+    assert are_equal(load_file(again / "model.safetensors"), load_file(tmp_path / "elsewhere" / "model.safetensors"))
+    assert record(again)["steps"] == record(tmp_path / "elsewhere")["steps"]
+
+
+@pytest.mark.parametrize("loss", ["dpo", "cpo", "simpo", "pairwise"])
+def test_every_loss(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, loss: str) -> None:
+    made = train(config("prefer", model, corpus, kb_folder, prefer={"loss": loss, "rule": "all"}), tmp_path / "made")
+    opened(made, kb_folder)
+    assert record(made)["config"]["prefer"]["loss"] == loss
+
+
+def test_wrong_names_that_look_like_the_mention(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+    made = train(config("prefer", model, corpus, kb_folder, prefer={"negatives": "similar"}), tmp_path / "made")
+    opened(made, kb_folder)
+
+
+def test_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) -> None:
+    made = train(config("prefer", model, None, kb_folder, prefer={"negatives": "similar", "epochs": 2.0}), tmp_path / "made")
+    opened(made, kb_folder)
+    preferred, _ = read_pairs(tmp_path / "made.work" / "round-0" / "pairs.jsonl")
+    assert len(preferred) <= 16
+    assert record(made)["steps"] == -(-2 * len(preferred) // 4)
+    with pytest.raises(ConfigError, match="config-invalid"):
+        train(config("prefer", model, None, kb_folder), tmp_path / "other")
+
+
+def test_where_there_is_nothing_to_prefer(
+    tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefer_module, "own_mistakes", lambda *_, **__: [])
+    with pytest.raises(InputError, match="training-empty"):
+        train(config("prefer", model, corpus, kb_folder), tmp_path / "made")

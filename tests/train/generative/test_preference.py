@@ -1,0 +1,161 @@
+"""Training by preference: the losses of the papers on the scores of the whole forward pass, whatever the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from onym.train.config import OptimConfig, PreferConfig
+from onym.train.generative.preference import PreferenceTrainer, loss_of, name_scores, reference_scores, score_of
+from onym.train.samples.base import Pair
+from tests.linkers.tiny_model import tiny_bart
+from tests.train.tiny import COLLATE, EOS, START, Given, are_equal, furthest, optim, pairs, weights_of
+
+
+def still_bart(dtype: torch.dtype = torch.float32) -> Any:
+    return tiny_bart(dropout=0.0).to(dtype)
+
+
+def log_probs_by_hand(model: Any, pair: Pair, name: Sequence[int]) -> list[Tensor]:
+    """Return the log-probability of each token of a name and of its end: alone, the whole vocabulary."""
+    ids = torch.tensor([[START, *pair.prompt, *name]])
+    logits = model(input_ids=torch.tensor([pair.source]), decoder_input_ids=ids, use_cache=False).logits[0]
+    written = enumerate([*name, EOS])
+    return [logits[len(pair.prompt) + number].log_softmax(-1)[token] for number, token in written]
+
+
+def loss_by_hand(model: Any, given: Sequence[Pair], prefer: PreferConfig) -> Tensor:
+    """Return the mean over pairs, as the papers write it."""
+    total = torch.zeros((), dtype=model.dtype)
+    for pair in given:
+        chosen, rejected = (log_probs_by_hand(model, pair, name) for name in (pair.chosen, pair.rejected))
+        score = prefer.score or ("mean" if prefer.loss == "simpo" else "sum")
+        right, wrong = (torch.stack(each).sum() / (len(each) if score == "mean" else 1) for each in (chosen, rejected))
+        margin = right - wrong
+        if prefer.loss == "dpo":
+            margin = margin - (pair.reference[0] - pair.reference[1])
+        inner = prefer.beta * margin - (prefer.gamma if prefer.loss == "simpo" else 0)
+        total = total + torch.log1p(torch.exp(-inner))
+        if prefer.loss == "cpo":
+            total = total - prefer.alpha * sum(chosen) / len(chosen)
+    return total / len(given)
+
+
+def trained(model: Any, given: Given[Pair], folder: Path, settings: OptimConfig, prefer: PreferConfig) -> PreferenceTrainer:
+    trainer = PreferenceTrainer(model, given, COLLATE, folder, settings, prefer=prefer)
+    trainer.resume()
+    return trainer
+
+
+PREFERRED = [
+    PreferConfig(loss="dpo", beta=0.3),
+    PreferConfig(loss="dpo", beta=0.3, score="mean"),
+    PreferConfig(loss="cpo", beta=0.2, alpha=0.7),
+    PreferConfig(loss="simpo", beta=2.0, gamma=0.4),
+    PreferConfig(loss="pairwise", beta=0.5),
+]
+
+
+def named(prefer: PreferConfig) -> str:
+    return prefer.loss + prefer.score
+
+
+@pytest.mark.parametrize("prefer", PREFERRED, ids=named)
+def test_the_loss_is_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
+    trainer, given = PreferenceTrainer(still_bart(), pairs(5), COLLATE, tmp_path, optim(), prefer=prefer), pairs(5).samples
+    found = trainer.batch_loss(trainer.model, COLLATE.pairs(given)) / 5
+    assert found.item() == pytest.approx(loss_by_hand(trainer.model, given, prefer).item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("prefer", PREFERRED, ids=named)
+def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig) -> None:
+    """The first step of AdamW: every weight moves against its gradient, by its share of the rate."""
+    model, expected = still_bart(torch.float64), still_bart(torch.float64)
+    settings = optim(steps=1, every=1, batch=6, weight_decay=0.0, clip=1e9, epsilon=1e-6)
+    given = pairs(6)
+    trainer = trained(model, given, tmp_path, settings, prefer)
+    loss = loss_by_hand(expected, given.samples, prefer)
+    loss.backward()  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        for parameter in expected.parameters():
+            parameter.sub_(1e-2 * parameter.grad / (parameter.grad.abs() + 1e-6))
+    assert furthest(weights_of(model), weights_of(expected)) < 1e-6
+    assert trainer.state.log_history[0]["loss"] == pytest.approx(loss.item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("prefer", PREFERRED, ids=named)
+def test_accumulated_batches_are_one_batch(tmp_path: Path, prefer: PreferConfig) -> None:
+    found = []
+    for name, batch, times in (("whole", 8, 1), ("parts", 1, 8)):
+        model = still_bart()
+        settings = optim(steps=1, every=1, batch=batch, accumulation=times, epsilon=1e-3)
+        trainer = trained(model, pairs(8), tmp_path / name, settings, prefer)
+        found.append((weights_of(model), trainer.state.log_history[0]["loss"]))
+    assert furthest(found[0][0], found[1][0]) < 1e-6
+    assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
+
+
+def test_a_model_that_is_its_own_reference_begins_at_log_2(tmp_path: Path) -> None:
+    given = pairs(7).samples
+    model = still_bart()
+    references = reference_scores(model, given, COLLATE, "sum")
+    own = [replace(pair, reference=found) for pair, found in zip(given, references, strict=True)]
+    trainer = PreferenceTrainer(model, Given(own), COLLATE, tmp_path, optim(), prefer=PreferConfig())
+    assert (trainer.batch_loss(trainer.model, COLLATE.pairs(own)) / 7).item() == pytest.approx(log(2), abs=1e-5)
+
+
+@pytest.mark.parametrize("score", ["sum", "mean"])
+def test_references_are_what_the_model_says_in_the_order_of_the_pairs(score: Any) -> None:
+    model, given = tiny_bart(dropout=0.5).train(), pairs(70).samples
+    found = reference_scores(model, given, COLLATE, score)
+    assert model.training
+    model.eval()
+    for pair, both in zip(given, found, strict=True):
+        for name, value in zip((pair.chosen, pair.rejected), both, strict=True):
+            by_hand = [each.item() for each in log_probs_by_hand(model, pair, name)]
+            assert value == pytest.approx(sum(by_hand) / (len(by_hand) if score == "mean" else 1), abs=1e-4)
+
+
+def test_scores_of_a_batch_are_in_pairs() -> None:
+    model, given = still_bart(), pairs(3).samples
+    batch = COLLATE.pairs(given)
+    batch.pop("reference")
+    scores, means = name_scores(model, model, batch, "sum")
+    assert scores.shape == means.shape == (3, 2)
+    lengths = torch.tensor([[len(pair.chosen) + 1, len(pair.rejected) + 1] for pair in given])
+    torch.testing.assert_close(means * lengths, scores)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
+def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: str) -> None:
+    settings = optim(steps=6, every=2, batch=2, precision=precision)
+    model = tiny_bart(dropout=0.3)
+    trained(model, pairs(12), tmp_path / "whole", settings, PREFERRED[0])
+
+    class Stopping(Given[Pair]):
+        def __getitems__(self, places: Sequence[int]) -> list[Pair]:
+            if 9 in places:
+                raise RuntimeError("stopped")
+            return super().__getitems__(places)
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        trained(tiny_bart(dropout=0.3), Stopping(pairs(12).samples), tmp_path / "parts", settings, PREFERRED[0])
+    again, given = tiny_bart(dropout=0.3), pairs(12)
+    trained(again, given, tmp_path / "parts", settings, PREFERRED[0])
+    assert given.asked == list(range(4, 12))  # a batch is made ready while the step before is taken
+    assert are_equal(weights_of(model), weights_of(again))
+
+
+def test_options_reach_the_losses_that_have_them() -> None:
+    prefer = PreferConfig(loss="simpo", beta=3.0, gamma=0.7, alpha=9.0)
+    assert dict(loss_of(prefer).options) | {"beta": 3.0, "gamma": 0.7} == dict(loss_of(prefer).options)
+    assert "alpha" not in loss_of(prefer).options
+    assert loss_of(PreferConfig(loss="cpo", alpha=9.0)).options["alpha"] == 9.0
+    assert [score_of(PreferConfig(loss=each)) for each in ("dpo", "cpo", "pairwise", "simpo")] == ["sum", "sum", "sum", "mean"]

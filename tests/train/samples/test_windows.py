@@ -1,0 +1,53 @@
+"""Windows of documents, as a model is shown them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.text.tokens import Tokenizer
+from onym.train.samples.windows import Sights
+from onym.types import Document, Mention
+
+TEXT = "Fever came. Then a heart attack, and later on fevers again."
+MENTIONS = (
+    Mention(0, 5, "Fever", ("mesh:D005334",)),
+    Mention(19, 31, "heart attack", ("mesh:D009203",)),
+    Mention(46, 52, "fevers", ("mesh:D0",)),
+    Mention(53, 58, "again"),
+)
+DOC = Document("1", TEXT, MENTIONS)
+
+
+@pytest.fixture
+def tokens(encoder: Path) -> Tokenizer:
+    return Tokenizer.open(encoder)
+
+
+def test_mentions_are_in_the_windows_that_hold_them_whole(tokens: Tokenizer) -> None:
+    sights = Sights([DOC], [(DOC, MENTIONS[1]), (DOC, MENTIONS[0])], tokens, room=16, overlap=8)
+    found: dict[str, set[int]] = {}
+    for sight in sights.__getitems__(range(sights.epoch)):
+        for first, last, number in sight.spans:
+            assert sight.window.start <= first < last <= sight.window.end
+            surface = TEXT[sight.tokens.starts[first] : sight.tokens.ends[last - 1]]
+            found.setdefault(surface, set()).add(number)
+    assert found == {"Fever": {1}, "heart attack": {0}, "fevers": {-1}}, "without an id nothing is asked for"
+
+
+def test_windows_know_nothing_of_mentions(tokens: Tokenizer) -> None:
+    bare = Document("1", TEXT)
+    one, other = (Sights([doc], [], tokens, room=12, overlap=4) for doc in (DOC, bare))
+    assert [sight.window for sight in one.__getitems__(range(one.epoch))] == [
+        sight.window for sight in other.__getitems__(range(other.epoch))
+    ]
+    assert one.epoch > 2
+
+
+def test_each_window_is_seen_once_in_an_epoch(tokens: Tokenizer) -> None:
+    docs = [Document(str(number), TEXT * number) for number in range(1, 5)]
+    sights = Sights(docs, [], tokens, room=12, overlap=4, count=7, seed=3)
+    seen = [(sight.doc.id, sight.window.start) for sight in sights.__getitems__(range(sights.epoch))]
+    assert len(seen) == len(set(seen)) == sights.epoch
+    assert len(sights) == 7

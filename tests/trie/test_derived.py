@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError, IntegrityError
+from onym.kb import KnowledgeBase
+from onym.kb.check import check_kb
+from onym.store.artefact import derived as beside
+from onym.store.artefact.reader import staging
+from onym.store.artefact.verified import cache_folder
+from onym.trie.artefact import Origin
+from onym.trie.derived import kept_beside, places_of, trie_beside, tries_of
+from tests.trie.letters import Letters, Plain
+
+
+@pytest.fixture
+def kb(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+    shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries"))
+    return KnowledgeBase.open(tmp_path / "kb")
+
+
+def test_the_trie_is_built_once(kb: KnowledgeBase) -> None:
+    tokenizer = Letters()
+    digests = {trie_beside(kb, tokenizer, Plain()).digest for _ in range(3)}
+    assert len(digests) == 1
+    assert tokenizer.batches == 1
+
+
+def test_the_versions_of_the_knowledge_base_are_not_touched(kb: KnowledgeBase) -> None:
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in kb.folder.iterdir())
+    folder = kept_beside(kb, Letters(), Plain())
+    assert folder.parent == kb.folder.parent / "tries"
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in kb.folder.iterdir()) == before
+    assert check_kb(kb.folder.parent) == []
+
+
+def test_others_have_tries_of_their_own(kb: KnowledgeBase) -> None:
+    pairs = [(Letters(), Plain()), (Letters("words"), Plain()), (Letters(), Plain("other"))]
+    folders = [kept_beside(kb, *pair) for pair in pairs]
+    assert len(set(folders)) == 3
+    assert tries_of(kb) == sorted(folders)
+    assert [kept_beside(kb, *pair) for pair in pairs] == folders
+
+
+def test_a_torn_trie_is_built_again(kb: KnowledgeBase) -> None:
+    folder, tokenizer = kept_beside(kb, Letters(), Plain()), Letters()
+    path = next(folder.glob("*/tokens.npy"))
+    path.write_bytes(path.read_bytes()[:-2])
+    trie = trie_beside(kb, tokenizer, Plain())
+    assert tokenizer.batches == 1
+    assert len(trie.names) == len(kb.names)
+
+
+def test_a_tokenizer_that_changed_its_end_token_but_not_its_digest(kb: KnowledgeBase) -> None:
+    trie_beside(kb, Letters(eos=2), Plain())
+    assert trie_beside(kb, Letters(eos=3), Plain()).eos == 3
+
+
+def test_where_the_folder_cannot_be_written_the_cache_has_it(kb: KnowledgeBase) -> None:
+    (kb.folder.parent / "tries").write_text("no folder")
+    folder, tokenizer = kept_beside(kb, Letters(), Plain()), Letters()
+    assert folder.parent == cache_folder() / "tries"
+    assert len(trie_beside(kb, tokenizer, Plain()).names) == len(kb.names)
+    assert tokenizer.batches == 0
+    assert tries_of(kb) == [folder]
+
+
+def test_a_trie_of_another_knowledge_base_in_the_cache_is_not_told_of(kb: KnowledgeBase) -> None:
+    (kb.folder.parent / "tries").write_text("no folder")
+    kept_beside(kb, Letters(), Plain())
+    (cache_folder() / "tries" / "torn").mkdir()
+    (cache_folder() / "tries" / "torn" / "CURRENT").write_text("nothing")
+    kb.digest = "0" * 16
+    assert tries_of(kb) == []
+
+
+def test_where_nothing_can_be_written_that_is_told(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (kb.folder.parent / "tries").write_text("no folder")
+    (tmp_path / "cache").mkdir(exist_ok=True)
+    (tmp_path / "cache" / "tries").write_text("no folder")
+    with pytest.raises(ConfigError) as caught:
+        trie_beside(kb, Letters(), Plain())
+    assert caught.value.code == "output-failed"
+
+
+def test_who_comes_second_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = places_of(kb, Origin.of(kb, Letters(), Plain()))[0]
+    held, waited = staging(place), threading.Event()
+    held.__enter__()
+    told: list[str] = []
+
+    def progress(what: str, _names: int) -> None:
+        told.append(what)
+        if len(told) == 2:
+            held.__exit__(None, None, None)
+            waited.set()
+
+    monkeypatch.setattr(beside, "WAIT", 0.01)
+    trie = trie_beside(kb, Letters(), Plain(), progress=progress)
+    assert waited.is_set()
+    assert told[:2] == ["waiting for another process that builds the trie"] * 2
+    assert "growing the trie" in told
+    assert len(trie.names) == len(kb.names)
+
+
+def test_another_trouble_with_the_lock_is_no_reason_to_wait(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> None:
+        raise IntegrityError("artefact-torn", "no")
+
+    monkeypatch.setattr(beside, "staging", refuse)
+    with pytest.raises(IntegrityError) as caught:
+        trie_beside(kb, Letters(), Plain())
+    assert caught.value.code == "artefact-torn"
+
+
+def test_processes_that_need_it_at_once_build_it_once(kb: KnowledgeBase) -> None:
+    code = (
+        "import sys, time\n"
+        "from onym.kb import KnowledgeBase\n"
+        "from onym.trie.derived import trie_beside\n"
+        "from tests.trie.letters import Letters, Plain\n"
+        "tokenizer = Letters()\n"
+        "trie = trie_beside(KnowledgeBase.open(sys.argv[1]), tokenizer, Plain())\n"
+        "print(trie.digest, tokenizer.batches)\n"
+    )
+    command = [sys.executable, "-c", code, str(kb.folder.parent)]
+    root = Path(__file__).parents[2]
+    started = [subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [process.communicate()[0].split() for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert len({digest for digest, _ in said}) == 1
+    assert sum(int(batches) for _, batches in said) == 1
