@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from onym.linkers.named import LinkerOptions, linker_named
+
 from benchmarks.results.predict import folder_of, parts
 from benchmarks.results.tasks import Task, task
 from onym.evaluate.cases import Known, gold_cases
@@ -22,9 +24,8 @@ from onym.evaluate.metrics import places_of, recall_at
 from onym.linkers.base import Linker
 from onym.linkers.cascade import CascadeLinker
 from onym.linkers.dense import DenseLinker
+from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
-from onym.linkers.lexical import ExactLinker
-from onym.linkers.named import LinkerOptions, linker_named
 from onym.predictions.file import Predictions, predictions_of
 from onym.types import Document
 

@@ -23,7 +23,7 @@ from onym.index import index_beside
 from onym.linkers.base import Linker
 from onym.linkers.collective import CollectiveLinker, ConsistencyConfig
 from onym.linkers.dense import DenseConfig, DenseLinker
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
 
 _QUICK = 200  # documents, each of them a mention in its text

@@ -21,7 +21,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from benchmarks.kb.fuzz_cases import replay, work
-from onym.kb.readers import FORMATS
+from onym.kb.readers import ORDER as FORMATS
 
 Task = tuple[str, int, int]
 

@@ -12,7 +12,7 @@ from onym.evaluate.evaluation import judged_cases
 from onym.evaluate.metrics import score
 from onym.evaluate.run import predict
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import TfidfLinker
+from onym.linkers.tfidf import TfidfLinker
 
 BENCHMARKS = {"ncbi_biosyn": "ncbi-disease-biosyn", "bc5cdr_disease_biosyn": "bc5cdr-disease-biosyn"}
 

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from benchmarks.report import data_folder
-from onym.corpora.base import Format, Item, Problem
+from onym.corpora.base import Format, Item
 from onym.corpora.facets import view
-from onym.corpora.formats import FORMATS, READ_ONLY, detect, get
+from onym.corpora.formats import ORDER as FORMATS
+from onym.corpora.formats import READ_ONLY, detect, get
 from onym.store.files.source import InputFile, Source
-from onym.types import Document
+from onym.types import Document, Problem
 
 # Folder and files; of an archive, the part of the name that its members must have.
 CORPORA = (

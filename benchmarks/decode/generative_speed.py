@@ -22,6 +22,7 @@ from statistics import median
 from typing import Any
 
 import torch
+from onym.linkers.settings import read_settings
 
 from benchmarks.decode.setup import BATCH, WIDTH
 from benchmarks.report import percent
@@ -33,7 +34,6 @@ from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
 from onym.decoding.weights import open_model
 from onym.kb import KnowledgeBase
-from onym.linkers.settings import read_settings
 from onym.text.layout import Layout
 from onym.text.template import template_named
 from onym.text.tokens import Tokenizer

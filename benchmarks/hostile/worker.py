@@ -28,7 +28,7 @@ _IDLE_MB = 4.0  # a process that grew by no more than this is idle again
 def main(cache: str) -> None:
     """Answer each line `[path, act, format]` by the code of the error, the seconds and the growth of the peak."""
     os.environ["ONYM_CACHE"] = cache
-    for name in readers.FORMATS:
+    for name in readers.ORDER:
         __import__(f"onym.kb.readers.{name}")
     with tempfile.TemporaryDirectory() as folder:
         for path in honest(Path(folder)):

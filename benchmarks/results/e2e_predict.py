@@ -19,6 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from onym.detect.named import detector_of
+from onym.linkers.named import LINKERS, LinkerOptions, linker_named
+
 from benchmarks.report import machine
 from benchmarks.results.e2e_judge import judge_found, judge_given
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
@@ -27,9 +30,7 @@ from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, short
 from benchmarks.results.tasks import SPLITS
 from onym.detect.base import Detector
 from onym.detect.dictionary import DictionaryDetector
-from onym.detect.named import detector_of
 from onym.encoders.collective import Collective
-from onym.linkers.named import LINKERS, LinkerOptions, linker_named
 from onym.pipeline.pipeline import Pipeline
 from onym.predictions.file import Predictions, predictions_of
 from onym.store.models import folder_digest
@@ -125,7 +126,7 @@ def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None)
     asked = task.documents[:documents]
     is_given = system.detector is None
     bare = [Document(doc.id, doc.text, _unanswered(doc.mentions) if is_given else ()) for doc in asked]
-    return Predictions.of(predictions_of(system.iter_linked(bare)), {**system.source(), "benchmark": task.source})
+    return Predictions.of(predictions_of(system.link_many(bare)), {**system.source(), "benchmark": task.source})
 
 
 def _unanswered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:

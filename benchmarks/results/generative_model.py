@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from onym.linkers.settings import read_settings
 
 from onym.decoding.results import Ranking
 from onym.decoding.search import SearchConfig
 from onym.encoders.loading import Precision
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker
-from onym.linkers.settings import read_settings
 from onym.text.template import template_named
 
 SEARCHES = ("beam5", "exact")

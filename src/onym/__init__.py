@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from onym._version import __version__ as __version__
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError
 from onym.types import Candidate, Concept, Document, Link, Mention, Name, NameKind
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from onym.kb.recipe import Recipe
     from onym.pipeline import Pipeline, load
 
-__version__ = "0.1.0"
 __all__ = [
     "Candidate",
     "Concept",

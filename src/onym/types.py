@@ -6,10 +6,19 @@ prefix in lower case. A `score` is what a model says; a `confidence` is a calibr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Literal
 
 from onym.errors import InputError
+
+Progress = Callable[[str, int], None]
+"""Receives what is being done, and how much of it is done: names, rows or documents."""
+
+
+def silent(_what: str, _done: int) -> None:
+    """Be the progress that nobody watches."""
 
 
 class NameKind(IntEnum):
@@ -168,19 +177,67 @@ class Candidate:
     score: float
 
 
+NilReason = Literal["no-candidate", "below-threshold"]
+"""Why a mention is left unlinked (NIL): the linker found no candidate, or the best one scores too low."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A mention and its candidates, best first."""
+    """A mention, its candidates, best first, and the evidence behind the answer.
+
+    `detection_score` is the score of the detector that found the mention; None where the mention was annotated. `stage` is the
+    part of a cascade that answered. `confidence` is a calibrated probability. `nil_reason` says why there is no answer; the
+    candidates are kept all the same.
+
+    >>> fever = Mention(0, 5, "fever")
+    >>> Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)).concept_id
+    'mesh:D005334'
+    >>> Link(fever).concept_id, Link(fever).nil_reason
+    (None, 'no-candidate')
+    """
 
     mention: Mention
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...] = ()
+    detection_score: float | None = None
+    stage: str | None = None
     confidence: float | None = None
+    nil_reason: NilReason | None = None
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
             raise InputError("type-confidence", f"a confidence of {self.confidence} is not a probability")
+        if not self.candidates and self.nil_reason is None:
+            object.__setattr__(self, "nil_reason", "no-candidate")
 
     @property
     def concept_id(self) -> str | None:
-        """The best candidate's id, or None where the linker found nothing."""
-        return self.candidates[0].concept_id if self.candidates else None
+        """The answer: the best candidate's id, or None where the mention is left unlinked (NIL)."""
+        return None if self.nil_reason else self.candidates[0].concept_id
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a document: a permanent code, what, and where. It never holds the document's text."""
+
+    document_id: str
+    code: str
+    what: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedDocument:
+    """A document and a link for each of its mentions, in their order. One that could not be linked has problems instead.
+
+    >>> LinkedDocument(Document("1", "fever"), problems=(Problem("1", "limit-record", "too long"),)).is_complete
+    False
+    """
+
+    document: Document
+    links: tuple[Link, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """True where the document was linked."""
+        return not self.problems

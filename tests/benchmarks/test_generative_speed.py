@@ -10,10 +10,10 @@ import pytest
 import torch
 from benchmarks.decode import generative_speed
 from benchmarks.decode.generative_speed import callback, dict_trie, generate, like_prompts, misses, onym
+from onym.linkers.settings import ModelSettings
 
 from onym.decoding.results import Decoded, Hypothesis
 from onym.decoding.weights import open_model
-from onym.linkers.settings import ModelSettings
 
 
 @pytest.fixture

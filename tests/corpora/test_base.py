@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import get_args
 
-from onym.corpora.base import ALL, Facet, Item, Problem, documents_of, hold_all
+from onym.corpora.base import ALL, Facet, Item, documents_of, hold_all
 from onym.corpora.formats import jsonl, parquet
-from onym.types import Document
+from onym.types import Document, Problem
 
 
 def test_all_is_every_facet() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from onym.corpora.base import Problem
 from onym.corpora.check import check_corpus
-from onym.types import Document, Mention, Relation
+from onym.types import Document, Mention, Problem, Relation
 
 
 def codes(document: Document) -> list[str]:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.base import Problem, documents_of
+from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus, read_source, read_sources, write_corpus
-from onym.corpora.formats import FORMATS, detect, get
+from onym.corpora.formats import ORDER as FORMATS
+from onym.corpora.formats import detect, get
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import Source
-from onym.types import Document, Mention, Passage
+from onym.types import Document, Mention, Passage, Problem
 
 DOC = Document(
     "1", "High fever. It rose.", (Mention(5, 10, "fever", ("mesh:D005334",), "Disease"),),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.base import Item, Problem
+from onym.corpora.base import Item
 from onym.corpora.draft import Draft, MalformedError, distinct, raw_id
-from onym.types import Document
+from onym.types import Document, Problem
 
 TEXT = "breast and ovarian cancer"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from onym.corpora.base import Problem
 from onym.corpora.stats import corpus_stats
-from onym.types import Document, Mention, Relation
+from onym.types import Document, Mention, Problem, Relation
 
 
 def test_everything_is_counted() -> None:

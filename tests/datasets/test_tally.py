@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from onym.corpora.base import Item, Problem
+from onym.corpora.base import Item
 from onym.datasets.tally import NO_ID, Tally
-from onym.types import Document, Mention
+from onym.types import Document, Mention, Problem
 
 
 def test_mentions_without_an_id_are_dropped_and_counted() -> None:

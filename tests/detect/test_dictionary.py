@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onym.detect.dictionary import DictionaryConfig, DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.types import Document, Mention, Passage
 from tests.detect.made_kb import made_kb
 

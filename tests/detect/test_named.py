@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onym.detect.named import DETECTORS, detector_named, detector_of
 
 from onym.detect.dictionary import DictionaryConfig
-from onym.detect.named import DETECTORS, detector_named, detector_of
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect.overlaps import resolved
-from onym.detect.spans import SpanDetector, scored_spans
+from onym.detect._overlaps import resolved
+from onym.detect._spans import SpanDetector, scored_spans
 from onym.encoders.collective import Collective
 from onym.types import Document
 from tests.encoders.tiny_collective import save_collective

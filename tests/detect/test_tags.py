@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from onym.detect.tags import TagDetector, tagged_spans
+from onym.detect._tags import TagDetector, tagged_spans
 from onym.encoders.collective import Collective
 from onym.types import Document
 from tests.encoders.tiny_collective import save_collective

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onym.detect.words import word_edges, word_spans
+from onym.detect._words import word_edges, word_spans
 from onym.text.tokens import Placed, Tokenizer
 from tests.linkers.tiny_model import tokenizer_json
 

@@ -9,7 +9,8 @@ from typing import get_args
 import pytest
 
 from onym.corpora.base import Facet
-from onym.corpora.formats import FORMATS, get
+from onym.corpora.formats import ORDER as FORMATS
+from onym.corpora.formats import get
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "corpus-formats.md"
 PAGE = DOCS.read_text("utf-8")

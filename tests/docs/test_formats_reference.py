@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.kb.readers import FORMATS
+from onym.kb.readers import ORDER as FORMATS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "formats.md").read_text("utf-8")
 

@@ -12,7 +12,7 @@ from onym.evaluate.comparison import compare
 from onym.evaluate.evaluation import Evaluation, evaluate
 from onym.evaluate.run import predict
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.predictions.file import Predictions
 
 

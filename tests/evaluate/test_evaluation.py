@@ -14,7 +14,7 @@ from onym.evaluate.protocols import PROTOCOLS
 from onym.evaluate.run import predict
 from onym.evaluate.slices import NO_SIMILARITY, SIMILARITY_BINS
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.predictions.file import Predictions
 from onym.text.similarity import NameSimilarity
 

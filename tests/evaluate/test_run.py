@@ -5,7 +5,7 @@ from __future__ import annotations
 from onym.datasets import Prepared
 from onym.evaluate.run import predict
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 
 
 def test_every_mention_is_answered_and_the_source_is_said(benchmark: Prepared) -> None:

@@ -10,7 +10,7 @@ from onym.evaluate.report import html_report
 from onym.evaluate.run import predict
 from onym.evaluate.shown import content_of, linker_name
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import TfidfLinker
+from onym.linkers.tfidf import TfidfLinker
 
 
 def test_everything_is_there(benchmark: Prepared) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onym.linkers.named import LinkerOptions, linker_named
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked, concepts_with_ids
 from onym.linkers.cascade import CascadeConfig, CascadeLinker
+from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker
-from onym.linkers.lexical import ExactLinker
-from onym.linkers.named import LinkerOptions, linker_named
 from onym.types import Candidate, Document, Link, Mention
 from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model

@@ -31,7 +31,7 @@ DOCS = [
 ]
 
 
-ALONE = ConsistencyConfig(expand=False, share=False)
+ALONE = ConsistencyConfig(expand_abbreviations=False, share=False)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -94,7 +94,7 @@ def test_an_abbreviation_is_read_where_it_is_written_out(linker: CollectiveLinke
 
 
 def test_mentions_that_are_written_alike_share_a_vector(linker: CollectiveLinker) -> None:
-    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(expand=False, share=True))
+    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(expand_abbreviations=False, share=True))
     linked = list(sharing.link([DOCS[2], DOCS[0]]))
     answers = {link.mention.surface: {link.candidates for link in linked[0].links} for link in linked[0].links}
     assert all(len(each) == 1 for each in answers.values())

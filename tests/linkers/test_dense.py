@@ -144,7 +144,7 @@ def test_abbreviations_are_written_out(kb: KnowledgeBase) -> None:
     doc = document("He had a heart attack (HA). HA kills.", "HA)")
     doc = Document("1", doc.text, (Mention(28, 30, "HA"),))
     assert answers(hashed(kb), doc)[0][0].name == "heart attack"
-    assert answers(hashed(kb, expand=False), doc)[0][0].score < 0.9
+    assert answers(hashed(kb, expand_abbreviations=False), doc)[0][0].score < 0.9
 
 
 def test_a_mention_without_a_letter_has_no_answer(kb: KnowledgeBase) -> None:
@@ -190,7 +190,7 @@ def test_every_kind_of_index(model: Path, kb: KnowledgeBase, kind: str) -> None:
 
 
 def test_what_is_told(model: Path, kb: KnowledgeBase) -> None:
-    config = DenseLinker.from_pretrained(model, kb, precision="bf16", settings=DenseConfig(expand=False)).config
+    config = DenseLinker.from_pretrained(model, kb, precision="bf16", settings=DenseConfig(expand_abbreviations=False)).config
     assert (
         config
         | {

@@ -8,7 +8,8 @@ import pytest
 
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker, concepts_of_types
-from onym.linkers.lexical import ExactLinker, TfidfLinker
+from onym.linkers.exact import ExactLinker
+from onym.linkers.tfidf import TfidfLinker
 from onym.types import Document, Mention
 
 
@@ -44,7 +45,7 @@ def test_a_shared_name_is_a_tie(kb: KnowledgeBase) -> None:
 def test_an_abbreviation_is_read_as_the_document_defines_it(kb: KnowledgeBase) -> None:
     doc = document("Myocardial infarction (MI) is common. Treat MI early.", "MI")
     assert answers(ExactLinker(kb), doc) == [[("mesh:D009203", 1.0)]]
-    assert len(answers(ExactLinker(kb, expand=False), doc)[0]) == 2
+    assert len(answers(ExactLinker(kb, expand_abbreviations=False), doc)[0]) == 2
     assert answers(TfidfLinker(kb), doc)[0][0] == ("mesh:D009203", 1.0)
 
 
@@ -79,7 +80,7 @@ def test_top_k(kb: KnowledgeBase) -> None:
 
 
 def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
-    assert ExactLinker(kb, expand=False).config == {"linker": "exact", "expand_abbreviations": False}
+    assert ExactLinker(kb, expand_abbreviations=False).config == {"linker": "exact", "expand_abbreviations": False}
     assert TfidfLinker(kb).config["linker"] == "tfidf"
 
 

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from onym.linkers.named import LINKERS, LinkerOptions, linker_named
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.linkers.named import LINKERS, LinkerOptions, linker_named
 from tests.encoders.tiny_collective import save_collective
 from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model, save_tokenizer

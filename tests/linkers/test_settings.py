@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onym.linkers.settings import SETTINGS, ModelSettings, read_settings
 
 from onym.errors import InputError
-from onym.linkers.settings import SETTINGS, ModelSettings, read_settings
 
 
 def test_there_and_back(tmp_path: Path) -> None:

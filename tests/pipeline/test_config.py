@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from onym.linkers.named import LINKERS, LinkerOptions
 
 from onym.detect.dictionary import DictionaryConfig
 from onym.errors import ConfigError
-from onym.linkers.named import LINKERS, LinkerOptions
 from onym.pipeline.config import DictionarySettings, LinkerSettings, PipelineSettings
 
 PLAIN: dict[str, Any] = {

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onym.linkers.named import LinkerOptions
 
 import onym
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.linkers.named import LinkerOptions
 from onym.pipeline.folder import FILE, Choice, build_pipeline, load, read_pipeline
 from tests.linkers.tiny_model import save_model, save_tokenizer
 

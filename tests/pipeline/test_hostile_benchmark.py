@@ -13,7 +13,7 @@ from benchmarks.commands.pipeline_hostile_text import LONGEST, NAMES, Made, judg
 
 from onym.detect.base import Detected, Span, with_spans
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
 

@@ -8,7 +8,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.pipeline.mapping import map_table
 
 

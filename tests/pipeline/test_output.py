@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.corpora.base import Item, Problem, documents_of
+from onym.corpora.base import Item, documents_of
 from onym.corpora.corpus import read_corpus
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.pipeline.output import write_links
 from onym.predictions.file import read_predictions
-from onym.types import Document, Mention
+from onym.types import Document, Mention, Problem
 
 DOC = Document("1", "fever, MI, xyz", (Mention(0, 5, "fever", ("mesh:D9",)), Mention(7, 9, "MI"), Mention(11, 14, "xyz")))
 ITEMS: list[Item] = [DOC, Problem("2", "corpus-offsets", "a surface is not at its offsets")]

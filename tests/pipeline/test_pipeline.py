@@ -12,7 +12,8 @@ from onym.detect.base import Detected
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types
-from onym.linkers.lexical import ExactLinker, TfidfLinker
+from onym.linkers.exact import ExactLinker
+from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.output import with_best
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document, Mention, Relation
@@ -58,7 +59,7 @@ def test_many_documents_come_in_order_and_are_read_as_needed(pipeline: Pipeline)
             mentions = (Mention(3, 8, "fever"),) if number % 3 == 0 else ()
             yield Document(str(number), "no fever, no heart attack", mentions)
 
-    linked = pipeline.iter_linked(documents())
+    linked = pipeline.link_many(documents())
     first = next(linked)
     assert len(read) < 300
     ids = [first.document.id, *(each.document.id for each in linked)]
@@ -67,7 +68,7 @@ def test_many_documents_come_in_order_and_are_read_as_needed(pipeline: Pipeline)
 
 def test_the_number_of_links_is_that_of_the_mentions(pipeline: Pipeline) -> None:
     docs = [Document("1", "fever"), Document("2", "x"), Document("3", "fever fever", (Mention(0, 5, "fever"),))]
-    assert [len(each.links) for each in pipeline.iter_linked(docs)] == [1, 0, 1]
+    assert [len(each.links) for each in pipeline.link_many(docs)] == [1, 0, 1]
 
 
 def test_without_a_detector_nothing_is_looked_for(kb: KnowledgeBase) -> None:
@@ -110,5 +111,5 @@ def test_a_detector_sees_documents_together(kb: KnowledgeBase) -> None:
             sizes.append(len(batch))
             return (Detected(doc, ()) for doc in batch)
 
-    list(Pipeline(ExactLinker(kb), Counting()).iter_linked(Document(str(number), "fever") for number in range(100)))
+    list(Pipeline(ExactLinker(kb), Counting()).link_many(Document(str(number), "fever") for number in range(100)))
     assert sizes == [64, 36]

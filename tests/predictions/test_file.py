@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onym.errors import OnymError
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.predictions.file import (
     Prediction,
     are_predictions,

@@ -11,10 +11,11 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import compare, corpus, evaluate, index, kb, link, model, pipeline, plot, train, trie
+from onym.cli import compare, corpus, evaluate, index, info, kb, link, model, pipeline, plot, train, trie
 from onym.cli import dataset as benchmark
 from onym.cli import map as map_
 from onym.cli.console import stderr
+from onym.cli.options import WithLinker
 from onym.errors import OnymError
 
 app = typer.Typer(
@@ -32,15 +33,16 @@ app.add_typer(model.app, name="model")
 app.add_typer(train.app, name="train")
 app.add_typer(plot.app, name="plot")
 app.add_typer(pipeline.app, name="pipeline")
-app.command(name="link")(link.command)
-app.command(name="map")(map_.command)
-app.command(name="evaluate")(evaluate.command)
+app.command(name="link", cls=WithLinker)(link.command)
+app.command(name="map", cls=WithLinker)(map_.command)
+app.command(name="evaluate", cls=WithLinker)(evaluate.command)
 app.command(name="compare")(compare.command)
+app.command(name="info")(info.command)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from onym import __version__
+        from onym._version import __version__
 
         typer.echo(__version__)
         raise typer.Exit

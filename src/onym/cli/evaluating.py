@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,9 @@ if TYPE_CHECKING:
     from onym.datasets import Prepared
     from onym.evaluate.evaluation import Evaluation
     from onym.kb import KnowledgeBase
-    from onym.linkers.named import LinkerOptions
+    from onym.linkers.base import LinkerConfig
     from onym.predictions.file import Predictions
+    from onym.store.parts import OpenContext
     from onym.text.similarity import NameSimilarity
 
 BENCHMARK = typer.Option("--benchmark", "-b", help="The name of a benchmark, or the folder of a prepared one.")
@@ -54,18 +54,17 @@ class Question:
     def evaluation(
         self,
         path: Path | None,
-        linker: str = "",
-        options: LinkerOptions | None = None,
+        linker: LinkerConfig | None = None,
         save: Path | None = None,
         *,
         force: bool = False,
-        progress: Callable[[str, int], None] = lambda _what, _names: None,
+        context: OpenContext | None = None,
     ) -> Evaluation:
         """Judge the predictions in a file, or those that a linker makes now."""
         from onym.evaluate.evaluation import evaluate
         from onym.predictions.file import read_predictions
 
-        predictions = read_predictions(path) if path else self._predicted(linker, options, save, force, progress)
+        predictions = read_predictions(path or Path()) if linker is None else self._predicted(linker, save, force, context)
         return evaluate(
             self.benchmark,
             self.split,
@@ -115,19 +114,19 @@ class Question:
 
     def _predicted(
         self,
-        linker: str,
-        options: LinkerOptions | None,
+        linker: LinkerConfig,
         save: Path | None,
         force: bool,
-        progress: Callable[[str, int], None],
+        context: OpenContext | None,
     ) -> Predictions:
         from onym.evaluate.run import predict
-        from onym.linkers.named import linker_named
+        from onym.linkers import open_linker
         from onym.predictions.file import write_predictions
         from onym.store.output import whole_file
 
-        named = linker_named(linker, self.kb, options, progress=progress)
-        progress("evaluating", 0)
+        named = open_linker(linker, self.kb, context)
+        if context:
+            context.progress("evaluating", 0)
         self._similarity = getattr(named, "similarity", None)
         predictions = predict(self.benchmark, self.split, named)
         if save:

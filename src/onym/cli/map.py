@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES, takes_options
-
-if TYPE_CHECKING:
-    from onym.linkers.named import LinkerOptions
+from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES
+from onym.cli.options import DOWNLOAD
 
 
-@takes_options
 def command(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A table with a header, .csv or .tsv.")],
     column: Annotated[str, typer.Option(help="The column that holds the terms.")],
     kb: Annotated[Path, KB],
@@ -24,35 +22,28 @@ def command(
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     top_k: Annotated[int, TOP_K] = 5,
-    *,
-    options: LinkerOptions,
+    download: Annotated[bool, DOWNLOAD] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Map a column of terms to concepts, the best candidates beside each term.
+    """Map a column of terms to concepts, and add the best candidates to each row.
 
     Example: onym map diagnoses.csv --column diagnosis --kb mesh -o mapped.tsv
     """
     from onym.cli.linking import allowed
+    from onym.cli.options import own_options
     from onym.kb import KnowledgeBase
-    from onym.linkers.named import linker_named
+    from onym.linkers import linker_config, open_linker
     from onym.pipeline.mapping import map_table
+    from onym.store.parts import OpenContext
 
-    opened = KnowledgeBase.open(kb)
-    only = allowed(opened, types, concepts)
+    known = KnowledgeBase.open(kb)
+    only = allowed(known, types, concepts)
     with progress("mapping") as bar:
-        named = linker_named(linker, opened, options, progress=shown_on(bar))
+        opening = OpenContext(download, shown_on(bar))
+        named = open_linker(linker_config(linker, **own_options(context.obj)), known, opening)
         shown_on(bar)("mapping", 0)
-        counts = map_table(
-            file,
-            column,
-            named,
-            output,
-            top_k=top_k,
-            only=only,
-            force=force,
-            tick=lambda n: bar.update(bar.task_ids[0], completed=n),
-        )
+        counts = map_table(file, column, named, output, top_k=top_k, only=only, force=force, progress=shown_on(bar))
     if json:
         write_json({**counts, "output": str(output)})
     else:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import BinaryIO, Literal, Protocol, get_args
 
 from onym.kb.curie import IdStyle
 from onym.store.files.source import Source
-from onym.types import Document
+from onym.types import Document, Problem
 
 Facet = Literal[
     "document ids",
@@ -33,16 +32,6 @@ Style = IdStyle | Literal[""]
 
 PART_OF = "part of"
 """The note that the parts of one composite mention share, where a preparation cut it into mentions of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong in a corpus. It names the document and the place, never the text."""
-
-    document_id: str
-    code: str
-    what: str
-    where: str = ""
 
 
 Item = Document | Problem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import Item, Problem
-from onym.types import Document
+from onym.corpora.base import Item
+from onym.types import Document, Problem
 
 
 def check_corpus(items: Iterable[Item]) -> Iterator[Problem]:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from onym.corpora.base import Facet, Format, Item, Output, Problem, Style
+from onym.corpora.base import Facet, Format, Item, Output, Style
 from onym.corpora.draft import distinct
 from onym.corpora.facets import facets_of
 from onym.corpora.formats import READ_ONLY, detect, get
+from onym.corpora.plain import with_answers
 from onym.errors import ConfigError
 from onym.store.files.source import Source
 from onym.store.output import whole_file, whole_folder
-from onym.types import Document
+from onym.types import Document, LinkedDocument, Problem
 
 LEFT_OUT = ("corpus-malformed", "corpus-offsets", "corpus-encoding")
 
@@ -79,6 +80,36 @@ def write_corpus(
     with output_at(path, form, force=force) as output:
         form.write(_taken(items, form, written), output, style)
     return written
+
+
+def write_linked_corpus(
+    linked: Iterable[LinkedDocument],
+    path: Path,
+    format: str,  # noqa: A002
+    *,
+    force: bool = False,
+) -> Written:
+    """Write linked documents: with all candidates and scores where the format carries links, else the answers alone.
+
+    A document that could not be linked is written without mentions; where the format carries links, with its problems.
+    """
+    form = require_writable(format)
+    if not hasattr(form, "write_linked"):
+        return write_corpus(map(with_answers, linked), path, format, force=force)
+    written = Written()
+    with output_at(path, form, force=force) as output:
+        form.write_linked(_taken_linked(linked, written), output)
+    return written
+
+
+def _taken_linked(linked: Iterable[LinkedDocument], written: Written) -> Iterator[LinkedDocument]:
+    for each in linked:
+        if problem := _unwritable(each.document):
+            written.problems.append(problem)
+        else:
+            written.documents += 1
+            written.mentions += len(each.links)
+            yield each
 
 
 def require_writable(format: str) -> Format:  # noqa: A002

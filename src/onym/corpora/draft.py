@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import Item, Problem
-from onym.types import Document, Mention, Notes, Passage, Relation
+from onym.corpora.base import Item
+from onym.types import Document, Mention, Notes, Passage, Problem, Relation
 
 Span = tuple[int, int]
 RAW_ID = "id"

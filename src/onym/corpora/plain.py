@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 from onym.corpora.base import Item
 from onym.corpora.draft import Draft, MalformedError
-from onym.types import Document, Mention, Notes, Passage, Relation
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, NilReason, Notes, Passage, Problem, Relation
 
 Plain = dict[str, Any]
+LINKED = "linked-document/2"
+"""What a linked document says that it is: the JSON Schema `linked-document-2` describes it."""
+_EVIDENCE = ("detection_score", "stage", "confidence", "nil_reason")
 
 
 def to_plain(document: Document) -> Plain:
@@ -45,6 +49,46 @@ def from_plain(plain: Any, where: str) -> Iterator[Item]:
         e.document_id = document_id
         raise
     yield from draft.items()
+
+
+def linked_to_plain(linked: LinkedDocument) -> Plain:
+    """Return a linked document as plain values: the document with its answers as concept ids, and the links behind them.
+
+    >>> fever = Mention(0, 5, "fever")
+    >>> linked = LinkedDocument(Document("1", "fever", (fever,)), (Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)),))
+    >>> linked_to_plain(linked)["links"]
+    [{'candidates': [{'concept_id': 'mesh:D005334', 'name': 'fever', 'score': 1.0}]}]
+    """
+    plain = to_plain(with_answers(linked)) | {"schema": LINKED}
+    more = {"links": [_link(link) for link in linked.links], "problems": [_problem(each) for each in linked.problems]}
+    return plain | {key: value for key, value in more.items() if value}
+
+
+def linked_from_plain(plain: Any, where: str) -> LinkedDocument:
+    """Return the linked document of plain values; its mentions must be as many as its links."""
+    items = list(from_plain(plain, where))
+    document = items[-1]
+    links = objects(plain, "links", where)
+    if len(items) > 1 or not isinstance(document, Document) or len(links) not in (0, len(document.mentions)):
+        raise MalformedError("the links are not those of the document's mentions", where)
+    problems = tuple(
+        Problem(document.id, string(each, "code", where), string(each, "what", where), string(each, "where", where))
+        for each in objects(plain, "problems", where)
+    )
+    found = zip(document.mentions, links, strict=False)
+    return LinkedDocument(document, tuple(_read_link(mention, link, where) for mention, link in found), problems)
+
+
+def with_answers(linked: LinkedDocument) -> Document:
+    """Return a document whose mentions mean what the linker answered, or nothing.
+
+    >>> fever = Mention(0, 5, "fever", ("mesh:D000001",))
+    >>> link = Link(fever, (Candidate("mesh:D005334", "fever", 1.0),))
+    >>> with_answers(LinkedDocument(Document("1", "fever", (fever,)), (link,))).mentions[0].concept_ids
+    ('mesh:D005334',)
+    """
+    answers = ((link.mention, (link.concept_id,) if link.concept_id else ()) for link in linked.links)
+    return replace(linked.document, mentions=tuple(replace(mention, concept_ids=ids) for mention, ids in answers))
 
 
 def string(plain: Plain, key: str, where: str) -> str:
@@ -155,3 +199,33 @@ def _read_passage(plain: Plain, text: str, where: str) -> Passage:
 def _read_relation(plain: Plain, where: str) -> Relation:
     arguments = pairs_of(plain, "arguments", str, where)
     return Relation(string(plain, "type", where), arguments, string(plain, "id", where), _notes(plain, where))
+
+
+def _link(link: Link) -> Plain:
+    candidates = [{"concept_id": each.concept_id, "name": each.name, "score": each.score} for each in link.candidates]
+    return {"candidates": candidates} | {name: value for name in _EVIDENCE if (value := getattr(link, name)) is not None}
+
+
+def _problem(problem: Problem) -> Plain:
+    return {"code": problem.code, "what": problem.what} | ({"where": problem.where} if problem.where else {})
+
+
+def _read_link(mention: Mention, plain: Plain, where: str) -> Link:
+    reason = string(plain, "nil_reason", where) or None
+    if reason not in (None, *get_args(NilReason)):
+        raise MalformedError("a link has an unknown 'nil_reason'", where)
+    candidates = tuple(
+        Candidate(string(each, "concept_id", where), string(each, "name", where), _real(each, "score", where) or 0.0)
+        for each in objects(plain, "candidates", where)
+    )
+    scores = {name: _real(plain, name, where) for name in ("detection_score", "confidence")}
+    return Link(mention, candidates, stage=string(plain, "stage", where) or None, nil_reason=reason, **scores)  # type: ignore[arg-type]
+
+
+def _real(plain: Plain, key: str, where: str) -> float | None:
+    value = plain.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise MalformedError(f"{key!r} should be a number", where)
+    return float(value)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from onym.corpora.base import Item, Problem
+from onym.corpora.base import Item
+from onym.types import Problem
 
 
 @dataclass

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import pubtator
 from onym.corpora.formats.biosyn import OFFSETS
 from onym.datasets.base import Reader
 from onym.datasets.biosyn import kept_notes, parts_of, queries
 from onym.datasets.inputs import Inputs
 from onym.datasets.tally import NO_ID, Tally
-from onym.types import Document, Mention
+from onym.types import Document, Mention, Problem
 
 COMPOSITE = "a composite, left out of train"
 DOCUMENT = "document"

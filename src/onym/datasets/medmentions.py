@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from onym.corpora.base import Problem
 from onym.corpora.draft import raw_id
 from onym.corpora.formats import pubtator
 from onym.corpora.formats._files import iter_lines
 from onym.datasets.base import SPLITS, Reader
 from onym.datasets.inputs import Inputs
 from onym.datasets.tally import Tally
-from onym.types import Document
+from onym.types import Document, Problem
 
 NO_SPLIT = "the document is in no list"
 

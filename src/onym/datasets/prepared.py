@@ -9,7 +9,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import jsonl
 from onym.corpora.plain import to_plain
 from onym.datasets.base import SPLITS, Benchmark
@@ -24,7 +23,7 @@ from onym.kb.build import build_kb
 from onym.store.artefact.reader import Artefact, Record, Stage, staging
 from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
-from onym.types import Document
+from onym.types import Document, Problem
 
 KIND, FORMAT = "benchmark", 1
 REPORT, KB = "report.json", "kb"

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from onym.corpora.base import Item, Problem
-from onym.types import Document
+from onym.corpora.base import Item
+from onym.types import Document, Problem
 
 NO_ID = "no id"
 

@@ -1,9 +1,41 @@
 """Detectors: documents in, the mentions in them out. Each reads from top to bottom in one file.
 
-May import: encoders, trie, corpora, kb, text, store, types, errors. Detectors do not import each other.
-Always true here: offsets are code points of the raw text, and a mention's surface is the text at its offsets.
+May import: encoders, trie, predictions, datasets, corpora, kb, text, store, registry, types, errors. Detectors do not import
+each other. Always true here: offsets are code points of the raw text, a mention's surface is the text at its offsets, and a
+file without a leading underscore is a detector.
 """
 
-from onym.detect.base import Detected, Detector
+from __future__ import annotations
 
-__all__ = ["Detected", "Detector"]
+from typing import Any
+
+from onym.detect.base import Detected, Detector, DetectorConfig
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask
+from onym.registry import DETECTORS
+from onym.store.parts import OpenContext
+
+__all__ = ["Detected", "Detector", "DetectorConfig", "detector_config", "open_detector"]
+
+
+def detector_config(name: str, **options: Any) -> DetectorConfig:
+    """Return the configuration of a detector by its short name; an option that is None is not given.
+
+    >>> detector_config("dictionary", min_length=2).kind
+    'dictionary'
+    """
+    config: DetectorConfig = DETECTORS.load(name).Config.from_options(options)
+    return config
+
+
+def open_detector(
+    config: DetectorConfig | str, kb: KnowledgeBase, context: OpenContext | None = None, *, only: ConceptMask | None = None
+) -> Detector:
+    """Open a detector over a knowledge base, by its configuration or its short name; with `only`, for some concepts alone.
+
+    >>> open_detector("dictionary", KnowledgeBase.open(getfixture("tiny_kb"))).config["detector"]
+    'dictionary'
+    """
+    config = detector_config(config) if isinstance(config, str) else config
+    detector: Detector = DETECTORS.load(config.kind).open(config, kb, context or OpenContext(), only=only)
+    return detector

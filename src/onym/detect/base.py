@@ -1,18 +1,27 @@
-"""What every detector offers: mentions that nobody gave, each with a score."""
+"""What every detector offers: mentions that nobody annotated, each with a score.
+
+A detector is one file of this room: a `Config`, how to `open` it, and the class itself. Its short name is the file's name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from onym.corpora.isolation import isolate
 from onym.errors import InputError
-from onym.types import Document, Mention
+from onym.store.parts import PartConfig
+from onym.types import Document, Mention, Problem
+
+
+class DetectorConfig(PartConfig):
+    """The configuration of a detector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place where a detector sees a mention. `score` is what it says of it; the type may be unknown.
+    """A stretch of a text that a detector takes for a mention. The type may be unknown.
 
     >>> Span(0, 5, 0.9).length
     5
@@ -35,10 +44,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A document with the mentions that were found in it, and the score of each, in their order."""
+    """A document with the mentions that were found in it, and the score of each, in their order.
+
+    One in which nothing could be looked for has problems instead.
+    """
 
     document: Document
-    scores: tuple[float, ...]
+    scores: tuple[float, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 class Detector(Protocol):
@@ -50,6 +63,21 @@ class Detector(Protocol):
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the mentions that are found in its text; those that it has are not looked at."""
+
+
+def detect_batches(
+    documents: Iterable[Document], find: Callable[[Sequence[Document]], Iterable[Sequence[Span]]], *, batch: int = 64
+) -> Iterator[Detected]:
+    """Yield documents with the spans that `find` finds in a batch; a document that cannot be read has a problem instead."""
+
+    def act(docs: Sequence[Document]) -> Iterable[Detected]:
+        return (with_spans(doc, spans) for doc, spans in zip(docs, find(docs), strict=True))
+
+    return isolate(documents, act, _failed, batch=batch)
+
+
+def _failed(doc: Document, problem: Problem) -> Detected:
+    return Detected(replace(doc, mentions=(), relations=()), problems=(problem,))
 
 
 def with_spans(doc: Document, spans: Sequence[Span]) -> Detected:

@@ -3,7 +3,7 @@
 The text is brought to the normal form of names, and every character of it knows its place in the raw text. From each word on,
 the names that begin so are looked up in the knowledge base's own sorted column: nothing is built, nothing is kept in memory
 but what was just looked up, and any number of processes share the column. A mention begins where a word begins and ends where
-one ends. Names that are too common to be believed wherever they stand are told apart by `trust.py`.
+one ends. Names that are too common to be believed wherever they stand are told apart by `_filter.py`.
 
 An abbreviation that the text defines by a name is a mention wherever it stands; one that it defines by something else is not
 what a knowledge base says of these letters.
@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
-from onym.detect.base import Detected, Span, with_spans
-from onym.detect.filter import Trust
-from onym.detect.overlaps import resolved
+from pydantic import Field
+
+from onym.detect._filter import NameFilter
+from onym.detect._overlaps import resolved
+from onym.detect.base import Detected, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, names_of
+from onym.store.parts import OpenContext
 from onym.text.abbreviations import Abbreviations
 from onym.text.align import Aligned, align, collapse, lower, punctuation
 from onym.text.boundaries import sentences, words
@@ -29,20 +31,30 @@ from onym.text.brackets import closed
 from onym.text.normal import normal_name
 from onym.types import Document
 
-_REMEMBERED = 200_000  # beginnings of names, and names: texts repeat themselves
+_CACHE_SIZE = 200_000  # beginnings of names, and names: texts repeat themselves
 
 
-@dataclass(frozen=True, slots=True)
-class DictionaryConfig:
-    """Which names are believed, see `Trust`, and whether mentions may lie inside each other.
+class Config(DetectorConfig):
+    """Which names are taken for mentions, see `NameFilter`, and whether mentions may be nested."""
 
-    With `abbreviations`, the short forms that a text defines are looked for too.
-    """
+    kind: Literal["dictionary"] = "dictionary"
+    min_length: int = Field(default=3, ge=1, le=100, description="Shorter names are never mentions.")
+    case_sensitive_below: int = Field(
+        default=4, ge=0, le=100, description="Abbreviations of up to so many letters must be written as in the vocabulary."
+    )
+    abbreviations: bool = Field(default=True, description="Find the short forms that a text defines.")
+    nested: bool = Field(default=False, description="Allow nested mentions.")
 
-    shortest: int = 3
-    as_written: int = 4
-    abbreviations: bool = True
-    nested: bool = False
+
+def open(
+    config: Config,
+    kb: KnowledgeBase,
+    context: OpenContext,
+    *,
+    only: ConceptMask | None = None,
+) -> DictionaryDetector:
+    """Open the detector."""
+    return DictionaryDetector(kb, config, only=only)
 
 
 class DictionaryDetector:
@@ -55,29 +67,31 @@ class DictionaryDetector:
     [(2, 'Heart-attack'), (16, 'HA'), (26, 'fever'), (36, 'HA')]
     """
 
-    def __init__(self, kb: KnowledgeBase, settings: DictionaryConfig | None = None, *, only: ConceptMask | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, config: Config | None = None, *, only: ConceptMask | None = None) -> None:
         self.kb = kb
-        self._settings = settings or DictionaryConfig()
+        self._config = config or Config()
         self._only = only
         self._is_wanted = None if only is None else names_of(kb, only)
-        self._trust = Trust(kb, shortest=self._settings.shortest, as_written=self._settings.as_written, only=only)
-        self._look_up = lru_cache(_REMEMBERED)(self._looked_up)
-        self._type = lru_cache(_REMEMBERED)(self._type_of)
+        self._filter = NameFilter(
+            kb, min_length=self._config.min_length, case_sensitive_below=self._config.case_sensitive_below, only=only
+        )
+        self._look_up = lru_cache(_CACHE_SIZE)(self._looked_up)
+        self._type = lru_cache(_CACHE_SIZE)(self._type_of)
 
     @property
     def config(self) -> dict[str, Any]:
         """What was really used."""
         limited = {} if self._only is None else {"concepts_allowed": int(self._only.sum())}
-        return {"detector": "dictionary", **asdict(self._settings), **limited}
+        return {"detector": "dictionary", **self._config.model_dump(exclude={"kind"}), **limited}
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the names in its text."""
-        for doc in documents:
-            yield with_spans(doc, resolved(self._spans(doc), nested=self._settings.nested))
+        nested = self._config.nested
+        return detect_batches(documents, lambda batch: (resolved(self._spans(doc), nested=nested) for doc in batch))
 
     def _spans(self, doc: Document) -> Iterator[Span]:
         text = doc.text
-        known = Abbreviations.from_text(text) if self._settings.abbreviations else Abbreviations(())
+        known = Abbreviations.from_text(text) if self._config.abbreviations else Abbreviations(())
         aligned = align(text, lower, punctuation, collapse)
         first = sorted({start for start, _ in sentences(text)} | {passage.start for passage in doc.passages})
         for start_norm, end_norm, name in self._names(aligned):
@@ -94,7 +108,7 @@ class DictionaryDetector:
         long = known.expand(surface)
         if long is not None:
             return self._named(long)
-        return name if self._trust.believes(name, surface) else -1
+        return name if self._filter.accepts(name, surface) else -1
 
     def _names(self, aligned: Aligned) -> Iterator[tuple[int, int, int]]:
         """Yield every place of a name in the normalised text, and the name."""

@@ -26,6 +26,7 @@ from onym.errors import ConfigError, InputError
 from onym.store.files.source import InputFile
 from onym.store.model_settings import FolderSettings
 from onym.store.models import folder_digest
+from onym.store.parts import ModelReference, OpenContext
 from onym.text.tokens import Tokenizer
 from onym.types import Document
 
@@ -109,6 +110,13 @@ class Collective:
         found = self.heads.vectors(states, firsts, lasts)
         found = found if self.names is None else comparable(found, self.names.settings)
         return np.asarray(found.numpy(), dtype=np.float32)
+
+
+def open_shared(reference: ModelReference, precision: Precision, context: OpenContext) -> Collective:
+    """Return a model, opened once for all parts of a pipeline: a detector and a linker then share one reading of a document."""
+    folder = reference.folder(context)
+    key = ("collective", str(folder.resolve()), precision)
+    return context.shared(key, lambda: Collective.open(folder, precision))
 
 
 def heads_bytes(heads: Heads) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from onym import __version__
+from onym._version import __version__
 from onym.datasets import Prepared
 from onym.datasets.genbioel import DOCUMENT
 from onym.errors import ConfigError

@@ -1,32 +1,38 @@
-"""What every linker offers, and what a caller may ask of it."""
+"""What every linker offers, and what one is told.
+
+A linker is one file of this room: a `Config`, how to `open` it, and the class itself. Its short name is the file's name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from pydantic import Field
+
+from onym.corpora.isolation import isolate
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, concepts_of_types, concepts_with_ids, names_of
-from onym.types import Candidate, Document, Link
+from onym.kb.masks import ConceptMask
+from onym.store.parts import ModelReference, PartConfig, Precision
+from onym.types import Document, Link, LinkedDocument, Problem
 
-__all__ = ["ConceptMask", "Linked", "Linker", "are_tied", "concepts_of_types", "concepts_with_ids", "names_of", "ranked"]
+DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """A document and a link for each of its mentions, in their order.
+class LinkerConfig(PartConfig):
+    """The configuration of a linker."""
 
-    `stages` names for each mention the part of a cascade that answered it; linkers that are no cascade leave it empty.
-    """
 
-    document: Document
-    links: tuple[Link, ...]
-    stages: tuple[str, ...] = ()
+class ModelLinkerConfig(LinkerConfig):
+    """The configuration of a linker with a model."""
+
+    model: ModelReference | None = Field(default=None, description="Folder of the model, or its name on the hub.")
+    precision: Precision = Field(default="auto", description="fp32 or bf16; auto chooses what is fast on this machine.")
+    device: str = Field(default="auto", pattern=DEVICE, description="Where the model runs: auto, cpu, cuda, cuda:N or mps.")
 
 
 class Linker(Protocol):
-    """Proposes concepts of one knowledge base for mentions that are given."""
+    """Proposes concepts of one knowledge base for annotated mentions."""
 
     kb: KnowledgeBase
 
@@ -34,30 +40,22 @@ class Linker(Protocol):
     def config(self) -> dict[str, Any]:
         """What was really used: the linker's name, and everything that its answers depend on besides the knowledge base."""
 
-    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
         """Yield each document with up to `top_k` candidates a mention, best first, all of them among `only`."""
 
 
-def ranked(
-    kb: KnowledgeBase, names: Iterable[tuple[int, float]], top_k: int, only: ConceptMask | None = None
-) -> tuple[Candidate, ...]:
-    """Return the concepts of scored names, best first: each once, by its best name; equal ones in the order of their ids.
+def link_batches(
+    documents: Iterable[Document], link: Callable[[Sequence[Document]], Iterable[Sequence[Link]]], *, batch: int
+) -> Iterator[LinkedDocument]:
+    """Yield documents with the links that `link` makes of a batch; a document that cannot be linked has a problem instead."""
 
-    `names` are places in the knowledge base with their scores, best first.
-    """
-    best: dict[int, tuple[float, int]] = {}
-    for name, score in names:
-        for concept in kb.name_concepts[name]:
-            if only is None or only[concept]:
-                best.setdefault(int(concept), (score, name))
-    order = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))[:top_k]
-    return tuple(Candidate(kb.concept_ids[concept], kb.names[name], score) for concept, (score, name) in order)
+    def act(docs: Sequence[Document]) -> Iterable[LinkedDocument]:
+        return (LinkedDocument(doc, tuple(links)) for doc, links in zip(docs, link(docs), strict=True))
+
+    return isolate(documents, act, _failed, batch=batch)
 
 
-def are_tied(candidates: Sequence[Candidate]) -> bool:
-    """Tell whether a second candidate has the best score: there is no one answer.
-
-    >>> are_tied([Candidate("a:1", "mi", 1.0), Candidate("a:2", "mi", 1.0)])
-    True
-    """
-    return len(candidates) > 1 and candidates[0].score == candidates[1].score
+def _failed(doc: Document, problem: Problem) -> LinkedDocument:
+    return LinkedDocument(doc, problems=(problem,))

@@ -1,46 +1,95 @@
-"""The cascade: what one linker is sure of needs no other. Exact match first, then near names, then a model's word on those.
+"""The cascade: exact match first, then the nearest names, then a model's word on those.
 
 Each part is optional, but there are two at least:
 
     exact               answers where the mention is the name of one concept alone
-    dense               finds candidates by nearness; answers where there is no generative part
+    dense               finds candidates by their embeddings; answers where there is no generative part
     generative          scores the names of just those candidates, in one pass; without a dense part it searches all names
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
-from typing import Any, Literal, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Protocol, Self
 
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from onym.corpora.isolation import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask, Linked, Linker, ranked
-from onym.types import Candidate, Document, Link
+from onym.kb.masks import ConceptMask
+from onym.kb.ranking import rank_concepts
+from onym.linkers import dense as dense_part
+from onym.linkers import exact as exact_part
+from onym.linkers import generative as generative_part
+from onym.linkers.base import Linker, LinkerConfig, link_batches
+from onym.store.parts import OpenContext
+from onym.types import Candidate, Document, Link, LinkedDocument
 
-Stage = Literal["exact", "dense", "generative", "none"]
 _BATCH = 256  # documents
-Answer = tuple[tuple[Candidate, ...], Stage]
+_ENCODER = "encoder"
+
+
+class Config(LinkerConfig):
+    """The parts of a cascade; the generative part is asked about `candidates` concepts, by up to `names` names of each.
+
+    On the command line `--encoder` is the dense part's model, and the other options are those of the generative part.
+    """
+
+    kind: Literal["cascade"] = "cascade"
+    exact: exact_part.Config | None = Field(default_factory=exact_part.Config)
+    dense: dense_part.Config | None = None
+    generative: generative_part.Config | None = None
+    candidates: int = Field(default=10, ge=1, le=1_000, description="How many candidates the generative part is asked about.")
+    names: int = Field(default=3, ge=1, le=100, description="By how many names of each: the nearest, then the preferred ones.")
+
+    @classmethod
+    def options(cls) -> dict[str, FieldInfo]:
+        """Return the options of the parts."""
+        encoder = dense_part.Config.model_fields["model"]
+        own = {name: cls.model_fields[name] for name in ("candidates", "names")}
+        return {**generative_part.Config.options(), _ENCODER: encoder, "index": dense_part.Config.model_fields["index"], **own}
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """Make a configuration of options; `encoder` is the dense part's model, `model` the generative part's."""
+        wanted = {name: value for name, value in given.items() if value is not None}
+        own: dict[str, Any] = {name: wanted.pop(name) for name in ("candidates", "names") if name in wanted}
+        encoder, index = wanted.pop(_ENCODER, None), wanted.pop("index", None)
+        if encoder is not None:
+            own["dense"] = dense_part.Config.from_options({"model": encoder, "index": index})
+        if "model" in wanted:
+            own["generative"] = generative_part.Config.from_options(wanted)
+        elif wanted:
+            what = f"{min(wanted)} is an option of the generative part, which has no model"
+            raise ConfigError("config-invalid", what, fix="name its folder with --model")
+        return cls.of(own)
+
+
+def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> CascadeLinker:
+    """Open the parts."""
+    if config.dense is None and config.generative is None:
+        what = "a cascade needs an encoder, a generative model or both"
+        raise ConfigError("model-missing", what, fix="name folders with --encoder and --model")
+    return CascadeLinker(
+        exact=exact_part.open(config.exact, kb, context) if config.exact else None,
+        dense=dense_part.open(config.dense, kb, context) if config.dense else None,
+        generative=generative_part.open(config.generative, kb, context) if config.generative else None,
+        config=config,
+    )
 
 
 class NameScorer(Linker, Protocol):
-    """A linker that can also tell what it thinks of names that are given, as `GenerativeLinker` can."""
+    """A linker that can also score names that it did not find itself, as `GenerativeLinker` can."""
 
     def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
         """Return the scores of names by their ids, for each mention of the documents, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class CascadeConfig:
-    """How many candidates the generative part is asked about, and by how many names of each: the nearest, then in order."""
-
-    candidates: int = 10
-    names: int = 3
-
-
 class CascadeLinker:
-    """Links each mention by the first part that can tell. Scores are those of the part that answered: not to be compared.
+    """Links each mention by the first part that can. Scores are those of the part that answered: do not compare them.
 
     Needs: two or three linkers over one knowledge base.
     When to use: a model that is right more often than near names are, but too slow to be asked about everything.
@@ -52,7 +101,7 @@ class CascadeLinker:
         exact: Linker | None = None,
         dense: Linker | None = None,
         generative: NameScorer | None = None,
-        settings: CascadeConfig | None = None,
+        config: Config | None = None,
     ) -> None:
         parts: list[Linker] = [part for part in (exact, dense, generative) if part is not None]
         if len(parts) < 2 or len({part.kb.digest for part in parts}) != 1:
@@ -60,83 +109,73 @@ class CascadeLinker:
             raise ConfigError("cascade-parts", what, fix="name an encoder, a model or both")
         self.kb: KnowledgeBase = parts[0].kb
         self._exact, self._dense, self._generative, self._parts = exact, dense, generative, parts
-        self._settings = settings or CascadeConfig()
+        self._config = config or Config()
 
     @property
     def config(self) -> dict[str, Any]:
         """What was really used, part by part."""
-        return {"linker": "cascade", "parts": [part.config for part in self._parts], **asdict(self._settings)}
+        own = self._config.model_dump(include={"candidates", "names"})
+        return {"linker": "cascade", "parts": [part.config for part in self._parts], **own}
 
-    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
-        """Yield each document with the candidates of the part that answered, and which one that was, mention by mention."""
-        rest = iter(documents)
-        while batch := list(islice(rest, _BATCH)):
-            answers = self._answers(batch, top_k, only)
-            for doc, found in zip(batch, answers, strict=True):
-                links = tuple(Link(mention, best[:top_k]) for mention, (best, _) in zip(doc.mentions, found, strict=True))
-                yield Linked(doc, links, tuple(stage for _, stage in found))
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        """Yield each document with the candidates of the part that answered; `Link.stage` says which one that was."""
+        return link_batches(documents, lambda batch: self._links(batch, top_k, only), batch=_BATCH)
 
-    def _answers(self, batch: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Answer]]:
-        """Return the answer to each mention of each document."""
-        found: list[list[Answer]] = [[((), "none")] * len(doc.mentions) for doc in batch]
+    def _links(self, batch: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Link]]:
+        """Return the links of each document."""
+        links = [[Link(mention) for mention in doc.mentions] for doc in batch]
         left = [list(range(len(doc.mentions))) for doc in batch]
         if self._exact is not None:
-            for place, linked in enumerate(self._exact.link(batch, top_k=max(2, top_k), only=only)):
-                sure = {number for number, link in enumerate(linked.links) if len(link.candidates) == 1}
-                left[place] = [number for number in left[place] if number not in sure]
-                for number in sure:
-                    found[place][number] = linked.links[number].candidates, "exact"
-        asked = [_with_only(doc, numbers) for doc, numbers in zip(batch, left, strict=True)]
-        for place, answers in enumerate(self._later(asked, top_k, only)):
-            for number, answer in zip(left[place], answers, strict=True):
-                found[place][number] = answer
-        return found
+            for row, linked in enumerate(require_complete(self._exact.link(batch, top_k=max(2, top_k), only=only))):
+                certain = {at for at, link in enumerate(linked.links) if len(link.candidates) == 1}
+                left[row] = [at for at in left[row] if at not in certain]
+                for at in certain:
+                    links[row][at] = replace(linked.links[at], stage="exact")
+        rest = [replace(doc, mentions=tuple(doc.mentions[at] for at in ats)) for doc, ats in zip(batch, left, strict=True)]
+        for row, answers in enumerate(self._later(rest, top_k, only)):
+            for at, link in zip(left[row], answers, strict=True):
+                links[row][at] = replace(link, mention=batch[row].mentions[at], candidates=link.candidates[:top_k])
+        return links
 
-    def _later(self, asked: Sequence[Document], top_k: int, only: ConceptMask | None) -> Iterator[list[Answer]]:
-        """Yield the answers of the dense and the generative part."""
-        if self._dense is None:
-            if self._generative is not None:
-                for linked in self._generative.link(asked, top_k=top_k, only=only):
-                    yield [_answer(link.candidates, "generative") for link in linked.links]
+    def _later(self, rest: Sequence[Document], top_k: int, only: ConceptMask | None) -> Iterator[list[Link]]:
+        """Yield the links of the dense and the generative part."""
+        if self._dense is None or self._generative is None:
+            part, stage = (self._dense, "dense") if self._generative is None else (self._generative, "generative")
+            if part is not None:
+                for linked in require_complete(part.link(rest, top_k=top_k, only=only)):
+                    yield [_staged(link, stage) for link in linked.links]
             return
-        if self._generative is None:
-            for linked in self._dense.link(asked, top_k=top_k, only=only):
-                yield [_answer(link.candidates, "dense") for link in linked.links]
-            return
-        near = list(self._dense.link(asked, top_k=self._settings.candidates, only=only))
-        scored = iter(
-            self._rescored(self._generative, asked, [link.candidates for linked in near for link in linked.links], only)
-        )
-        for doc in asked:
-            yield [_answer(next(scored), "generative") for _ in doc.mentions]
+        near = require_complete(self._dense.link(rest, top_k=self._config.candidates, only=only))
+        candidates = [link.candidates for linked in near for link in linked.links]
+        scored = self._rescored(self._generative, rest, candidates, only)
+        for doc in rest:
+            yield [_staged(Link(mention, next(scored)), "generative") for mention in doc.mentions]
 
     def _rescored(
         self,
         model: NameScorer,
-        asked: Sequence[Document],
+        rest: Sequence[Document],
         candidates: Sequence[tuple[Candidate, ...]],
         only: ConceptMask | None,
     ) -> Iterator[tuple[Candidate, ...]]:
         """Yield the candidates of each mention in the model's order."""
         names = [self._names(each) for each in candidates]
         wanted = [{candidate.concept_id for candidate in each} for each in candidates]
-        for given, scores, ids in zip(names, model.score_names(asked, names), wanted, strict=True):
-            best = sorted(zip(given, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
-            every = ranked(self.kb, best, len(self.kb), only)  # a name may be another concept's too
-            yield tuple(candidate for candidate in every if candidate.concept_id in ids)
+        for own, scores, ids in zip(names, model.score_names(rest, names), wanted, strict=True):
+            best = sorted(zip(own, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
+            ranked = rank_concepts(self.kb, best, len(self.kb), only)  # a name may be another concept's too
+            yield tuple(candidate for candidate in ranked if candidate.concept_id in ids)
 
     def _names(self, candidates: Sequence[Candidate]) -> list[int]:
         """Return the names by which the model is asked about candidates: the one that was found, then the preferred ones."""
         found: dict[int, None] = {}
         for candidate in candidates:
             own = self.kb.names_of(self.kb.concept_ids.find(candidate.concept_id)).tolist()
-            found |= dict.fromkeys(list(dict.fromkeys((self.kb.names.find(candidate.name), *own)))[: self._settings.names])
+            found |= dict.fromkeys(list(dict.fromkeys((self.kb.names.find(candidate.name), *own)))[: self._config.names])
         return list(found)
 
 
-def _with_only(doc: Document, numbers: Sequence[int]) -> Document:
-    return replace(doc, mentions=tuple(doc.mentions[number] for number in numbers))
-
-
-def _answer(candidates: tuple[Candidate, ...], stage: Stage) -> Answer:
-    return candidates, (stage if candidates else "none")
+def _staged(link: Link, stage: str) -> Link:
+    return replace(link, stage=stage if link.candidates else None)

@@ -3,108 +3,129 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
+from pydantic import Field
 
-from onym.encoders.collective import Collective
-from onym.encoders.loading import Precision
-from onym.errors import ConfigError
-from onym.index.derived import index_beside
-from onym.index.kinds import AUTO
-from onym.index.search import Index
-from onym.index.source import Progress, silent
+from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask, Linked
-from onym.linkers.nearest import Nearest, Vectors
+from onym.kb.masks import ConceptMask
+from onym.linkers.base import ModelLinkerConfig, link_batches
+from onym.store.parts import ModelReference, OpenContext, require_model
 from onym.text.expansion import defined_at
-from onym.types import Candidate, Document, Link, Mention
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+
+if TYPE_CHECKING:
+    from onym.encoders.collective import Collective
+    from onym.index.search import Index
+    from onym.linkers._nearest import Nearest
+
+Vectors = npt.NDArray[np.float32]
+_BATCH = 64  # documents, as many as a pipeline's detector reads together
 
 
-@dataclass(frozen=True, slots=True)
-class ConsistencyConfig:
-    """How a document's mentions help each other.
+class Config(ModelLinkerConfig):
+    """All mentions of a document by one reading of it. Both ways in which mentions help each other were chosen on dev."""
 
-    With `expand`, a mention that its document says to be short for something is read where that is written out. With `share`,
-    mentions that are written alike in a document have one vector, the mean of theirs. Both helped on dev.
-    """
+    kind: Literal["collective"] = "collective"
+    index: str = Field(default="auto", description="Kind of the index of names: auto, flat, flat16, sq8, hnsw or ivfpq.")
+    expand_abbreviations: bool = Field(default=True, description="Read an abbreviation where its document defines it.")
+    average_repeated_mentions: bool = Field(
+        default=True, description="Give repeated mentions (same surface) of a document one embedding, the mean of theirs."
+    )
 
-    expand: bool = True
-    share: bool = True
 
-
-_BATCH = 64  # documents, as a pipeline's detector sees together: they are still known then
+def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> CollectiveLinker:
+    """Open the model and the index of all names, which is built on first use."""
+    reference = require_model(config.model, "a collective linker")
+    try:
+        from onym.encoders.collective import open_shared
+    except ImportError as e:
+        raise missing_extra("a collective linker", "dense") from e
+    model = open_shared(reference, config.precision, context)
+    return CollectiveLinker.of(model, kb, config, context)
 
 
 class CollectiveLinker:
-    """Links all mentions of a document by one reading of it: each mention's vector knows the text around it.
+    """Links all mentions of a document by one reading of it: each mention's embedding knows the text around it.
 
     Needs: a model that `onym train collective` wrote, and an index of all names made with its encoder of names.
     When to use: many mentions in a document; words that mean different things in different texts.
     Related: `DenseLinker`, which sees the mention alone; `GenerativeLinker`, which reads a window for each mention.
     """
 
-    def __init__(self, kb: KnowledgeBase, model: Collective, index: Index, settings: ConsistencyConfig | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, model: Collective, index: Index, config: Config | None = None) -> None:
         self.kb, self.model, self.index = kb, model, index
-        self._settings = settings or ConsistencyConfig()
+        self._config = config or Config()
+
+    @classmethod
+    def of(
+        cls, model: Collective, kb: KnowledgeBase, config: Config | None = None, context: OpenContext | None = None
+    ) -> CollectiveLinker:
+        """Link with a model that is open. The index is kept with the knowledge base."""
+        from onym.index.derived import index_beside
+
+        if model.names is None:
+            fix = "use it as a detector, with another linker"
+            raise ConfigError("model-family", "the model finds mentions and links none", where=model.name, fix=fix)
+        config, context = config or Config(), context or OpenContext()
+        return cls(kb, model, index_beside(kb, model.names, config.index, progress=context.progress), config)
 
     @classmethod
     def from_pretrained(
-        cls,
-        model: Path | str | Collective,
-        kb: KnowledgeBase,
-        *,
-        kind: str = AUTO,
-        settings: ConsistencyConfig | None = None,
-        precision: Precision = "auto",
-        progress: Progress = silent,
+        cls, model: Path | str, kb: KnowledgeBase, *, context: OpenContext | None = None, **options: Any
     ) -> CollectiveLinker:
-        """Open a model's folder, or take a model that is open. The index is kept beside the knowledge base."""
-        opened = model if isinstance(model, Collective) else Collective.open(model, precision)
-        if opened.names is None:
-            fix = "use it as a detector, with another linker"
-            raise ConfigError("model-family", "the model finds mentions and links none", where=opened.name, fix=fix)
-        return cls(kb, opened, index_beside(kb, opened.names, kind, progress=progress), settings)
+        """Open a model by its folder; `options` are those of `Config`."""
+        return open(Config.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext())
 
     @property
     def config(self) -> dict[str, Any]:
         """What was really used; the detector's threshold has no part in it."""
-        own = {name: value for name, value in self.model.config.items() if name not in ("threshold", "longest", "links")}
+        detector = ("threshold", "longest", "max_span_tokens", "links")
+        model = {name: value for name, value in self.model.config.items() if name not in detector}
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
-        return {"linker": "collective", **own, **index, **asdict(self._settings)}
+        own = self._config.model_dump(include={"expand_abbreviations", "average_repeated_mentions"})
+        return {"linker": "collective", **model, **index, **own}
 
-    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
         """Yield each document with the concepts of the names nearest to its mentions."""
+        from onym.linkers._nearest import Nearest
+
         nearest = Nearest(self.kb, self.index, top_k, only)
-        rest = iter(documents)
-        while batch := list(islice(rest, _BATCH)):
-            vectors, places = self.model.mention_vectors([self._read(doc) for doc in batch])
-            if self._settings.share:
-                vectors = _shared(vectors, [(doc, batch[doc].mentions[at].surface.casefold()) for doc, at in places])
-            answers: dict[tuple[int, int], tuple[Candidate, ...]] = dict(zip(places, nearest.candidates(vectors), strict=True))
-            for number, doc in enumerate(batch):
-                yield Linked(doc, tuple(Link(m, answers.get((number, at), ())) for at, m in enumerate(doc.mentions)))
+        return link_batches(documents, lambda batch: self._links(batch, nearest), batch=_BATCH)
 
-    def _read(self, doc: Document) -> Document:
+    def _links(self, batch: Sequence[Document], nearest: Nearest) -> Iterator[list[Link]]:
+        vectors, mentions = self.model.mention_vectors([self._as_read(doc) for doc in batch])
+        if self._config.average_repeated_mentions:
+            vectors = _averaged(vectors, [(doc, batch[doc].mentions[at].surface.casefold()) for doc, at in mentions])
+        answers: dict[tuple[int, int], tuple[Candidate, ...]] = dict(zip(mentions, nearest.candidates(vectors), strict=True))
+        for number, doc in enumerate(batch):
+            yield [Link(mention, answers.get((number, at), ())) for at, mention in enumerate(doc.mentions)]
+
+    def _as_read(self, doc: Document) -> Document:
         """Return a document with its mentions where they are to be read."""
-        if not self._settings.expand:
+        if not self._config.expand_abbreviations:
             return doc
-        places = defined_at(doc)
-        return replace(doc, mentions=tuple(Mention(start, end, doc.text[start:end]) for start, end in places), relations=())
+        spans = defined_at(doc)
+        return replace(doc, mentions=tuple(Mention(start, end, doc.text[start:end]) for start, end in spans), relations=())
 
 
-def _shared(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:
+def _averaged(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:
     """Return vectors where those with the same key have their mean, at its length of before.
 
-    >>> _shared(np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]], dtype=np.float32), [(0, "mi"), (0, "mi"), (1, "mi")]).tolist()
+    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]], dtype=np.float32)
+    >>> _averaged(rows, [(0, "mi"), (0, "mi"), (1, "mi")]).tolist()
     [[0.7071067690849304, 0.7071067690849304], [0.7071067690849304, 0.7071067690849304], [3.0, 4.0]]
     """
     if not len(vectors):
         return vectors
-    order = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    order = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     groups = np.array([order[key] for key in keys])
     sums = np.zeros((len(order), vectors.shape[1]), dtype=np.float32)
     np.add.at(sums, groups, vectors)

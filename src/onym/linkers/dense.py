@@ -1,54 +1,68 @@
-"""The dense linker: mentions and names are vectors, and a mention means the concept of the nearest name (SapBERT)."""
+"""The dense linker: mentions and names are embeddings, and a mention means the concept of the nearest name (SapBERT)."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.loading import Precision
-from onym.encoders.settings import EncoderSettings
-from onym.index.derived import index_beside
-from onym.index.kinds import AUTO
-from onym.index.search import Index
-from onym.index.source import Progress, silent
+from pydantic import Field
+
+from onym.errors import missing_extra
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask, Linked
-from onym.linkers.nearest import Nearest
-from onym.store.models import folder_of
+from onym.kb.masks import ConceptMask
+from onym.linkers.base import ModelLinkerConfig, link_batches
+from onym.store.parts import ModelReference, OpenContext, require_model
 from onym.text.expansion import written_out
 from onym.text.normal import normal_name
-from onym.types import Candidate, Document, Link
+from onym.types import Candidate, Document, Link, LinkedDocument
+
+if TYPE_CHECKING:
+    from onym.encoders.encoder import Encoder
+    from onym.encoders.settings import EncoderSettings
+    from onym.index.search import Index
+    from onym.linkers._nearest import Nearest
 
 _BATCH = 256  # documents
+Cache = OrderedDict[str, tuple[Candidate, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class DenseConfig:
-    """How the linker looks. With `expand`, a mention that its document says to be short for something is read as that.
+class Config(ModelLinkerConfig):
+    """Nearest names by the embeddings of an encoder."""
 
-    `remembered` is of how many different mentions the answers are kept while documents are linked.
+    kind: Literal["dense"] = "dense"
+    index: str = Field(default="auto", description="Kind of the index of names: auto, flat, flat16, sq8, hnsw or ivfpq.")
+    expand_abbreviations: bool = Field(default=True, description="Look up what an abbreviation stands for in its document.")
+    cache_size: int = Field(default=50_000, ge=0, description="How many surfaces keep their answers during a run.")
+
+
+def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: EncoderSettings | None = None) -> DenseLinker:
+    """Open the encoder and the index of all names, which is built on first use.
+
+    `encoder` replaces the settings that the model's folder has.
     """
-
-    expand: bool = True
-    remembered: int = 50_000
+    reference = require_model(config.model, "a dense linker")
+    try:
+        from onym.encoders.encoder import Encoder
+        from onym.index.derived import index_beside
+    except ImportError as e:
+        raise missing_extra("a dense linker", "dense") from e
+    model = Encoder.open(reference.folder(context), encoder, config.precision, name=reference.name)
+    return DenseLinker(kb, model, index_beside(kb, model, config.index, progress=context.progress), config)
 
 
 class DenseLinker:
-    """Links a mention to the concepts whose names have the vectors nearest to its own. It sees the mention alone.
+    """Links a mention to the concepts whose names have the embeddings nearest to its own. It sees the mention alone.
 
     Needs: an encoder, and an index of the knowledge base's names made with it.
     When to use: names that are written in many ways; with a vocabulary too large or too new for a trained generator.
-    Related: `TfidfLinker` for likeness of letters, `GenerativeLinker` for a mention in its context.
+    Related: `TfidfLinker` for similarity of letters, `GenerativeLinker` for a mention in its context.
     """
 
-    def __init__(self, kb: KnowledgeBase, encoder: Encoder, index: Index, settings: DenseConfig | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, encoder: Encoder, index: Index, config: Config | None = None) -> None:
         self.kb, self.encoder, self.index = kb, encoder, index
-        self._settings = settings or DenseConfig()
+        self._config = config or Config()
 
     @classmethod
     def from_pretrained(
@@ -56,61 +70,59 @@ class DenseLinker:
         model: Path | str,
         kb: KnowledgeBase,
         *,
-        kind: str = AUTO,
         encoder: EncoderSettings | None = None,
-        settings: DenseConfig | None = None,
-        precision: Precision = "auto",
-        download: bool = False,
-        progress: Progress = silent,
+        context: OpenContext | None = None,
+        **options: Any,
     ) -> DenseLinker:
-        """Open an encoder: a folder, or with `download` a name on Hugging Face's hub.
-
-        `encoder` are its settings, where they are not to be those of the folder. The index of that `kind` is kept beside the
-        knowledge base: the first time, all its names are encoded.
-        """
-        folder = folder_of(model, download=download)
-        opened = Encoder.open(folder, encoder, precision, name="" if Path(model).exists() else str(model))
-        return cls(kb, opened, index_beside(kb, opened, kind, progress=progress), settings)
+        """Open an encoder by its folder or its name on the hub; `options` are those of `Config`."""
+        config = Config.of({"model": ModelReference(path=str(model)), **options})
+        return open(config, kb, context or OpenContext(), encoder)
 
     @property
     def config(self) -> dict[str, Any]:
         """What was really used; the names were perhaps encoded in another precision than mentions are."""
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
-        return {"linker": "dense", **self.encoder.config, **index, **asdict(self._settings)}
+        own = self._config.model_dump(include={"expand_abbreviations", "cache_size"})
+        return {"linker": "dense", **self.encoder.config, **index, **own}
 
-    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
         """Yield each document with the concepts of the names nearest to its mentions."""
-        nearest = Nearest(self.kb, self.index, top_k, only)
-        known: OrderedDict[str, tuple[Candidate, ...]] = OrderedDict()
-        rest = iter(documents)
-        while batch := list(islice(rest, _BATCH)):
+        from onym.linkers._nearest import Nearest
+
+        nearest, cache = Nearest(self.kb, self.index, top_k, only), Cache()
+
+        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             texts = [self._texts(doc) for doc in batch]
-            self._learn(known, dict.fromkeys(text for each in texts for text in each), nearest)
+            self._fill(cache, dict.fromkeys(text for each in texts for text in each), nearest)
             for doc, each in zip(batch, texts, strict=True):
-                yield Linked(doc, tuple(Link(m, known[text]) for m, text in zip(doc.mentions, each, strict=True)))
-            while len(known) > self._settings.remembered:
-                known.popitem(last=False)
+                yield [Link(mention, cache[text]) for mention, text in zip(doc.mentions, each, strict=True)]
+            while len(cache) > self._config.cache_size:
+                cache.popitem(last=False)
+
+        return link_batches(documents, links, batch=_BATCH)
 
     def _texts(self, doc: Document) -> list[str]:
         """Return what to look for, for each mention, written as names are."""
-        asked = [mention for _, mention in written_out(doc)] if self._settings.expand else doc.mentions
-        return [normal_name(mention.surface) for mention in asked]
+        mentions = [mention for _, mention in written_out(doc)] if self._config.expand_abbreviations else doc.mentions
+        return [normal_name(mention.surface) for mention in mentions]
 
-    def _learn(self, known: OrderedDict[str, tuple[Candidate, ...]], texts: Iterable[str], nearest: Nearest) -> None:
-        """Find the answers that are not known yet; those that were asked for last are forgotten last."""
+    def _fill(self, cache: Cache, texts: Iterable[str], nearest: Nearest) -> None:
+        """Find the answers that are not in the cache; those used last are dropped last."""
         new = []
         for text in texts:
-            if text in known:
-                known.move_to_end(text)
+            if text in cache:
+                cache.move_to_end(text)
             else:
                 new.append(text)
-        known.update(zip(new, self._answers(new, nearest), strict=True))
+        cache.update(zip(new, self._answers(new, nearest), strict=True))
 
     def _answers(self, texts: Sequence[str], nearest: Nearest) -> list[tuple[Candidate, ...]]:
         """Return candidates for each text."""
         found: list[tuple[Candidate, ...]] = [()] * len(texts)
-        places = [place for place, text in enumerate(texts) if text]  # nothing is near to nothing
-        vectors = self.encoder.encode([texts[place] for place in places])
-        for place, candidates in zip(places, nearest.candidates(vectors), strict=True):
-            found[place] = candidates
+        rows = [row for row, text in enumerate(texts) if text]  # nothing is near to nothing
+        vectors = self.encoder.encode([texts[row] for row in rows])
+        for row, candidates in zip(rows, nearest.candidates(vectors), strict=True):
+            found[row] = candidates
         return found

@@ -1,58 +1,117 @@
-"""The generative linker: a seq2seq model writes the concept's name, and may only write names of the knowledge base."""
+"""The generative linker: a seq2seq model writes the concept's name under a trie, so the output is always a name of the KB."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from onym.decoding.adapters import Adapter, adapter_of
-from onym.decoding.results import Decoded, Hypothesis
-from onym.decoding.score_candidates import score_given
-from onym.decoding.search import SearchConfig, search_names
-from onym.decoding.session import TreeSession
-from onym.decoding.weights import open_model
-from onym.encoders.loading import Precision
-from onym.errors import ConfigError
+from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask, Linked, names_of
-from onym.linkers.settings import ModelSettings, read_settings
-from onym.store.models import folder_of, weights_digest
+from onym.kb.masks import ConceptMask, names_of
+from onym.linkers.base import ModelLinkerConfig, link_batches
+from onym.store.model_settings import FolderSettings
+from onym.store.models import weights_digest
+from onym.store.parts import ModelReference, OpenContext, TokenizerReference, require_model
 from onym.text.expansion import written_out
 from onym.text.layout import Layout
-from onym.text.template import GENBIOEL, Template, template_named
-from onym.text.tokens import FILE, Tokenizer
-from onym.trie.artefact import Progress
-from onym.trie.derived import trie_beside
-from onym.trie.packed import PackedTrie
-from onym.trie.restriction import Restriction
-from onym.types import Candidate, Document, Link, Mention
+from onym.text.template import template_named
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 
-Pooling = Literal["best", "sum"]
-"""A concept's score: that of its best name, or the logarithm of the sum of its names' probabilities."""
+if TYPE_CHECKING:
+    from onym.decoding.adapters import Adapter
+    from onym.decoding.results import Decoded, Hypothesis
+    from onym.decoding.search import SearchConfig
+    from onym.decoding.session import TreeSession
+    from onym.text.tokens import Tokenizer
+    from onym.trie.packed import PackedTrie
+    from onym.trie.restriction import Restriction
+
+Search = Literal["beam", "exact"]
+Ranking = Literal["mean", "sum"]
 _BATCH = 256  # documents
 
 
-@dataclass(frozen=True, slots=True)
-class GenerativeConfig:
-    """How a model is asked. `window` is how many tokens it reads of a mention and its context, special ones included.
+class ModelSettings(FolderSettings):
+    """What a model was trained with: a file in its folder, which counts wherever a caller says nothing else.
 
-    With `expand`, a mention that the document itself says to be short for something is read as that.
+    >>> ModelSettings().changed(window=64, search=None).window
+    64
     """
 
-    window: int = 128
-    pooling: Pooling = "best"
-    search: SearchConfig = field(default_factory=SearchConfig)
-    expand: bool = True
+    FILE: ClassVar[str] = "onym.json"
 
-    @classmethod
-    def of(cls, own: ModelSettings, width: int = 5) -> GenerativeConfig:
-        """Return a configuration by a model's own settings; as many names come back as the beam is wide."""
-        return cls(own.window, search=SearchConfig(search=own.search, ranking=own.ranking, width=width, top_k=width))
+    template: str = "genbioel"
+    window: int = Field(default=128, ge=8, le=100_000)
+    search: Search = "beam"
+    ranking: Ranking = "mean"
+
+
+class Config(ModelLinkerConfig):
+    """Trie-constrained generation. What is None is the model's own.
+
+    `pooling`: a concept's score is that of its best name, or the logarithm of the sum of its names' probabilities.
+    """
+
+    kind: Literal["generative"] = "generative"
+    tokenizer: TokenizerReference | None = Field(
+        default=None, description="Folder of a tokenizer, where the model has none of its own."
+    )
+    template: str | None = Field(default=None, description="genbioel, or genre for no prompt; else the model's own.")
+    window: int | None = Field(
+        default=None,
+        ge=8,
+        le=100_000,
+        description="Tokens read of a mention in its context; else the model's own.",
+    )
+    search: Search | None = Field(
+        default=None, description="beam, or exact for the best name with a proof; else the model's own."
+    )
+    ranking: Ranking | None = Field(
+        default=None, description="Rank names by the mean or the sum of their tokens' log-probabilities; else the model's own."
+    )
+    width: int = Field(default=5, ge=1, le=100, description="Width of the beam, and how many names a mention gets at most.")
+    pooling: Literal["best", "sum"] = Field(default="best", description="Score of a concept: its best name, or all its names.")
+    expand_abbreviations: bool = Field(default=True, description="Read what an abbreviation stands for in its document.")
+
+    def resolved(self, own: ModelSettings | None = None) -> Config:
+        """Return the configuration with everything said, by a model's own settings."""
+        settings = (own or ModelSettings()).changed(
+            template=self.template, window=self.window, search=self.search, ranking=self.ranking
+        )
+        return self.model_copy(update=settings.model_dump())
+
+
+def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> GenerativeLinker:
+    """Open the model and the trie of all names, which is built on first use.
+
+    A tokenizer of its own is for models without one: ANGEL's checkpoints share that of `facebook/bart-large`.
+    """
+    reference = require_model(config.model, "a generative linker")
+    if config.template is not None:
+        template_named(config.template)  # an unknown one is refused before anything is opened
+    try:
+        from onym.decoding.adapters import adapter_of
+        from onym.decoding.weights import open_model
+        from onym.text.tokens import Tokenizer
+    except ImportError as e:
+        raise missing_extra("a generative linker", "generative") from e
+    folder = reference.folder(context)
+    model = open_model(folder, config.precision)
+    about = {
+        "model": reference.name,
+        "weights": weights_digest(folder),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "precision": str(model.dtype).removeprefix("torch."),
+    }
+    tokenizer = Tokenizer.open(config.tokenizer.folder(context) if config.tokenizer else folder)
+    return GenerativeLinker(
+        kb, adapter_of(model), tokenizer, config.resolved(ModelSettings.read(folder)), about=about, context=context
+    )
 
 
 class GenerativeLinker:
@@ -63,122 +122,112 @@ class GenerativeLinker:
         kb: KnowledgeBase,
         adapter: Adapter,
         tokenizer: Tokenizer,
+        config: Config | None = None,
         *,
-        template: Template = GENBIOEL,
-        settings: GenerativeConfig | None = None,
+        search: SearchConfig | None = None,
         trie: PackedTrie | None = None,
-        model: dict[str, Any] | None = None,
+        about: dict[str, Any] | None = None,
+        context: OpenContext | None = None,
     ) -> None:
         self.kb = kb
-        self.trie = trie or trie_beside(kb, tokenizer, template)
-        if self.trie.vocabulary > adapter.vocabulary:
-            what = f"the tokenizer has {self.trie.vocabulary:,} tokens, the model {adapter.vocabulary:,}"
-            raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
-        if self.trie.eos != adapter.eos:
-            what = f"the tokenizer ends a text with token {self.trie.eos:,}, the model with {adapter.eos:,}"
-            raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
-        self._adapter = adapter
-        self._tokenizer = tokenizer
-        self._template = template
-        self._settings = settings or GenerativeConfig()
-        self._model = model or {}
-        self.layout = Layout(template, tokenizer, self._settings.window, adapter.longest)
+        self._config = (config or Config()).resolved()
+        self._template = template_named(str(self._config.template))
+        self.trie = trie or self._derived_trie(tokenizer, context or OpenContext())
+        _require_same_tokens(self.trie, adapter)
+        self._adapter, self._tokenizer, self._about = adapter, tokenizer, about or {}
+        self._search = search or self._search_config()
+        self.layout = Layout(self._template, tokenizer, int(self._config.window or 0), adapter.longest)
+
+    def _derived_trie(self, tokenizer: Tokenizer, context: OpenContext) -> PackedTrie:
+        from onym.trie.derived import trie_beside
+
+        return trie_beside(self.kb, tokenizer, self._template, progress=context.progress)
+
+    def _search_config(self) -> SearchConfig:
+        """Return how names are searched; as many come back as the beam is wide."""
+        from onym.decoding.search import SearchConfig
+
+        config = self._config
+        return SearchConfig(
+            search=config.search or "beam", ranking=config.ranking or "mean", width=config.width, top_k=config.width
+        )
 
     @classmethod
     def from_pretrained(
-        cls,
-        model: Path | str,
-        kb: KnowledgeBase,
-        *,
-        tokenizer: Path | str | None = None,
-        template: Template | None = None,
-        settings: GenerativeConfig | None = None,
-        precision: Precision = "auto",
-        download: bool = False,
-        progress: Progress = lambda _what, _names: None,
+        cls, model: Path | str, kb: KnowledgeBase, *, context: OpenContext | None = None, **options: Any
     ) -> GenerativeLinker:
-        """Open a model: a folder, or with `download` a name on Hugging Face's hub.
-
-        A model that Onym trained knows its template and its settings; they count where none are given.
-
-        `tokenizer` is the folder or the name of another model whose tokenizer it shares: ANGEL's checkpoints have none of their
-        own, theirs is that of `facebook/bart-large`. `progress` is told of the trie, which is built on first use.
-        """
-        folder = folder_of(model, download=download)
-        own = read_settings(folder)
-        known = Tokenizer.open(folder_of(tokenizer, (FILE,), download=download) if tokenizer else folder)
-        opened = open_model(folder, precision)
-        about = {
-            "model": folder.name if Path(model).exists() else str(model),
-            "weights": weights_digest(folder),
-            "parameters": sum(parameter.numel() for parameter in opened.parameters()),
-            "precision": str(opened.dtype).removeprefix("torch."),
-        }
-        template, settings = template or template_named(own.template), settings or GenerativeConfig.of(own)
-        trie = trie_beside(kb, known, template, progress=progress)
-        return cls(kb, adapter_of(opened), known, template=template, settings=settings, trie=trie, model=about)
+        """Open a model by its folder or its name on the hub; `options` are those of `Config`."""
+        return open(Config.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext())
 
     @property
     def config(self) -> dict[str, Any]:
         """What was really used."""
-        settings = asdict(self._settings)
+        own = self._config.model_dump(include={"window", "pooling", "expand_abbreviations"})
         text = {"tokenizer": self._tokenizer.digest, "template": self._template.name}
-        return {"linker": "generative", **self._model, **text, **settings}
+        return {"linker": "generative", **self._about, **text, **own, "search": asdict(self._search)}
 
-    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
         """Yield each document with the concepts of the names that the model writes, best first."""
         restriction = None if only is None else self.trie.restriction(names_of(self.kb, only))
-        rest = iter(documents)
-        while batch := list(islice(rest, _BATCH)):
+
+        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             decoded = iter(self.decode(batch, restriction))
             for doc in batch:
-                links = [Link(each, self._candidates(next(decoded), top_k, only, restriction)) for each in doc.mentions]
-                yield Linked(doc, tuple(links))
+                yield [Link(each, self._candidates(next(decoded), top_k, only, restriction)) for each in doc.mentions]
+
+        return link_batches(documents, links, batch=_BATCH)
 
     def decode(self, documents: Sequence[Document], restriction: Restriction | None = None) -> list[Decoded]:
         """Return the names that the model writes for each mention of the documents, in order."""
-        return self.decode_mentions([place for doc in documents for place in self._asked(doc)], restriction)
+        return self.decode_mentions([pair for doc in documents for pair in self._queries(doc)], restriction)
 
     def decode_mentions(
         self, pairs: Sequence[tuple[Document, Mention]], restriction: Restriction | None = None
     ) -> list[Decoded]:
-        """Return the names that the model writes for each mention, given with its document."""
+        """Return the names that the model writes for each mention, which comes with its document."""
+        from onym.decoding.search import search_names
+
         if not pairs:
             return []
         sources = [self.layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs]
         prompts = [self.layout.prompt(mention.surface) for _, mention in pairs]
-        return search_names(self._start, self.trie, sources, prompts, self._settings.search, restriction=restriction)
+        return search_names(self._start, self.trie, sources, prompts, self._search, restriction=restriction)
 
     def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return what the model says of names that are given by their ids, for each mention of the documents, in order.
+        """Return the model's scores of names, by their ids, for each mention of the documents, in order.
 
         A score is that of a candidate which `link` would find by this name alone.
         """
-        pairs = [place for doc in documents for place in self._asked(doc)]
+        from onym.decoding.score_candidates import score_given
+
+        pairs = [pair for doc in documents for pair in self._queries(doc)]
         sources = [self.layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs]
         prompts = [self.layout.prompt(mention.surface) for _, mention in pairs]
         tokens = [[self.layout.name(self.kb.names[name]) for name in each] for each in names]
         scored = score_given(self._start, sources, prompts, tokens, eos=self.trie.eos)
-        ranking = "sum" if self._settings.pooling == "sum" else self._settings.search.ranking
+        ranking = "sum" if self._config.pooling == "sum" else self._search.ranking
         return [[name.score(ranking) for name in each] for each in scored]
 
     def with_search(self, **changes: Any) -> GenerativeLinker:
-        """Return the same linker with another way to search."""
-        settings = replace(self._settings, search=replace(self._settings.search, **changes))
+        """Return the same linker with another way to search; `changes` are those of `SearchConfig`."""
         return GenerativeLinker(
             self.kb,
             self._adapter,
             self._tokenizer,
-            template=self._template,
-            settings=settings,
+            self._config,
+            search=replace(self._search, **changes),
             trie=self.trie,
-            model=self._model,
+            about=self._about,
         )
 
-    def _asked(self, doc: Document) -> list[tuple[Document, Mention]]:
-        return written_out(doc) if self._settings.expand else [(doc, mention) for mention in doc.mentions]
+    def _queries(self, doc: Document) -> list[tuple[Document, Mention]]:
+        return written_out(doc) if self._config.expand_abbreviations else [(doc, mention) for mention in doc.mentions]
 
     def _start(self, sources: Sequence[Sequence[int]]) -> TreeSession:
+        from onym.decoding.session import TreeSession
+
         return TreeSession(self._adapter, sources)
 
     def _candidates(
@@ -203,7 +252,17 @@ class GenerativeLinker:
         return named
 
     def _score(self, hypothesis: Hypothesis) -> float:
-        return hypothesis.log_prob if self._settings.pooling == "sum" else hypothesis.score(self._settings.search.ranking)
+        return hypothesis.log_prob if self._config.pooling == "sum" else hypothesis.score(self._search.ranking)
 
     def _pooled(self, scores: list[float]) -> float:
-        return scores[0] if self._settings.pooling == "best" else float(np.logaddexp.reduce(scores))
+        return scores[0] if self._config.pooling == "best" else float(np.logaddexp.reduce(scores))
+
+
+def _require_same_tokens(trie: PackedTrie, adapter: Adapter) -> None:
+    fix = "name the tokenizer that the model was trained with"
+    if trie.vocabulary > adapter.vocabulary:
+        what = f"the tokenizer has {trie.vocabulary:,} tokens, the model {adapter.vocabulary:,}"
+        raise ConfigError("model-tokenizer", what, fix=fix)
+    if trie.eos != adapter.eos:
+        what = f"the tokenizer ends a text with token {trie.eos:,}, the model with {adapter.eos:,}"
+        raise ConfigError("model-tokenizer", what, fix=fix)

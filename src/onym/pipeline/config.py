@@ -1,16 +1,22 @@
-"""What a pipeline's folder says: `pipeline.json`, frozen and typed. Unknown keys are refused."""
+"""What a pipeline's folder says: `pipeline.json`, format 2, frozen and typed. Unknown keys are refused.
+
+The linker and the detector are configured by their own classes: `kind` is the short name by which the registry finds them. A
+part that comes from a plug-in is recorded with its package and version.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo
 
-from onym.detect.dictionary import DictionaryConfig
-from onym.linkers.named import LinkerOptions
+from onym.detect.base import DetectorConfig
+from onym.errors import ConfigError, IntegrityError
+from onym.linkers.base import LinkerConfig
+from onym.registry import DETECTORS, LINKERS, Registry
 from onym.store.config import Strict
 
-_DICTIONARY, _OPTIONS = DictionaryConfig(), LinkerOptions()
+FORMAT: Literal[2] = 2
 
 
 class Reference(Strict):
@@ -23,70 +29,74 @@ class Reference(Strict):
     digest: str
 
 
-class NoDetector(Strict):
-    """Mentions have to be given."""
+class PlugIn(Strict):
+    """The package that a part comes from."""
 
-    kind: Literal["none"] = "none"
+    kind: str
+    name: str
+    package: str
+    version: str
 
 
-class DictionarySettings(Strict):
-    """The names of the knowledge base are the mentions.
+def _of_kind(registry: Registry) -> Any:
+    """Return the validator that finds a part's own configuration class by `kind`."""
 
-    >>> DictionarySettings(shortest=2).config.shortest
-    2
+    def validate(value: Any, _info: ValidationInfo) -> Any:
+        if not isinstance(value, dict):
+            return value
+        try:
+            config = registry.load(str(value.get("kind"))).Config
+        except ConfigError as e:
+            raise ValueError(e.what) from e
+        return config.model_validate(value)
+
+    return BeforeValidator(validate)
+
+
+AnyLinker = Annotated[SerializeAsAny[LinkerConfig], _of_kind(LINKERS)]
+AnyDetector = Annotated[SerializeAsAny[DetectorConfig], _of_kind(DETECTORS)]
+
+
+class PipelineConfig(Strict):
+    """A whole pipeline. With `types` or `concepts`, other concepts are neither looked for nor answered.
+
+    `threshold` is the minimum score; below it a mention is left unlinked (NIL). Without a detector, mentions must be annotated.
+    `onym` is the version that built the pipeline.
     """
 
-    kind: Literal["dictionary"] = "dictionary"
-    shortest: int = Field(default=_DICTIONARY.shortest, ge=1, le=100)
-    as_written: int = Field(default=_DICTIONARY.as_written, ge=0, le=100)
-    abbreviations: bool = True
-    nested: bool = False
-
-    @property
-    def config(self) -> DictionaryConfig:
-        """As the detector takes them."""
-        return DictionaryConfig(self.shortest, self.as_written, self.abbreviations, self.nested)
-
-
-class ModelDetector(Strict):
-    """A trained model finds the mentions; `threshold` is its own where none is given."""
-
-    kind: Literal["model"] = "model"
-    model: Reference
-    threshold: float | None = Field(default=None, ge=0, le=1)
-    nested: bool = False
-
-
-DetectorSettings = Annotated[NoDetector | DictionarySettings | ModelDetector, Field(discriminator="kind")]
-
-
-class LinkerSettings(Strict):
-    """A linker by its name, and what it may be told; see `LinkerOptions`."""
-
-    kind: Literal["exact", "tfidf", "dense", "generative", "collective", "cascade"] = "exact"
-    model: Reference | None = None
-    encoder: Reference | None = None
-    tokenizer: Reference | None = None
-    template: str = ""
-    search: Literal["", "beam", "exact"] = ""
-    ranking: Literal["", "mean", "sum"] = ""
-    width: int = Field(default=_OPTIONS.width, ge=1, le=100)
-    window: int = Field(default=0, ge=0)
-    index: str = _OPTIONS.index
-
-
-class PipelineSettings(Strict):
-    """A whole pipeline. With `types` or `concepts`, the others are neither looked for nor answered.
-
-    An answer whose score is below `threshold` is none. `onym` is the version that built it.
-    """
-
-    format: Literal[1] = 1
+    format: Literal[2] = FORMAT
     onym: str
     kb: Reference
-    detector: DetectorSettings
-    linker: LinkerSettings
+    detector: AnyDetector | None
+    linker: AnyLinker
     types: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
     threshold: float | None = Field(default=None, allow_inf_nan=False)
     top_k: int = Field(default=10, ge=1, le=1000)
+    plug_ins: tuple[PlugIn, ...] = ()
+
+
+def plug_ins_of(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, ...]:
+    """Return the packages of the parts that are not Onym's own.
+
+    >>> from onym.linkers import linker_config
+    >>> plug_ins_of(linker_config("exact"), None)
+    ()
+    """
+    registries = [LINKERS if isinstance(part, LinkerConfig) else DETECTORS for part in parts if part is not None]
+    found = [registry.part(part.kind) for registry, part in zip(registries, filter(None, parts), strict=True)]
+    return tuple(
+        PlugIn(kind=part.kind, name=part.name, package=part.package, version=part.version)
+        for part in found
+        if not part.is_built_in
+    )
+
+
+def require_plug_ins(values: dict[str, Any], where: str) -> None:
+    """Refuse a pipeline one of whose plug-ins is not installed, before its parts are read."""
+    for each in values.get("plug_ins") or ():
+        named = PlugIn.of(each, where)
+        registry = LINKERS if named.kind == LINKERS.kind else DETECTORS
+        if named.name not in registry.names:
+            what = f"the {named.kind} {named.name!r} comes from {named.package} {named.version}, which is not installed"
+            raise IntegrityError("plug-in-missing", what, where=where, fix=f"pip install {named.package}=={named.version}")

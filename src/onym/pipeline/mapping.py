@@ -1,19 +1,35 @@
-"""From a table in a file to a table in another."""
+"""From a column of terms in one table to their concepts in another."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from onym.corpora.isolation import require_complete
 from onym.errors import ConfigError
-from onym.linkers.base import ConceptMask, Linker
+from onym.kb.masks import ConceptMask
+from onym.linkers.base import Linker
 from onym.predictions.mapping.sssom import write_sssom
 from onym.predictions.mapping.table import write_table
-from onym.predictions.mapping.terms import TermMapping, map_terms, read_terms
+from onym.predictions.mapping.terms import TermMapping, TermTable, read_terms
 from onym.store.output import whole_file
+from onym.types import Document, Progress, silent
 
 SSSOM, TABLE = ".sssom.tsv", ".tsv"
+
+
+def map_terms(table: TermTable, linker: Linker, *, top_k: int = 5, only: ConceptMask | None = None) -> Iterator[TermMapping]:
+    """Yield every row with the concepts of its term; an empty cell has none."""
+    rows: list[tuple[str, ...]] = []
+
+    def documents() -> Iterator[Document]:
+        for cells in table.rows:
+            rows.append(cells)
+            yield table.document(cells, str(len(rows)))
+
+    for linked in require_complete(linker.link(documents(), top_k=top_k, only=only)):
+        yield TermMapping.of(rows[int(linked.document.id) - 1], linked)
 
 
 def map_table(
@@ -25,15 +41,15 @@ def map_table(
     top_k: int = 5,
     only: ConceptMask | None = None,
     force: bool = False,
-    tick: Callable[[int], object] = int,
+    progress: Progress = silent,
 ) -> dict[str, int]:
-    """Map a column of terms; the name of `output` tells the format. Return counts; `tick` is told the rows done."""
+    """Map a column of terms; the name of `output` tells the format. Return counts."""
     if not output.name.endswith(TABLE):
         fix = f"name it {output.stem}.tsv, or {output.stem}.sssom.tsv for SSSOM"
         raise ConfigError("format-unknown", "mappings are written as .tsv", where=str(output), fix=fix)
     table = read_terms(path, column)
     counts: Counter[str] = Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
-    mappings = _counted(map_terms(table, linker, top_k=top_k, only=only), counts, tick)
+    mappings = _counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
     with whole_file(output, force=force) as file:
         if output.name.endswith(SSSOM):
             write_sssom(mappings, linker, file)
@@ -42,10 +58,10 @@ def map_table(
     return dict(counts)
 
 
-def _counted(mappings: Iterable[TermMapping], counts: Counter[str], tick: Callable[[int], object]) -> Iterator[TermMapping]:
+def _counted(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress) -> Iterator[TermMapping]:
     for mapping in mappings:
         counts["rows"] += 1
         counts["mapped" if mapping.candidates else "unmapped" if mapping.term else "empty"] += 1
         counts["tied"] += mapping.is_tied
-        tick(counts["rows"])
+        progress("mapping", counts["rows"])
         yield mapping

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from onym.detect.base import Detector
+from onym.detect.base import Detected, Detector
+from onym.errors import InputError
 from onym.kb.masks import ConceptMask
-from onym.linkers.base import Linked, Linker
+from onym.linkers.base import Linker
 from onym.predictions.file import source_of
-from onym.types import Document, Link
+from onym.types import Document, Link, LinkedDocument
 
 _BATCH = 64  # documents that a detector sees together
 
 
 class Pipeline:
-    """A detector and a linker over one knowledge base. Without a detector, mentions have to be given.
+    """A detector and a linker over one knowledge base. Without a detector, mentions must be annotated.
+
+    It may be called from several threads at once.
 
     >>> from onym.detect.dictionary import DictionaryDetector
     >>> from onym.kb import KnowledgeBase
-    >>> from onym.linkers.lexical import ExactLinker
+    >>> from onym.linkers.exact import ExactLinker
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
-    >>> [(link.mention.surface, link.concept_id) for link in pipeline.link("High fever, no heart attack.").links]
+    >>> with Pipeline(ExactLinker(kb), DictionaryDetector(kb)) as pipeline:
+    ...     [(link.mention.surface, link.concept_id) for link in pipeline.link("High fever, no heart attack.").links]
     [('fever', 'mesh:D005334'), ('heart attack', 'mesh:D009203')]
     """
 
@@ -41,6 +46,12 @@ class Pipeline:
         self.linker, self.detector = linker, detector
         self._only, self._threshold, self._top_k = only, threshold, top_k
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Leave the block; memory maps are closed when nothing refers to them any more."""
+
     @property
     def config(self) -> dict[str, Any]:
         """What was really used, part by part."""
@@ -53,33 +64,54 @@ class Pipeline:
         own = {name: value for name, value in self.config.items() if name != "linker"}
         return source_of(self.linker, self._top_k, **own)
 
-    def link(self, text: str | Document) -> Linked:
-        """Link one text, or one document: the mentions that it has are kept, and looked for where it has none."""
-        return next(self.iter_linked([text if isinstance(text, Document) else Document("", text)]))
+    def link(self, text: str | Document) -> LinkedDocument:
+        """Link one text, or one document: its annotated mentions are kept, and looked for where it has none."""
+        return next(self.link_many([text]))
 
-    def iter_linked(self, documents: Iterable[Document]) -> Iterator[Linked]:
-        """Yield documents with their links, in order. They are read as they are needed, some hundred at a time."""
-        linked = self.linker.link(self._with_mentions(documents), top_k=self._top_k, only=self._only)
-        return linked if self._threshold is None else map(self._sure, linked)
+    def link_many(self, texts: Iterable[str | Document]) -> Iterator[LinkedDocument]:
+        """Yield texts or documents with their links, in order. They are read as they are needed, some hundred at a time.
 
-    def _with_mentions(self, documents: Iterable[Document]) -> Iterator[Document]:
+        A text has its number as its document's id. A document that cannot be linked has problems instead of links.
+
+        >>> from onym.kb import KnowledgeBase
+        >>> from onym.linkers.exact import ExactLinker
+        >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))
+        >>> [linked.document.id for linked in pipeline.link_many(["fever", "cough"])]
+        ['1', '2']
+        """
+        detected: deque[Detected] = deque()
+        documents = self._detected(_documents(texts), detected)
+        for linked in self.linker.link(documents, top_k=self._top_k, only=self._only):
+            yield self._finished(linked, detected.popleft())
+
+    def _detected(self, documents: Iterable[Document], detected: deque[Detected]) -> Iterator[Document]:
+        """Yield documents with their mentions; `detected` remembers what the detector said of each, in order."""
         rest = iter(documents)
         while batch := list(islice(rest, _BATCH)):
             bare = [doc for doc in batch if not doc.mentions]
             found = iter(() if self.detector is None else self.detector.detect(bare))
             for doc in batch:
-                yield doc if doc.mentions or self.detector is None else _with_rest(doc, next(found).document)
+                each = Detected(doc) if doc.mentions or self.detector is None else next(found)
+                detected.append(each)
+                yield replace(doc, mentions=each.document.mentions)
 
-    def _sure(self, linked: Linked) -> Linked:
-        """Take away the answers that are below the threshold."""
-        return replace(
-            linked, links=tuple(link if self._is_sure(link) else replace(link, candidates=()) for link in linked.links)
-        )
+    def _finished(self, linked: LinkedDocument, detected: Detected) -> LinkedDocument:
+        """Return a document with all that is known of its links."""
+        scores = detected.scores if linked.links and detected.scores else (None,) * len(linked.links)
+        links = tuple(self._finished_link(link, score) for link, score in zip(linked.links, scores, strict=True))
+        return replace(linked, links=links, problems=(*detected.problems, *linked.problems))
 
-    def _is_sure(self, link: Link) -> bool:
-        return self._threshold is None or not link.candidates or link.candidates[0].score >= self._threshold
+    def _finished_link(self, link: Link, detection_score: float | None) -> Link:
+        is_below = self._threshold is not None and link.candidates and link.candidates[0].score < self._threshold
+        return replace(link, detection_score=detection_score, nil_reason="below-threshold" if is_below else link.nil_reason)
 
 
-def _with_rest(doc: Document, found: Document) -> Document:
-    """Return a document with the mentions that were found; relations between concepts stay, as nothing else speaks of them."""
-    return replace(doc, mentions=found.mentions)
+def _documents(texts: Iterable[object]) -> Iterator[Document]:
+    for number, text in enumerate(texts, 1):
+        if isinstance(text, Document):
+            yield text
+        elif isinstance(text, str):
+            yield Document(str(number), text)
+        else:
+            what = f"a text is a {type(text).__name__}, not a string or a Document"
+            raise InputError("type-text", what, where=f"text {number}", fix="decode bytes, or make a Document")

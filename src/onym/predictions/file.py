@@ -1,81 +1,136 @@
-"""What a linker answered, as a file: JSON lines that hold ids, offsets and scores, but no text and no names.
+"""What a linker answered, as a file: JSON lines that hold ids, offsets and scores, but no text and no names. Format 2.
 
-The first line says what the answers came from. Each other line is a mention:
+The first line says what the answers came from. Each other line is a mention, or a document that could not be linked:
 
     {"document": "10192393", "start": 4, "end": 16, "answers": [["mesh:D009203", 0.98, 0], [["mesh:D1", "mesh:D2"], 0.5, 1]]}
+    {"document": "10192394", "problem": {"code": "limit-record", "what": "a document is too long"}}
 
 An answer is an id (or, where several are meant together, a list of them), its score, and the number of the name that led to it:
-answers with the same number share a name. Answers stand best first.
+answers with the same number share a name. Answers stand best first. A mention may also have `detection_score`, `stage`,
+`confidence` and `nil_reason`, as `onym.Link` has them; what is absent is not known. `schemas/predictions-2.schema.json` is the
+JSON Schema of a line.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, get_args
 
-from onym import __version__
+from onym._version import __version__
+from onym.corpora.isolation import require_complete
 from onym.errors import InputError
-from onym.linkers.base import Linked, Linker
+from onym.kb import KnowledgeBase
 from onym.store.files.json import parsed_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
-from onym.types import Candidate
+from onym.types import Candidate, Link, LinkedDocument, NilReason, Problem
 
-KIND, FORMAT = "predictions", 1
+KIND, FORMAT = "predictions", 2
 
+Key = tuple[str, int, int]
+"""A document's id and the mention's start and end in it."""
 Answer = tuple[tuple[str, ...], float, int]
 """Ids that are meant together, the score, and the number of the name."""
 
 
+class Source(Protocol):
+    """A linker, as far as its answers depend on it."""
+
+    kb: KnowledgeBase
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The answers to one mention, best first."""
+    """The answers to one mention, best first, and the evidence behind them, as `Link` has it."""
 
     document_id: str
     start: int
     end: int
     answers: tuple[Answer, ...]
+    detection_score: float | None = None
+    stage: str | None = None
+    confidence: float | None = None
+    nil_reason: NilReason | None = None
+
+    @property
+    def key(self) -> Key:
+        """What tells mentions apart."""
+        return self.document_id, self.start, self.end
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Predictions:
-    """A file of predictions: what they came from, and the answers by document, start and end."""
+    """A file of predictions: what they came from, one for each mention, and the documents that could not be linked."""
 
     source: dict[str, Any]
-    answers: dict[tuple[str, int, int], tuple[Answer, ...]]
+    mentions: dict[Key, Prediction]
+    problems: tuple[Problem, ...] = ()
 
     @classmethod
-    def of(cls, predictions: Iterable[Prediction], source: dict[str, Any]) -> Predictions:
+    def of(cls, lines: Iterable[Prediction | Problem], source: dict[str, Any]) -> Predictions:
         """Gather predictions; where a mention stands twice, the first counts."""
-        answers: dict[tuple[str, int, int], tuple[Answer, ...]] = {}
-        for one in predictions:
-            answers.setdefault((one.document_id, one.start, one.end), one.answers)
-        return cls(source, answers)
+        mentions: dict[Key, Prediction] = {}
+        problems: list[Problem] = []
+        for line in lines:
+            if isinstance(line, Problem):
+                problems.append(line)
+            else:
+                mentions.setdefault(line.key, line)
+        return cls(source, mentions, tuple(problems))
+
+    @cached_property
+    def answers(self) -> dict[Key, tuple[Answer, ...]]:
+        """The answers by document, start and end; a mention that is left unlinked (NIL) has none."""
+        return {key: () if one.nil_reason else one.answers for key, one in self.mentions.items()}
 
     def __iter__(self) -> Iterator[Prediction]:
         """Yield them one by one, in order."""
-        return (Prediction(*key, answers) for key, answers in self.answers.items())
+        return iter(self.mentions.values())
 
 
-def source_of(linker: Linker, top_k: int, **more: Any) -> dict[str, Any]:
+def source_of(linker: Source, top_k: int, **more: Any) -> dict[str, Any]:
     """Return what the answers of a linker depend on, for the first line of a file."""
     kb = {"digest": linker.kb.digest, "concepts": len(linker.kb), "names": len(linker.kb.names)}
     return {"onym": __version__, "linker": linker.config, "kb": kb, "top_k": top_k, **more}
 
 
-def predictions_of(linked: Iterable[Linked]) -> Iterator[Prediction]:
-    """Yield what is kept of links."""
-    for item in linked:
-        for link in item.links:
-            yield Prediction(item.document.id, link.mention.start, link.mention.end, _answers(link.candidates))
+def predictions_of(linked: Iterable[LinkedDocument]) -> Iterator[Prediction]:
+    """Yield what is kept of links; a document that could not be linked is an error."""
+    return (prediction_of(link, each.document.id) for each in require_complete(linked) for link in each.links)
 
 
-def write_predictions(predictions: Iterable[Prediction], source: dict[str, Any], file: BinaryIO) -> int:
-    """Write predictions, and return how many.
+def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Prediction | Problem]:
+    """Yield what is kept of links, and the problems of documents that could not be linked."""
+    for each in linked:
+        yield from each.problems
+        yield from (prediction_of(link, each.document.id) for link in each.links)
+
+
+def prediction_of(link: Link, document_id: str) -> Prediction:
+    """Return what is kept of a link."""
+    return Prediction(
+        document_id,
+        link.mention.start,
+        link.mention.end,
+        _answers(link.candidates),
+        link.detection_score,
+        link.stage,
+        link.confidence,
+        link.nil_reason if link.candidates else None,  # no answers say so themselves
+    )
+
+
+def write_predictions(lines: Iterable[Prediction | Problem], source: dict[str, Any], file: BinaryIO) -> int:
+    """Write predictions, and return how many lines there are after the first.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -86,9 +141,8 @@ def write_predictions(predictions: Iterable[Prediction], source: dict[str, Any],
     """
     _write_line(file, {"kind": KIND, "format": FORMAT, "source": source})
     count = 0
-    for count, one in enumerate(predictions, 1):  # noqa: B007 - the last is the number of all
-        answers = [[ids[0] if len(ids) == 1 else list(ids), score, name] for ids, score, name in one.answers]
-        _write_line(file, {"document": one.document_id, "start": one.start, "end": one.end, "answers": answers})
+    for count, one in enumerate(lines, 1):  # noqa: B007 - the last is the number of all
+        _write_line(file, _problem_plain(one) if isinstance(one, Problem) else _plain(one))
     return count
 
 
@@ -97,10 +151,13 @@ def read_predictions(path: Path | str) -> Predictions:
     file = InputFile.from_path(Path(path))
     lines = _iter_values(file)
     first, where = next(lines, (None, file.name))
-    if not isinstance(first, dict) or first.get("kind") != KIND or first.get("format") != FORMAT:
+    if not isinstance(first, dict) or first.get("kind") != KIND:
         fix = "write the file with onym link, or name a corpus format with --from"
         raise InputError("predictions-malformed", "not a file of predictions", where=where, fix=fix)
-    return Predictions.of((_prediction(value, at) for value, at in lines), _source(first.get("source"), where))
+    if first.get("format") != FORMAT:
+        what = f"format {first.get('format')!r}, while this Onym reads format {FORMAT}"
+        raise InputError("predictions-version", what, where=where, fix="write the file again with onym link")
+    return Predictions.of((_line(value, at) for value, at in lines), _source(first.get("source"), where))
 
 
 def are_predictions(path: Path | str) -> bool:
@@ -113,6 +170,20 @@ def _answers(candidates: Sequence[Candidate]) -> tuple[Answer, ...]:
     return tuple(
         ((candidate.concept_id,), candidate.score, numbers.setdefault(candidate.name, len(numbers))) for candidate in candidates
     )
+
+
+_EVIDENCE = ("detection_score", "stage", "confidence", "nil_reason")
+
+
+def _plain(one: Prediction) -> dict[str, Any]:
+    answers = [[ids[0] if len(ids) == 1 else list(ids), score, name] for ids, score, name in one.answers]
+    known = {name: getattr(one, name) for name in _EVIDENCE if getattr(one, name) is not None}
+    return {"document": one.document_id, "start": one.start, "end": one.end, "answers": answers, **known}
+
+
+def _problem_plain(problem: Problem) -> dict[str, Any]:
+    where = {"where": problem.where} if problem.where else {}
+    return {"document": problem.document_id, "problem": {"code": problem.code, "what": problem.what, **where}}
 
 
 def _write_line(file: BinaryIO, value: object) -> None:
@@ -133,11 +204,27 @@ def _source(value: object, where: str) -> dict[str, Any]:
     return value
 
 
-def _prediction(value: object, where: str) -> Prediction:
+def _line(value: object, where: str) -> Prediction | Problem:
     match value:
-        case {"document": str(document_id), "start": int(start), "end": int(end), "answers": list(answers)}:
-            return Prediction(document_id, start, end, tuple(_answer(answer, where) for answer in answers))
+        case {"document": str(document_id), "problem": {"code": str(code), "what": str(what), **more}}:
+            return Problem(document_id, code, what, str(more.get("where", "")))
+        case {"document": str(document_id), "start": int(start), "end": int(end), "answers": list(answers), **more}:
+            found = tuple(_answer(answer, where) for answer in answers)
+            return Prediction(document_id, start, end, found, **_evidence(more, where))
     raise _malformed(where)
+
+
+def _evidence(more: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    known = {name: more[name] for name in _EVIDENCE if more.get(name) is not None}
+    numbers = [known[name] for name in ("detection_score", "confidence") if name in known]
+    are_numbers = all(isinstance(each, int | float) and math.isfinite(each) for each in numbers)
+    if (
+        not are_numbers
+        or not isinstance(known.get("stage", ""), str)
+        or known.get("nil_reason") not in (None, *get_args(NilReason))
+    ):
+        raise _malformed(where)
+    return known
 
 
 def _answer(value: object, where: str) -> Answer:

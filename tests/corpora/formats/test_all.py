@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onym.corpora.base import ALL, Format, Problem
-from onym.corpora.formats import FORMATS, READ_ONLY, get
+from onym.corpora.base import ALL, Format
+from onym.corpora.formats import ORDER as FORMATS
+from onym.corpora.formats import READ_ONLY, get
 from onym.errors import OnymError
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Passage, Relation
+from onym.types import Document, Mention, Passage, Problem, Relation
 from tests.corpora.strategies import assert_held, documents, lists_of_mentions, trip, written
 
 # Formats of single mentions: a document of several becomes several.

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.base import Problem, documents_of
+from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import askapatient, detect
-from onym.types import Document
+from onym.types import Document, Problem
 from tests.corpora.strategies import source_of, written
 
 LINE = "108367008\tDislocation of joint\tdislocating\n"

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import bigbio, detect
-from onym.types import Document, Relation
+from onym.types import Document, Problem, Relation
 from tests.corpora.strategies import source_of, written
 
 DOC = {

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import bioc_json, detect
-from onym.types import Document, Mention, Passage
+from onym.types import Document, Mention, Passage, Problem
 from tests.corpora.strategies import source_of
 
 DOC = {

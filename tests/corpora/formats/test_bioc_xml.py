@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.base import Item, Problem, documents_of
+from onym.corpora.base import Item, documents_of
 from onym.corpora.formats import bioc_xml
 from onym.errors import OnymError
 from onym.store.files.source import Source
-from onym.types import Document, Mention, Passage, Relation
+from onym.types import Document, Mention, Passage, Problem, Relation
 from tests.corpora.strategies import source_of, written
 
 HEAD = '<?xml version="1.0"?><!DOCTYPE collection SYSTEM "BioC.dtd"><collection><source/><date/><key/>'

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.base import Problem, documents_of
+from onym.corpora.base import documents_of
 from onym.corpora.formats import biosyn, detect
 from onym.store.files.source import Source
-from onym.types import Document, Mention
+from onym.types import Document, Mention, Problem
 from tests.corpora.strategies import source_of, written
 
 TEXT = """7||40|61||Modifier||ataxia telangiectasia||D001260

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import brat, detect
-from onym.types import Document, Mention, Relation
+from onym.types import Document, Mention, Problem, Relation
 from tests.corpora.strategies import source_of, written
 
 TEXT = "Breast and\novarian cancer, \U0001f9ec HIV.\r\n"

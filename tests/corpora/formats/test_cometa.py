@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import cometa, detect
-from onym.types import Document
+from onym.types import Document, Problem
 from tests.corpora.strategies import source_of, written
 
 HEAD = "ID\tTerm\tGeneral SNOMED Label\tGeneral SNOMED ID\tSpecific SNOMED Label\tSpecific SNOMED ID\tExample\n"

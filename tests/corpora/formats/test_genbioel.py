@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import detect, genbioel
-from onym.types import Document, Mention
+from onym.types import Document, Mention, Problem
 from tests.corpora.strategies import source_of, written
 
 SOURCE = '["a high START fever END , which rose"]\n["START mi END"]\n'

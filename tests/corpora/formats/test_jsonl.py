@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import detect, jsonl
-from onym.types import Document, Mention
+from onym.types import Document, Mention, Problem
 from tests.corpora.strategies import source_of, written
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.base import Problem
 from onym.corpora.formats import detect, parquet
 from onym.errors import InputError
-from onym.types import Document, Mention
+from onym.types import Document, Mention, Problem
 from tests.corpora.strategies import source_of, written
 
 

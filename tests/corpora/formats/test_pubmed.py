@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.base import Problem
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import detect, pubmed
 from onym.errors import ConfigError
-from onym.types import Document, Passage
+from onym.types import Document, Passage, Problem
 from tests.corpora.strategies import source_of, written
 
 ARTICLE = (

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.base import Item, Problem, documents_of
+from onym.corpora.base import Item, documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import pubtator
-from onym.types import Document, Mention, Passage
+from onym.types import Document, Mention, Passage, Problem
 from tests.corpora.strategies import source_of, written
 
 CDR = """1|t|Breast and ovarian cancer.

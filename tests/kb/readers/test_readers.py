@@ -28,7 +28,7 @@ REFUSED_EMPTY = {"mesh_xml": "xml-malformed", "table": "table-columns"} | dict.f
 
 
 def test_every_format_has_a_sample() -> None:
-    assert set(SAMPLES) == set(readers.FORMATS)
+    assert set(SAMPLES) == set(readers.ORDER)
 
 
 @pytest.mark.parametrize(("name", "release"), RELEASES)
@@ -80,7 +80,7 @@ def _refusal(files: Release, name: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("name", readers.FORMATS)
+@pytest.mark.parametrize("name", readers.ORDER)
 def test_mutated_releases_are_parsed_or_refused(name: str) -> None:
     outcomes = {judge(make_case(1, name, number), name) for number in range(60)}
     assert outcomes == {"parsed", "refused"}

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.predictions.mapping.sssom import COLUMNS, write_sssom
 from onym.predictions.mapping.terms import TermMapping
 from onym.types import Candidate

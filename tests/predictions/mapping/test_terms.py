@@ -8,7 +8,7 @@ import pytest
 
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
-from onym.linkers.lexical import ExactLinker
+from onym.linkers.exact import ExactLinker
 from onym.predictions.mapping.terms import map_terms, read_terms
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onym.detect.named import detector_of
 from safetensors.torch import load_file
 
-from onym.detect.named import detector_of
 from onym.encoders.collective import Collective
 from onym.encoders.encoder import Encoder
 from onym.errors import ConfigError

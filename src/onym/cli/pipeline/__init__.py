@@ -2,8 +2,9 @@
 
 import typer
 
+from onym.cli.options import WithLinkerAndDetector
 from onym.cli.pipeline import build, info
 
 app = typer.Typer(help="Put a detector, a linker and a knowledge base together, for raw text.", no_args_is_help=True)
-for module in (build, info):
-    app.command(name=module.__name__.rpartition(".")[2])(module.command)
+app.command(name="build", cls=WithLinkerAndDetector)(build.command)
+app.command(name="info")(info.command)

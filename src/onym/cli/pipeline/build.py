@@ -3,47 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, TYPES, takes_options
-
-if TYPE_CHECKING:
-    from onym.linkers.named import LinkerOptions
+from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.linking import CONCEPTS, KB, LINKER, TYPES
+from onym.cli.options import DOWNLOAD
 
 
-@takes_options
 def command(
+    context: typer.Context,
     kb: Annotated[Path, KB],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The pipeline's folder; it may hold other things.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the pipeline; it may hold the KB and models.")],
     detector: Annotated[
         str,
-        typer.Option(help="dictionary: the knowledge base's names; model: a trained one; none: mentions have to be given."),
+        typer.Option(
+            help="dictionary: the names of the KB; model: a trained one; none: mentions are annotated; or a plug-in's."
+        ),
     ] = "dictionary",
-    detector_model: Annotated[str, typer.Option(help="For the detector model: the folder that it was trained into.")] = "",
     linker: Annotated[str, LINKER] = "exact",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
-    threshold: Annotated[float | None, typer.Option(help="Answers whose score is below it are none.")] = None,
-    nested: Annotated[bool, typer.Option("--nested", help="Mentions may lie inside each other.")] = False,
-    *,
-    options: LinkerOptions,
+    threshold: Annotated[float | None, typer.Option(help="Minimum score; below it a mention is left unlinked (NIL).")] = None,
+    download: Annotated[bool, DOWNLOAD] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a pipeline that exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Make a pipeline: a small file that names a detector, a linker, a knowledge base and models, by path and digest.
+    """Build a pipeline: a small file that names a detector, a linker, a knowledge base and models, by path and digest.
 
     Example: onym pipeline build --kb mesh --detector dictionary --linker exact -o mesh-pipeline
     """
     from onym.cli.linking import ids_in, listed
-    from onym.pipeline.folder import FILE, Choice, build_pipeline
+    from onym.cli.options import DETECTOR_PREFIX, own_options
+    from onym.detect import detector_config
+    from onym.errors import ConfigError
+    from onym.linkers import linker_config
+    from onym.pipeline.folder import FILE, build_pipeline
+    from onym.store.parts import OpenContext
 
-    ids = tuple(ids_in(concepts)) if concepts else ()
-    choice = Choice(detector, linker, options, listed(types), ids, threshold, nested, detector_model)
-    with progress("opening what the pipeline needs"):
-        pipeline = build_pipeline(kb, output, choice, force=force)
+    of_detector = own_options(context.obj, DETECTOR_PREFIX)
+    if detector == "none" and of_detector:
+        raise ConfigError("config-invalid", "there is no detector that options could be for", fix="name a --detector")
+    with progress("opening what the pipeline needs") as bar:
+        pipeline = build_pipeline(
+            kb,
+            output,
+            linker=linker_config(linker, **own_options(context.obj)),
+            detector=None if detector == "none" else detector_config(detector, **of_detector),
+            types=listed(types),
+            concepts=tuple(ids_in(concepts)) if concepts else (),
+            threshold=threshold,
+            force=force,
+            context=OpenContext(download, shown_on(bar)),
+        )
     if json:
         write_json({"folder": str(output), **pipeline.config})
     else:

@@ -14,14 +14,14 @@ def command(
     folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Tell what a pipeline is made of. Nothing of it is opened.
+    """Show what a pipeline is made of, without opening any of it.
 
     Example: onym pipeline info mesh-pipeline
     """
-    from onym.pipeline.folder import described, read_pipeline
+    from onym.pipeline.folder import describe, read_pipeline
 
-    settings = read_pipeline(folder)
+    config = read_pipeline(folder)
     if json:
-        write_json(settings.model_dump(mode="json"))
+        write_json(config.model_dump(mode="json"))
     else:
-        write_lines(described(settings))
+        write_lines(describe(config))

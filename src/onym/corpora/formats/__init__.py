@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import cast
 
 from onym.corpora.base import Format
 from onym.errors import ConfigError
+from onym.registry import FORMATS
 from onym.store.files.source import Source
 
 # In the order in which a corpus is tried: the most particular first.
-FORMATS = (
+ORDER = (
     "parquet", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation", "jsonl",
     "hpo_gsc", "cometa", "askapatient", "text",
 )  # fmt: skip
@@ -25,10 +25,10 @@ def detect(source: Source) -> str:
     >>> detect(Source.of_files("a", [InputFile.from_bytes("a.txt", b"1|t|Fever\\n1|a|\\n")]))
     'pubtator'
     """
-    for name in FORMATS:
+    for name in FORMATS.names_in_order:
         if get(name).matches(source):
             return name
-    fix = f"name the format; known are {', '.join(FORMATS)}"
+    fix = f"name the format; known are {', '.join(FORMATS.names)}"
     raise ConfigError("format-unknown", "the format is not recognised", where=source.name, fix=fix)
 
 
@@ -38,7 +38,4 @@ def get(name: str) -> Format:
     >>> get("bioc").__name__
     'onym.corpora.formats.bioc_xml'
     """
-    name = _ALSO.get(name, name)
-    if name not in FORMATS:
-        raise ConfigError("format-unknown", f"no format named {name!r}", fix=f"known are {', '.join(FORMATS)}")
-    return cast("Format", import_module(f"onym.corpora.formats.{name}"))
+    return cast("Format", FORMATS.load(_ALSO.get(name, name)))

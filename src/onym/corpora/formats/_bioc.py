@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from onym.corpora.base import ALL, Facet, Item, Problem, Style
+from onym.corpora.base import ALL, Facet, Item, Style
 from onym.corpora.draft import Draft, MalformedError, Span
 from onym.corpora.ids import KEY, keeps_ids, noted_ids, parsed_ids, written_ids
 from onym.errors import InputError
 from onym.store.limits import DEFAULT_LIMITS
 from onym.text.units import Units
-from onym.types import Document, Mention, Notes, Passage, Relation
+from onym.types import Document, Mention, Notes, Passage, Problem, Relation
 
 _TYPE, _IDENTIFIER = "type", "identifier"
 # What corpora call the infon with the ids, and the prefix of those that are bare.

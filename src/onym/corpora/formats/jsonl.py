@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
 from onym.corpora.draft import MalformedError, distinct
 from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
-from onym.corpora.plain import from_plain, to_plain
-from onym.errors import OnymError
+from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
+from onym.errors import InputError, OnymError
 from onym.store.files.json import parsed_line
 from onym.store.files.source import InputFile, Source
-from onym.types import Document
+from onym.types import Document, LinkedDocument
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
@@ -36,7 +36,30 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
     """Write one line for each document; ids are always CURIEs."""
     with output.file() as file:
         for document in documents:
-            file.write(json.dumps(to_plain(document), ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+            file.write(_line(to_plain(document)))
+
+
+def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
+    """Write one line for each linked document, with all candidates and scores, or with its problems."""
+    with output.file() as file:
+        for each in linked:
+            file.write(_line(linked_to_plain(each)))
+
+
+def read_linked(source: Source) -> Iterator[LinkedDocument]:
+    """Yield the linked documents of every file; a line that is none is an error."""
+    for file in chosen(source, _looks_right):
+        for number, line in iter_lines(file):
+            if line.strip():
+                where = f"{file.name}:{number}"
+                try:
+                    yield linked_from_plain(_value(line, where, file), where)
+                except MalformedError as e:
+                    raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
+
+
+def _line(plain: Plain) -> bytes:
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _looks_right(file: InputFile) -> bool:

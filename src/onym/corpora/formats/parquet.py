@@ -11,10 +11,11 @@ import pyarrow as pa
 from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
 from onym.corpora.draft import MalformedError, distinct
 from onym.corpora.formats._files import any_looks, chosen
-from onym.corpora.plain import Plain, from_plain, to_plain
+from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
+from onym.errors import InputError
 from onym.store.files.parquet import iter_parquet, write_parquet
 from onym.store.files.source import InputFile, Source
-from onym.types import Document
+from onym.types import Document, LinkedDocument
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
@@ -34,6 +35,20 @@ SCHEMA = pa.schema(
     | {name: pa.list_(pa.struct(list(fields.items()))) for name, fields in _LISTS.items()}
     | {"notes": _PAIRS}
 )
+_CANDIDATE = {"concept_id": pa.string(), "name": pa.string(), "score": pa.float64()}
+_LINK = {
+    "candidates": pa.list_(pa.struct(list(_CANDIDATE.items()))), "detection_score": pa.float64(), "stage": pa.string(),
+    "confidence": pa.float64(), "nil_reason": pa.string(),
+}  # fmt: skip
+_PROBLEM = {"code": pa.string(), "what": pa.string(), "where": pa.string()}
+LINKED_SCHEMA = pa.schema(
+    [
+        *SCHEMA,
+        pa.field("schema", pa.string()),
+        pa.field("links", pa.list_(pa.struct(list(_LINK.items())))),
+        pa.field("problems", pa.list_(pa.struct(list(_PROBLEM.items())))),
+    ]
+)
 _ROWS = 512
 
 
@@ -50,7 +65,25 @@ def read(source: Source) -> Iterator[Item]:
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
     """Write a row for each document; ids are always CURIEs."""
     with output.file() as file:
-        write_parquet(_batches(documents), SCHEMA, file)
+        write_parquet(_batches(map(to_plain, documents), SCHEMA), SCHEMA, file)
+
+
+def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
+    """Write a row for each linked document, with all candidates and scores, or with its problems."""
+    with output.file() as file:
+        write_parquet(_batches(map(linked_to_plain, linked), LINKED_SCHEMA), LINKED_SCHEMA, file)
+
+
+def read_linked(source: Source) -> Iterator[LinkedDocument]:
+    """Yield the linked documents of every file; a row that is none is an error."""
+    for file in chosen(source, _looks_right):
+        rows = (row for batch in iter_parquet(file, LINKED_SCHEMA) for row in batch.to_pylist())
+        for number, row in enumerate(rows, 1):
+            where = f"{file.name}, row {number}"
+            try:
+                yield linked_from_plain(_without_nulls(row), where)
+            except MalformedError as e:
+                raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
 
 
 def _looks_right(file: InputFile) -> bool:
@@ -58,10 +91,10 @@ def _looks_right(file: InputFile) -> bool:
         return stream.read(4) == b"PAR1"
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[pa.RecordBatch]:
-    rest = iter(documents)
-    while rows := [to_plain(document) for document in islice(rest, _ROWS)]:
-        yield pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+def _batches(plains: Iterable[Plain], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    rest = iter(plains)
+    while rows := list(islice(rest, _ROWS)):
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
 def _read_file(file: InputFile) -> Iterator[Item]:

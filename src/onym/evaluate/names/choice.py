@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask
+from onym.kb.masks import ConceptMask
 from onym.text.similarity import NameSimilarity
 
 LEAST = 5

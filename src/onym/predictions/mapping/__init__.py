@@ -1,5 +1,5 @@
-"""A column of terms to concepts, for people who curate: read a table, link its terms, write the candidates beside them."""
+"""A column of terms to concepts, for people who curate: the table that is read, and the formats of mappings."""
 
-from onym.predictions.mapping.terms import TermMapping, TermTable, map_terms, read_terms
+from onym.predictions.mapping.terms import TermMapping, TermTable, read_terms
 
-__all__ = ["TermMapping", "TermTable", "map_terms", "read_terms"]
+__all__ = ["TermMapping", "TermTable", "read_terms"]

@@ -13,9 +13,9 @@ import uuid
 from collections.abc import Iterable
 from typing import BinaryIO
 
-from onym import __version__
+from onym._version import __version__
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker
+from onym.predictions.file import Source
 from onym.predictions.mapping.terms import TermMapping, shown_name
 from onym.text.normal import normal_name
 from onym.types import Candidate
@@ -35,7 +35,7 @@ COLUMNS = (
 _MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
 
 
-def write_sssom(mappings: Iterable[TermMapping], linker: Linker, file: BinaryIO) -> None:
+def write_sssom(mappings: Iterable[TermMapping], linker: Source, file: BinaryIO) -> None:
     """Write a row for every candidate of every term; a term without any has none."""
     rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
     text = io.TextIOWrapper(file, "utf-8", newline="")
@@ -46,7 +46,7 @@ def write_sssom(mappings: Iterable[TermMapping], linker: Linker, file: BinaryIO)
     text.detach()
 
 
-def _head(linker: Linker, rows: list[tuple[str, ...]]) -> Iterable[str]:
+def _head(linker: Source, rows: list[tuple[str, ...]]) -> Iterable[str]:
     content = json.dumps([linker.config, linker.kb.digest, rows])
     yield f"mapping_set_id: urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, content)}"
     yield "license: https://w3id.org/sssom/license/unspecified"
@@ -59,7 +59,7 @@ def _head(linker: Linker, rows: list[tuple[str, ...]]) -> Iterable[str]:
         yield f'  {prefix}: "https://bioregistry.io/{prefix}:"'
 
 
-def _row(mapping: TermMapping, candidate: Candidate, linker: Linker) -> tuple[str, ...]:
+def _row(mapping: TermMapping, candidate: Candidate, linker: Source) -> tuple[str, ...]:
     is_name = candidate.name == normal_name(mapping.term)
     is_certain = is_name and not mapping.is_tied and candidate is mapping.candidates[0]
     return (

@@ -1,4 +1,4 @@
-"""A column of terms to concepts: every cell is a document that is one mention."""
+"""A column of terms: every cell is a document that is one mention, and gets its candidates."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask, Linker, are_tied
+from onym.kb.ranking import are_tied
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, header, iter_table
-from onym.types import Candidate, Document, Mention
+from onym.types import Candidate, Document, LinkedDocument, Mention
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,11 @@ class TermMapping:
         """True where a second concept has the best score: a person must choose."""
         return are_tied(self.candidates)
 
+    @classmethod
+    def of(cls, cells: tuple[str, ...], linked: LinkedDocument) -> TermMapping:
+        """Return the mapping of a row whose term was linked."""
+        return cls(cells, linked.document.text, linked.links[0].candidates if linked.links else ())
+
 
 @dataclass(frozen=True, slots=True)
 class TermTable:
@@ -33,7 +38,12 @@ class TermTable:
 
     columns: tuple[str, ...]
     rows: Iterable[tuple[str, ...]]
-    place: int
+    column: int
+
+    def document(self, cells: tuple[str, ...], document_id: str) -> Document:
+        """Return the term of a row as a document; an empty cell has no mention."""
+        term = cells[self.column].strip()
+        return Document(document_id, term, (Mention(0, len(term), term),) if term else ())
 
 
 def read_terms(path: Path | str, column: str) -> TermTable:
@@ -50,25 +60,12 @@ def read_terms(path: Path | str, column: str) -> TermTable:
     form = TableFormat(delimiter="," if file.stem.endswith(".csv") else "\t", quoted=True)
     columns = header(file, form)
     batches = iter_table(file, form, list(dict.fromkeys([column, *columns])))  # also refuses a column that is not there
-    place = columns.index(column) if column in columns else 0
-    rows = (row for batch in batches for row in zip(*(batch.column(name).to_pylist() for name in columns), strict=True))
-    return TermTable(tuple(columns), rows, place)
+    rows = (row for batch in batches for row in _rows(batch, columns))
+    return TermTable(tuple(columns), rows, columns.index(column) if column in columns else 0)
 
 
-def map_terms(table: TermTable, linker: Linker, *, top_k: int = 5, only: ConceptMask | None = None) -> Iterator[TermMapping]:
-    """Yield every row with the concepts of its term; an empty cell has none."""
-    rows: list[tuple[str, ...]] = []
-
-    def documents() -> Iterator[Document]:
-        for row in table.rows:
-            term = row[table.place].strip()
-            rows.append(row)
-            yield Document(str(len(rows)), term, (Mention(0, len(term), term),) if term else ())
-
-    for linked in linker.link(documents(), top_k=top_k, only=only):
-        row = rows[int(linked.document.id) - 1]
-        candidates = linked.links[0].candidates if linked.links else ()
-        yield TermMapping(row, linked.document.text, candidates)
+def _rows(batch: object, columns: list[str]) -> Iterator[tuple[str, ...]]:
+    return zip(*(batch.column(name).to_pylist() for name in columns), strict=True)  # type: ignore[attr-defined]
 
 
 def shown_name(candidate: Candidate, kb: KnowledgeBase) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from onym.detect.words import word_edges, word_spans
+from onym.detect._words import word_edges, word_spans
 from onym.encoders.documents import window_rows
 from onym.encoders.heads import BEGIN, INSIDE, OUTSIDE, Detect
 from onym.text.tokens import Tokenizer

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from onym.detect._overlaps import resolved
+from onym.detect._spans import scored_spans
+from onym.detect._tags import tagged_spans
 from onym.detect.base import Span
-from onym.detect.overlaps import resolved
-from onym.detect.spans import scored_spans
-from onym.detect.tags import tagged_spans
 from onym.encoders.collective import Collective, CollectiveSettings
 from onym.encoders.documents import DocumentReader, ReadText
 from onym.encoders.encoder import Encoder

@@ -17,7 +17,7 @@ from onym.evaluate.cases import Known, gold_cases
 from onym.evaluate.metrics import score
 from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
-from onym.linkers.base import names_of
+from onym.kb.masks import names_of
 from onym.linkers.dense import DenseLinker
 from onym.predictions.file import Predictions, predictions_of
 from onym.text.tokens import Tokenizer

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from onym.decoding.adapters import adapter_of
-from onym.linkers.settings import SETTINGS, ModelSettings
+from onym.linkers.generative import ModelSettings
 from onym.text.layout import Layout
 from onym.text.template import template_named
 from onym.text.tokens import FILE, Tokenizer
@@ -29,7 +29,7 @@ class Setting(Surroundings[TrainConfig]):
         """What a trained model needs beside its weights: its tokenizer, and how it reads and searches."""
         start, dev = self.config.start, self.config.dev
         asked = ModelSettings(template=start.template, window=start.window, search=dev.search, ranking=dev.ranking)
-        return {FILE: self.layout.tokens.data, SETTINGS: asked.to_bytes()}
+        return {FILE: self.layout.tokens.data, ModelSettings.FILE: asked.to_bytes()}
 
     @cached_property
     def model(self) -> Any:

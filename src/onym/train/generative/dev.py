@@ -10,7 +10,7 @@ from onym.decoding.results import Decoded
 from onym.decoding.search import SearchConfig
 from onym.encoders.loading import in_precision
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import GenerativeConfig, GenerativeLinker
+from onym.linkers.generative import Config, GenerativeLinker
 from onym.text.layout import Layout
 from onym.train.config import DevConfig
 from onym.train.samples.mistakes import gold_of, is_name_of
@@ -24,8 +24,7 @@ class DevScore:
     def __init__(self, places: Sequence[Place], kb: KnowledgeBase, layout: Layout, config: DevConfig) -> None:
         self._places, self._kb, self._layout = places, kb, layout
         self._trie = trie_beside(kb, layout.tokens, layout.template)
-        search = SearchConfig(search=config.search, ranking=config.ranking, width=5, top_k=5, budget=200)
-        self._settings = GenerativeConfig(window=layout.window, search=search)
+        self._search = SearchConfig(search=config.search, ranking=config.ranking, width=5, top_k=5, budget=200)
         self._gold = [gold_of(mention, kb) for _, mention in places]
 
     def __len__(self) -> int:
@@ -33,7 +32,7 @@ class DevScore:
 
     def __call__(self, model: Any) -> dict[str, float]:
         """Return the scores of a model, which is left as it was."""
-        linker = linker_of(model, self._kb, self._layout, self._settings, self._trie)
+        linker = linker_of(model, self._kb, self._layout, self._search, self._trie)
         found = [
             self._first_right(each, gold) for each, gold in zip(linker.decode_mentions(self._places), self._gold, strict=True)
         ]
@@ -46,10 +45,11 @@ class DevScore:
         return len(decoded.hypotheses) + 5
 
 
-def linker_of(model: Any, kb: KnowledgeBase, layout: Layout, settings: GenerativeConfig, trie: Any = None) -> GenerativeLinker:
+def linker_of(model: Any, kb: KnowledgeBase, layout: Layout, search: SearchConfig, trie: Any = None) -> GenerativeLinker:
     """Return a linker with a model that is still being trained, as it is at this moment."""
     still = in_precision(model, "auto")
-    return GenerativeLinker(kb, adapter_of(still), layout.tokens, template=layout.template, settings=settings, trie=trie)
+    config = Config(template=layout.template.name, window=layout.window)
+    return GenerativeLinker(kb, adapter_of(still), layout.tokens, config, search=search, trie=trie)
 
 
 def every_nth(places: Sequence[Place], count: int) -> list[Place]:

@@ -14,7 +14,6 @@ from safetensors.torch import load_model
 
 from onym.decoding.search import SearchConfig
 from onym.errors import ConfigError, InputError
-from onym.linkers.generative import GenerativeConfig
 from onym.store.output import whole_folder
 from onym.train.generative.context import Setting
 from onym.train.generative.dev import linker_of
@@ -123,7 +122,6 @@ def _preferred(setting: Setting, places: list[Place], statements: Statements | N
     if how.negatives == "similar":
         return lookalike_mistakes(places, setting.kb, top=how.top, seed=seed)
     search = SearchConfig(ranking=setting.config.dev.ranking, width=how.width, top_k=how.top)
-    settings = GenerativeConfig(window=setting.layout.window, search=search)
     setting.say(f"linking {len(places):,} mentions, to learn from the mistakes")
-    linker = linker_of(setting.model, setting.kb, setting.layout, settings)
+    linker = linker_of(setting.model, setting.kb, setting.layout, search)
     return own_mistakes(linker, places, top=how.top, rule=how.rule)

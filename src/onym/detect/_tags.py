@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from onym.detect.base import Detected, Span, with_spans
-from onym.detect.words import word_edges
+from onym.detect._words import word_edges
+from onym.detect.base import Detected, Span, detect_batches
 from onym.encoders.collective import Collective
 from onym.encoders.documents import ReadText
 from onym.encoders.heads import BEGIN, INSIDE, OUTSIDE
@@ -35,9 +35,11 @@ class TagDetector:
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the mentions that are found in its text."""
-        batch = list(documents)
+        return detect_batches(documents, self._find)
+
+    def _find(self, batch: Sequence[Document]) -> Iterator[list[Span]]:
         for doc, read in zip(batch, self.model.reader.read(doc.text for doc in batch), strict=True):
-            yield with_spans(doc, tagged_spans(self.model, doc.text, read, self._threshold))
+            yield tagged_spans(self.model, doc.text, read, self._threshold)
 
 
 @torch.inference_mode()

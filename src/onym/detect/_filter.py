@@ -1,4 +1,4 @@
-"""Which names of a knowledge base are believed wherever they stand, which only as their sources write them, and which never.
+"""Which names of a knowledge base are mentions wherever they stand, which only as their sources write them, and which never.
 
 `all`, `was` and `mi` are names: of a leukaemia, a gene and an infarction, which their sources write `ALL`, `WAS` and `MI`. The
 knowledge base has all names in lower case, but keeps the forms as they were written: from them this is told, name by name. And
@@ -14,33 +14,35 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.text.abbreviations import FUNCTION_WORDS
 
-_REMEMBERED = 200_000  # names
+_CACHE_SIZE = 200_000  # names
 _GENERAL = 100  # names that end with a word, at least, until it says too little
 _ONE_IN = 400  # of all names
 
 
-class Trust:
-    """Tells whether a name is believed where it stands written so. With `only`, as a name of some concepts alone.
+class NameFilter:
+    """Tells whether a name is a mention where it stands written so. With `only`, as a name of some concepts alone.
 
-    Never believed are names of fewer than `shortest` characters, names without a letter, function words, and single words with
-    which one in 400 names ends. Names of up to `as_written` letters and digits that all sources write as abbreviations are,
-    with a capital or a digit after the first letter, are believed where they are written so.
+    Never accepted are names of fewer than `min_length` characters, names without a letter, function words, and single words
+    with which one in 400 names ends. Names of up to `case_sensitive_below` letters and digits that all sources write as
+    abbreviations are, with a capital or a digit after the first letter, are accepted where they are written so.
 
-    >>> trust = Trust(KnowledgeBase.open(getfixture("tiny_kb")), shortest=2)
-    >>> mi, fever = trust.kb.find("mi"), trust.kb.find("fever")
-    >>> [trust.believes(mi, "MI"), trust.believes(mi, "Mi"), trust.believes(fever, "FEVER")]
+    >>> names = NameFilter(KnowledgeBase.open(getfixture("tiny_kb")), min_length=2)
+    >>> mi, fever = names.kb.find("mi"), names.kb.find("fever")
+    >>> [names.accepts(mi, "MI"), names.accepts(mi, "Mi"), names.accepts(fever, "FEVER")]
     [True, False, True]
     """
 
-    def __init__(self, kb: KnowledgeBase, *, shortest: int = 3, as_written: int = 4, only: ConceptMask | None = None) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, *, min_length: int = 3, case_sensitive_below: int = 4, only: ConceptMask | None = None
+    ) -> None:
         self.kb = kb
-        self._shortest, self._as_written, self._only = shortest, as_written, only
-        self._demand = lru_cache(_REMEMBERED)(self._demanded)
+        self._min_length, self._case_sensitive_below, self._only = min_length, case_sensitive_below, only
+        self._allowed = lru_cache(_CACHE_SIZE)(self._forms_allowed)
 
-    def believes(self, name: int, surface: str) -> bool:
-        """Tell whether a place of the text, written as `surface`, is to be taken for the name."""
-        demanded = self._demand(name)
-        return demanded is None or _bare(surface) in demanded
+    def accepts(self, name: int, surface: str) -> bool:
+        """Tell whether a stretch of text, written as `surface`, is to be taken for the name."""
+        forms_allowed = self._allowed(name)
+        return forms_allowed is None or _bare(surface) in forms_allowed
 
     @cached_property
     def general(self) -> frozenset[str]:
@@ -52,12 +54,12 @@ class Trust:
         counts = last.value_counts(name="names").filter(pl.col("names") >= least)
         return frozenset(counts["word"].to_list())
 
-    def _demanded(self, name: int) -> frozenset[str] | None:
+    def _forms_allowed(self, name: int) -> frozenset[str] | None:
         """Return how a name must be written, bare; None is in any way, and nothing is never."""
         text = self.kb.names[name]
-        if _width(text) < self._shortest or not any(map(str.isalpha, text)) or text in self.general:
+        if _width(text) < self._min_length or not any(map(str.isalpha, text)) or text in self.general:
             return frozenset()
-        forms = {_bare(form) for form in self._forms(name)} if len(_bare(text)) <= self._as_written else {""}
+        forms = {_bare(form) for form in self._forms(name)} if len(_bare(text)) <= self._case_sensitive_below else {""}
         if all(map(_is_short_form, forms)):
             return frozenset(forms)
         return frozenset() if text in FUNCTION_WORDS else None

@@ -1,0 +1,96 @@
+"""One bad document costs one document: work on batches, and on each document alone where a batch fails.
+
+An error about a document (`InputError`, `LimitError`) becomes that document's problem, with the error's code. So does a bug:
+the problem `internal-error` names the exception's type and where in Onym it was raised, never a text. An error about the
+caller's configuration or a damaged artefact (`ConfigError`, `IntegrityError`) concerns every document and ends the run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from traceback import walk_tb
+from typing import TypeVar
+
+from onym.errors import ConfigError, InputError, IntegrityError, OnymError
+from onym.types import Document, LinkedDocument, Problem
+
+T = TypeVar("T")
+INTERNAL = "internal-error"
+_ROOT = Path(__file__).parents[1]
+_log = logging.getLogger("onym.corpora")
+
+
+def isolate(
+    documents: Iterable[Document],
+    act: Callable[[Sequence[Document]], Iterable[T]],
+    failed: Callable[[Document, Problem], T],
+    *,
+    batch: int,
+) -> Iterator[T]:
+    """Yield what `act` makes of documents, `batch` at a time; for a document on which it raises, what `failed` makes.
+
+    >>> def lengths(docs):
+    ...     return [10 // len(doc.text) for doc in docs]
+    >>> docs = [Document("1", "fever"), Document("2", "")]
+    >>> list(isolate(docs, lengths, lambda doc, problem: problem.what, batch=64))
+    [2, 'ZeroDivisionError outside of Onym; this is a bug in Onym or in a plug-in']
+    """
+    rest = iter(documents)
+    while group := list(islice(rest, batch)):
+        try:
+            done = list(act(group))
+        except (ConfigError, IntegrityError):
+            raise
+        except Exception:  # whatever it is, only the documents that raise it alone are lost
+            done = [result for doc in group for result in _alone(doc, act, failed)]
+        yield from done
+
+
+def _alone(
+    doc: Document, act: Callable[[Sequence[Document]], Iterable[T]], failed: Callable[[Document, Problem], T]
+) -> list[T]:
+    try:
+        return list(act([doc]))
+    except (ConfigError, IntegrityError):
+        raise
+    except Exception as e:
+        problem = problem_of(e, doc.id)
+        _log.warning("document %s: %s: %s", doc.id, problem.code, problem.what)
+        return [failed(doc, problem)]
+
+
+def problem_of(error: Exception, document_id: str) -> Problem:
+    """Return an error as a document's problem. The message of a foreign exception may hold text, so it is left out.
+
+    >>> problem_of(ValueError("patient Smith"), "1").what
+    'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
+    """
+    if isinstance(error, OnymError):
+        return Problem(document_id, error.code, error.what, error.where)
+    what = f"{type(error).__name__} {_location(error)}; this is a bug in Onym or in a plug-in"
+    return Problem(document_id, INTERNAL, what)
+
+
+def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
+    """Yield documents that were linked; one that was not is an error: for callers that need all of them.
+
+    >>> failed = LinkedDocument(Document("1", "fever"), problems=(Problem("1", "limit-record", "too long"),))
+    >>> list(require_complete([failed]))
+    Traceback (most recent call last):
+    onym.errors.InputError: [document-failed] limit-record: too long...
+    """
+    for each in linked:
+        if not each.is_complete:
+            first = each.problems[0]
+            raise InputError("document-failed", f"{first.code}: {first.what}", where=f"document {first.document_id}")
+        yield each
+
+
+def _location(error: Exception) -> str:
+    """Return the innermost line of Onym that an exception passed."""
+    lines = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
+    own = [(path, line) for path, line in lines if path.is_relative_to(_ROOT) and path != Path(__file__)]
+    return f"in {own[-1][0].relative_to(_ROOT).as_posix()}:{own[-1][1]}" if own else "outside of Onym"

@@ -1,0 +1,61 @@
+"""A trained detector: a model that finds mentions by scoring spans or by tagging words, whichever it was trained for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from onym.detect.base import Detector, DetectorConfig
+from onym.errors import ConfigError, missing_extra
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask
+from onym.store.parts import ModelReference, OpenContext, Precision, require_model
+
+if TYPE_CHECKING:
+    from onym.encoders.collective import Collective
+
+
+class Config(DetectorConfig):
+    """A trained detector; what is None is the model's own."""
+
+    kind: Literal["model"] = "model"
+    model: ModelReference | None = Field(default=None, description="Folder that onym train collective wrote.")
+    threshold: float | None = Field(
+        default=None, ge=0, le=1, description="Minimum probability of a mention; else the one tuned in training."
+    )
+    nested: bool = Field(default=False, description="Allow nested mentions.")
+    precision: Precision = Field(default="auto", description="fp32 or bf16; auto chooses what is fast on this machine.")
+    device: str = Field(
+        default="auto", pattern=r"^(auto|cpu|mps|cuda(:[0-9]+)?)$", description="auto, cpu, cuda, cuda:N or mps."
+    )
+
+
+def open(
+    config: Config,
+    kb: KnowledgeBase,
+    context: OpenContext,
+    *,
+    only: ConceptMask | None = None,
+) -> Detector:
+    """Open the model, which a linker of the same pipeline may share."""
+    reference = require_model(config.model, "a trained detector", "--detector-model")
+    try:
+        from onym.encoders.collective import open_shared
+    except ImportError as e:
+        raise missing_extra("a trained detector", "dense") from e
+    return detector_of(open_shared(reference, config.precision, context), config)
+
+
+def detector_of(model: Collective, config: Config | None = None) -> Detector:
+    """Return the detector that a model was trained to be."""
+    from onym.detect._spans import SpanDetector
+    from onym.detect._tags import TagDetector
+
+    config = config or Config()
+    if model.settings.detect == "spans":
+        return SpanDetector(model, threshold=config.threshold, nested=config.nested)
+    if model.settings.detect == "tags":
+        return TagDetector(model, threshold=config.threshold)
+    fix = "use one that was trained with start.detect"
+    raise ConfigError("model-family", "the model links mentions and finds none", where=model.name, fix=fix)

@@ -1,0 +1,75 @@
+"""Exact match: a mention means the concepts that have its normalised surface as a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask
+from onym.kb.ranking import rank_concepts
+from onym.linkers._queries import queries
+from onym.linkers.base import LinkerConfig, link_batches
+from onym.store.parts import OpenContext
+from onym.types import Candidate, Document, Link, LinkedDocument
+
+_BATCH = 64  # documents
+
+
+class Config(LinkerConfig):
+    """Exact match."""
+
+    kind: Literal["exact"] = "exact"
+    expand_abbreviations: bool = Field(default=True, description="Look up what an abbreviation stands for in its document.")
+
+
+def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> ExactLinker:
+    """Open the linker."""
+    return ExactLinker(kb, config)
+
+
+class ExactLinker:
+    """Links a mention to the concepts that have its normalised surface as a name, or that of what it abbreviates.
+
+    Every candidate has the score 1: a name of several concepts is a tie.
+
+    >>> from onym.types import Mention
+    >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> doc = Document("1", "A heart attack.", (Mention(2, 14, "heart attack"),))
+    >>> [link.concept_id for linked in linker.link([doc]) for link in linked.links]
+    ['mesh:D009203']
+    """
+
+    def __init__(self, kb: KnowledgeBase, config: Config | None = None) -> None:
+        self.kb = kb
+        self._config = config or Config()
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used."""
+        return {"linker": "exact", **self._config.model_dump(exclude={"kind"})}
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        """Yield each document with the concepts that its mentions name."""
+
+        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
+            for doc in batch:
+                texts = queries(doc, expand=self._config.expand_abbreviations)
+                found = zip(doc.mentions, texts, strict=True)
+                yield [Link(mention, self._candidates(query, top_k, only)) for mention, query in found]
+
+        return link_batches(documents, links, batch=_BATCH)
+
+    def _candidates(self, query: str, top_k: int, only: ConceptMask | None) -> tuple[Candidate, ...]:
+        name = self._find(query)
+        return rank_concepts(self.kb, [(name, 1.0)], top_k, only) if name >= 0 else ()
+
+    def _find(self, query: str) -> int:
+        """Return the id of a name, or -1. Spaces that only Unicode knows, as typesetters use them, are spaces too."""
+        name = self.kb.names.find(query)
+        plain = " ".join(query.split())
+        return name if name >= 0 or plain == query else self.kb.names.find(plain)

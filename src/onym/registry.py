@@ -1,0 +1,124 @@
+"""Parts by short name: linkers, detectors, readers of releases and formats of corpora, Onym's own and those of plug-ins.
+
+A built-in part is a module of its room, named by its file; a name with a leading underscore, and `base`, are not parts. A
+plug-in is an installed package with an entry point in the room's group. Nothing else can be named: a configuration holds
+short names, never a path to code.
+
+| parts | room | entry point group | what a part has |
+|---|---|---|---|
+| linkers | `onym.linkers` | `onym.linkers` | `Config`, `open(config, kb, context)` |
+| detectors | `onym.detect` | `onym.detectors` | `Config`, `open(config, kb, context)` |
+| readers | `onym.kb.readers` | `onym.readers` | `matches(source)`, `read(source)` |
+| formats | `onym.corpora.formats` | `onym.formats` | `matches(source)`, `read(source)`, `write(documents, output, style)` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pkgutil import iter_modules
+from typing import Any
+
+from onym._version import __version__
+from onym.errors import ConfigError
+
+OWN = "onym"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part that can be named. `package` is the installed package that it comes from."""
+
+    kind: str
+    name: str
+    package: str = OWN
+    version: str = __version__
+    load: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
+
+    @property
+    def is_built_in(self) -> bool:
+        """True for a part of Onym itself."""
+        return self.package == OWN
+
+
+class Registry:
+    """The parts of one room.
+
+    A room whose parts recognise files has an `ORDER` in which they are tried, the most particular first and the most general
+    last; a part that it does not name comes before the last.
+
+    >>> LINKERS.part("exact").package
+    'onym'
+    """
+
+    def __init__(self, kind: str, room: str, group: str) -> None:
+        self.kind, self.room, self.group = kind, room, group
+
+    @cached_property
+    def _built_in(self) -> dict[str, Part]:
+        return {name: Part(self.kind, name, load=partial(import_module, f"{self.room}.{name}")) for name in self._modules()}
+
+    def _modules(self) -> list[str]:
+        room = import_module(self.room)
+        found = sorted(each.name for each in iter_modules(room.__path__))
+        names = [name for name in found if not name.startswith("_") and name != "base"]
+        order: tuple[str, ...] = getattr(room, "ORDER", ())
+        return [*order[:-1], *(name for name in names if name not in order), *order[-1:]]
+
+    @cached_property
+    def _plug_ins(self) -> tuple[Part, ...]:
+        found = [_plug_in(self.kind, point) for point in entry_points(group=self.group)]
+        return tuple(sorted((part for part in found if part.package != OWN), key=lambda part: (part.name, part.package)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The short names, built-in parts first."""
+        return tuple(dict.fromkeys([*self._built_in, *(part.name for part in self._plug_ins)]))
+
+    @property
+    def names_in_order(self) -> tuple[str, ...]:
+        """The short names in the order in which files are tried: plug-ins come before the most general built-in part."""
+        own, names = list(self._built_in), self.names
+        return (*own[:-1], *names[len(own) :], *own[-1:])
+
+    def part(self, name: str) -> Part:
+        """Return the part of that name. A plug-in cannot take the name of a built-in part."""
+        if name in self._built_in:
+            return self._built_in[name]
+        found = [part for part in self._plug_ins if part.name == name]
+        if not found:
+            fix = f"known are {', '.join(self.names)}"
+            raise ConfigError("part-unknown", f"no {self.kind} is named {name!r}", fix=fix)
+        if len(found) > 1:
+            what = f"{self.kind} {name!r} is offered by {' and by '.join(part.package for part in found)}"
+            raise ConfigError("part-conflict", what, fix="uninstall one of them")
+        return found[0]
+
+    def load(self, name: str) -> Any:
+        """Import the part of that name."""
+        return self.part(name).load()
+
+    def parts(self) -> list[tuple[Part, str]]:
+        """Return every part, and why a plug-in cannot be used; the reason is empty for one that can."""
+        own = [(part, "") for part in self._built_in.values()]
+        return own + [(part, self._refusal(part)) for part in self._plug_ins]
+
+    def _refusal(self, part: Part) -> str:
+        if part.name in self._built_in:
+            return f"the name is that of a built-in {self.kind}"
+        return "" if sum(part.name == other.name for other in self._plug_ins) == 1 else "several packages offer this name"
+
+
+def _plug_in(kind: str, point: EntryPoint) -> Part:
+    package = point.dist.name if point.dist else "unknown"
+    return Part(kind, point.name, package, point.dist.version if point.dist else "", point.load)
+
+
+LINKERS = Registry("linker", "onym.linkers", "onym.linkers")
+DETECTORS = Registry("detector", "onym.detect", "onym.detectors")
+READERS = Registry("reader", "onym.kb.readers", "onym.readers")
+FORMATS = Registry("format", "onym.corpora.formats", "onym.formats")
+REGISTRIES = (LINKERS, DETECTORS, READERS, FORMATS)
