@@ -13,9 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
-
-from onym.linkers.named import LinkerOptions, linker_named
 
 from benchmarks.results.predict import folder_of, parts
 from benchmarks.results.tasks import Task, task
@@ -65,7 +62,7 @@ def systems(asked: Task, encoder: Path, model: Path) -> dict[str, Linker]:
     """Return the parts alone, and cascades of two and of three, over the same parts."""
     exact = ExactLinker(asked.kb)
     dense = DenseLinker.from_pretrained(encoder, asked.kb)
-    generative = cast(GenerativeLinker, linker_named("generative", asked.kb, LinkerOptions(model=str(model))))
+    generative = GenerativeLinker.from_pretrained(model, asked.kb)
     return {
         "exact": exact,
         "dense": dense,
@@ -87,6 +84,7 @@ def measured(linker: Linker, documents: Sequence[Document], asked: Task) -> tupl
     recall = {
         f"{name.replace('-', '_')}_r1": round(100 * recall_at(places_of(cases, name), 1), 1) for name in ("strict", "any-id")
     }
-    stages = Counter(stage for each in linked for stage in each.stages)
+    links = [link for each in linked for link in each.links] if isinstance(linker, CascadeLinker) else []
+    stages = Counter(link.stage or "none" for link in links)
     shares = {stage: round(100 * number / count, 1) for stage, number in sorted(stages.items())}
     return {**recall, "mentions_per_s": round(count / seconds, 1)}, shares

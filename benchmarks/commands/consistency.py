@@ -1,9 +1,11 @@
-"""What it is worth that the mentions of a document help each other: recall@1 on dev, with given mentions.
+"""What it is worth that the mentions of a document help each other: recall@1 on dev, with gold mentions.
 
-`expand`: a mention that its document says to be short for something is read as that, or where that is written out. `share`:
-mentions that are written alike in a document have one vector. The mentions of BC5CDR's dev over the open knowledge base, with
-models of the results page, found below `ONYM_RUNS`; what helps here is the default. With `--quick` 200 mentions of NCBI
-disease over BioSyn's dictionary with MiniLM as it comes, which was never taught to read documents: only the machinery is shown.
+`expand_abbreviations`: an abbreviation is read as what its document says that it stands for, or where the document defines it.
+`average_repeated_mentions`: repeated mentions (same surface) of a document have one embedding, the mean of theirs.
+
+The mentions of BC5CDR's dev over the open knowledge base, with models of the results page, found below `ONYM_RUNS`; what helps
+here is the default. With `--quick` 200 mentions of NCBI disease over BioSyn's dictionary with an off-the-shelf MiniLM, which
+was never taught to read documents: only the machinery is shown.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from benchmarks.results.predict import folder_of
 from benchmarks.results.tasks import task
 from onym.encoders.collective import Collective
 from onym.index import index_beside
+from onym.linkers import collective, dense, exact
 from onym.linkers.base import Linker
-from onym.linkers.collective import CollectiveLinker, ConsistencyConfig
-from onym.linkers.dense import DenseConfig, DenseLinker
+from onym.linkers.collective import CollectiveLinker
+from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
 
@@ -49,20 +52,21 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return {"mentions": mentions, "encoder": encoder.name, "model": model.name or "minilm", "rows": rows}
 
 
-def systems(asked: EndToEndTask, dense: DenseLinker, model: Collective) -> Iterator[tuple[str, dict[str, bool], Linker]]:
+def systems(asked: EndToEndTask, encoder: DenseLinker, model: Collective) -> Iterator[tuple[str, dict[str, bool], Linker]]:
     """Yield linkers with what they take from the rest of a document, and without it."""
     for expand in (False, True):
-        yield "exact", {"expand": expand}, ExactLinker(asked.kb, expand=expand)
+        options = {"expand_abbreviations": expand}
+        yield "exact", options, ExactLinker(asked.kb, exact.Config.of(options))
     for expand in (False, True):
-        linker = DenseLinker(asked.kb, dense.encoder, dense.index, DenseConfig(expand=expand))
-        yield "dense", {"expand": expand}, linker
+        options = {"expand_abbreviations": expand}
+        yield "dense", options, DenseLinker(asked.kb, encoder.encoder, encoder.index, dense.Config.of(options))
     if model.names is None:
         return
-    index = index_beside(asked.kb, model.names, dense.index.origin.kind)
+    index = index_beside(asked.kb, model.names, encoder.index.origin.kind)
     for expand in (False, True):
-        for share in (False, True):
-            settings = ConsistencyConfig(expand=expand, share=share)
-            yield "collective", {"expand": expand, "share": share}, CollectiveLinker(asked.kb, model, index, settings)
+        for average in (False, True):
+            options = {"expand_abbreviations": expand, "average_repeated_mentions": average}
+            yield "collective", options, CollectiveLinker(asked.kb, model, index, collective.Config.of(options))
 
 
 def _quick_task() -> EndToEndTask:

@@ -7,7 +7,7 @@ mentions       mentions that were found in them
 planted        names that were put between two spaces, and `missed` those of them that lie in no mention: some texts happen to
                define such a name as short for something else, as in `Na (Na+/K+ ATPase)`
 offset_errors  mentions whose surface is not `text[start:end]`, or that are not a name when read again, and texts that changed
-crashes        texts that were answered by an exception
+crashes        texts that were answered by an exception or a problem
 worst_s        the longest time of a processor that one text took, in seconds
 peak_gb        peak memory of the process, in GB
 """
@@ -25,7 +25,7 @@ from pathlib import Path
 from benchmarks.report import own_bytes
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.pipeline.folder import Choice, build_pipeline
+from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
 
@@ -64,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     count = options.documents or (QUICK if options.quick else FULL)
     with tempfile.TemporaryDirectory() as folder:
-        pipeline = build_pipeline(made_kb(Path(folder)), Path(folder) / "pipeline", Choice(detector=options.detector))
+        pipeline = build_pipeline(made_kb(Path(folder)), Path(folder) / "pipeline", detector=options.detector)
         figures: Counter[str] = Counter(
             dict.fromkeys(("documents", "mentions", "planted", "missed", "offset_errors", "crashes"), 0)
         )
@@ -121,6 +121,7 @@ def judged(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]:
         linked = pipeline.link(Document(document_id, made.text))
     except Exception:  # whatever it is, it is what is counted
         return figures + Counter(crashes=1)
+    figures["crashes"] = int(not linked.is_complete)  # a bug in a part is a problem of the document
     figures["mentions"] = len(linked.links)
     figures["offset_errors"] = int(linked.document.text != made.text)
     for link in linked.links:

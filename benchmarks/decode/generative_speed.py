@@ -22,7 +22,6 @@ from statistics import median
 from typing import Any
 
 import torch
-from onym.linkers.settings import read_settings
 
 from benchmarks.decode.setup import BATCH, WIDTH
 from benchmarks.report import percent
@@ -34,6 +33,7 @@ from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
 from onym.decoding.weights import open_model
 from onym.kb import KnowledgeBase
+from onym.linkers.generative import ModelSettings
 from onym.text.layout import Layout
 from onym.text.template import template_named
 from onym.text.tokens import Tokenizer
@@ -60,7 +60,7 @@ class Setup:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="a trained model's folder: measure it, on real mentions")
-    parser.add_argument("--ranking", choices=RANKINGS, default="", help="with --model: how to rank, if not as it wants")
+    parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: how to rank, if not as it wants")
     parser.add_argument("--benchmark", choices=KINDS, default="ncbi_disease", help="with --model: whose test mentions")
 
 
@@ -162,7 +162,7 @@ def dict_trie(setup: Setup) -> tuple[Node, int]:
 
 def _setup(options: argparse.Namespace) -> Setup:
     asked = task(options.benchmark, "test")
-    own = read_settings(options.model).changed(ranking=options.ranking)
+    own = ModelSettings.read(options.model).changed(ranking=options.ranking)
     tokenizer, template = Tokenizer.open(options.model), template_named(own.template)
     model = open_model(options.model, "bf16")
     layout = Layout(template, tokenizer, own.window, adapter_of(model).longest)

@@ -9,7 +9,7 @@ from benchmarks.results.generative_model import PRECISIONS
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.index.kinds import KINDS
 from onym.kb import KnowledgeBase
-from onym.linkers.dense import DenseConfig, DenseLinker
+from onym.linkers.dense import DenseLinker
 
 SEARCHES = tuple(KINDS)
 RANKINGS = ("own", "dot", "cosine")
@@ -18,17 +18,15 @@ _ANSWERS = 10
 
 def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> DenseLinker:
     """Open an encoder to predict with; vectors are compared as it was made for, or as `ranking` says."""
-    similarity = "" if ranking == "own" else ranking
-    return DenseLinker.from_pretrained(folder, kb, kind=search, encoder=read_settings(folder).changed(similarity=similarity))
+    similarity = None if ranking == "own" else ranking
+    return DenseLinker.from_pretrained(folder, kb, index=search, encoder=read_settings(folder).changed(similarity=similarity))
 
 
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> DenseLinker:
     """Open an encoder with the settings that predictions were made with."""
     encoder = EncoderSettings(**{name: config[name] for name in EncoderSettings.model_fields})
-    settings = DenseConfig(expand=config["expand"], remembered=config["remembered"])
-    return DenseLinker.from_pretrained(
-        folder, kb, kind=config["index"], encoder=encoder, settings=settings, precision=PRECISIONS[config["precision"]]
-    )
+    options = {name: config[name] for name in ("index", "expand_abbreviations", "cache_size")}
+    return DenseLinker.from_pretrained(folder, kb, encoder=encoder, precision=PRECISIONS[config["precision"]], **options)
 
 
 def answers_kept(_kb: KnowledgeBase) -> int:

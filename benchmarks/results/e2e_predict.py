@@ -19,9 +19,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from onym.detect.named import detector_of
-from onym.linkers.named import LINKERS, LinkerOptions, linker_named
-
 from benchmarks.report import machine
 from benchmarks.results.e2e_judge import judge_found, judge_given
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
@@ -30,9 +27,12 @@ from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, short
 from benchmarks.results.tasks import SPLITS
 from onym.detect.base import Detector
 from onym.detect.dictionary import DictionaryDetector
+from onym.detect.model import detector_of
 from onym.encoders.collective import Collective
+from onym.linkers import linker_config, open_linker
 from onym.pipeline.pipeline import Pipeline
 from onym.predictions.file import Predictions, predictions_of
+from onym.registry import LINKERS
 from onym.store.models import folder_digest
 from onym.types import Document, Mention
 
@@ -104,8 +104,8 @@ def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> F
 
 def open_system(told: dict[str, Any], task: EndToEndTask) -> Pipeline:
     """Open a detector and a linker; where both are one model, it reads a document once."""
-    places = {name: str(folder_of(told[name])) for name in ("encoder", "model") if name in told}
-    linker = linker_named(told["linker"], task.kb, LinkerOptions(**places))  # type: ignore[arg-type]
+    folders = {name: folder_of(told[name]) for name in ("encoder", "model") if name in told}
+    linker = open_linker(linker_config(told["linker"], **folders), task.kb)
     if told["detector"] == GIVEN:
         return Pipeline(linker, only=task.only, top_k=_RANKED)
     detector = _detector(told, task, getattr(linker, "model", None))
@@ -126,7 +126,7 @@ def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None)
     asked = task.documents[:documents]
     is_given = system.detector is None
     bare = [Document(doc.id, doc.text, _unanswered(doc.mentions) if is_given else ()) for doc in asked]
-    return Predictions.of(predictions_of(system.link_many(bare)), {**system.source(), "benchmark": task.source})
+    return Predictions.of(predictions_of(system.link_many(bare)), {**system.source(), "dataset": task.source})
 
 
 def _unanswered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
@@ -169,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--benchmark", required=True, choices=tuple(KINDS))
     parser.add_argument("--split", default="test", choices=SPLITS)
     parser.add_argument("--detector", default=DICTIONARY, help="dictionary, given, or a model's folder below ONYM_RUNS")
-    parser.add_argument("--linker", default="exact", choices=LINKERS)
+    parser.add_argument("--linker", default="exact", choices=LINKERS.names)
     parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
     parser.add_argument("--model", default="", help="the linker's model")
     parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from onym.linkers.settings import read_settings
 
-from onym.decoding.results import Ranking
-from onym.decoding.search import SearchConfig
 from onym.encoders.loading import Precision
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import GenerativeConfig, GenerativeLinker
-from onym.text.template import template_named
+from onym.linkers.generative import GenerativeLinker
 
 SEARCHES = ("beam5", "exact")
 RANKINGS = ("mean", "sum")
@@ -23,24 +19,15 @@ _WIDTH = 5
 
 def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> GenerativeLinker:
     """Open a model to predict the five best names with; its template and its window are its own."""
-    config = SearchConfig(
-        search="beam" if search == "beam5" else "exact", ranking=cast(Ranking, ranking), width=_WIDTH, top_k=_WIDTH
-    )
-    settings = GenerativeConfig(window=read_settings(folder).window, search=config)
-    return GenerativeLinker.from_pretrained(folder, kb, settings=settings)
+    name = "beam" if search == "beam5" else "exact"
+    return GenerativeLinker.from_pretrained(folder, kb, search=name, ranking=ranking, width=_WIDTH)
 
 
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> GenerativeLinker:
     """Open a model with the settings that predictions were made with."""
-    settings = GenerativeConfig(
-        window=config["window"],
-        pooling=config["pooling"],
-        expand=config["expand"],
-        search=SearchConfig(**config["search"]),
-    )
-    return GenerativeLinker.from_pretrained(
-        folder, kb, template=template_named(config["template"]), settings=settings, precision=PRECISIONS[config["precision"]]
-    )
+    options = {name: config[name] for name in ("template", "window", "pooling", "expand_abbreviations")}
+    linker = GenerativeLinker.from_pretrained(folder, kb, precision=PRECISIONS[config["precision"]], **options)
+    return linker.with_search(**config["search"])
 
 
 def answers_at_most(kb: KnowledgeBase) -> int:

@@ -1,59 +1,75 @@
-"""Onym: from what a biomedical text says to the one concept identifier it means.
+"""Onym: biomedical entity linking. Find diseases, drugs, phenotypes ... in text and map them to MeSH, UMLS, SNOMED CT, HPO or
+your own ids.
 
 >>> import onym
 >>> "KnowledgeBase" in dir(onym)
 True
-"""
+"""  # noqa: D205 - one sentence
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from onym._lazy import lazy
 from onym._version import __version__ as __version__
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError
-from onym.types import Candidate, Concept, Document, Link, Mention, Name, NameKind
+from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention, Name, NameKind, Problem
 
 if TYPE_CHECKING:
-    from onym.kb import KnowledgeBase
-    from onym.kb.build import build_kb
-    from onym.kb.recipe import Recipe
-    from onym.pipeline import Pipeline, load
+    from onym.corpora import read_corpus, write_corpus
+    from onym.datasets import open_dataset
+    from onym.detect import Detector, detector_config, open_detector
+    from onym.kb import KnowledgeBase, Recipe, build_kb
+    from onym.linkers import Linker, linker_config, open_linker
+    from onym.pipeline import Pipeline, build_pipeline, load
+    from onym.predictions import Predictions, read_predictions
+    from onym.store import OpenContext
 
 __all__ = [
     "Candidate",
     "Concept",
     "ConfigError",
+    "Detector",
     "Document",
     "InputError",
     "IntegrityError",
     "KnowledgeBase",
     "LimitError",
     "Link",
+    "LinkedDocument",
+    "Linker",
     "Mention",
     "Name",
     "NameKind",
     "OnymError",
+    "OpenContext",
     "Pipeline",
+    "Predictions",
+    "Problem",
     "Recipe",
     "build_kb",
+    "build_pipeline",
+    "detector_config",
+    "linker_config",
     "load",
+    "open_dataset",
+    "open_detector",
+    "open_linker",
+    "read_corpus",
+    "read_predictions",
+    "write_corpus",
 ]
-_LAZY = {
-    "KnowledgeBase": "onym.kb",
-    "Pipeline": "onym.pipeline",
-    "Recipe": "onym.kb.recipe",
-    "build_kb": "onym.kb.build",
-    "load": "onym.pipeline",
+_ROOMS = {
+    "corpora": ("read_corpus", "write_corpus"),
+    "datasets": ("open_dataset",),
+    "detect": ("Detector", "detector_config", "open_detector"),
+    "kb": ("KnowledgeBase", "Recipe", "build_kb"),
+    "linkers": ("Linker", "linker_config", "open_linker"),
+    "pipeline": ("Pipeline", "build_pipeline", "load"),
+    "predictions": ("Predictions", "read_predictions"),
+    "store": ("OpenContext",),
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Import the heavier parts when they are first asked for."""
-    if name not in _LAZY:
-        raise AttributeError(f"module 'onym' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_LAZY[name]), name)
+__getattr__ = lazy("onym", {name: f"onym.{room}" for room, names in _ROOMS.items() for name in names})
 
 
 def __dir__() -> list[str]:

@@ -18,12 +18,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onym._version import __version__
 from onym.errors import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 OWN = "onym"
 
@@ -70,6 +72,8 @@ class Registry:
 
     @cached_property
     def _plug_ins(self) -> tuple[Part, ...]:
+        from importlib.metadata import entry_points  # a tenth of a second, which `onym --version` does not need
+
         found = [_plug_in(self.kind, point) for point in entry_points(group=self.group)]
         return tuple(sorted((part for part in found if part.package != OWN), key=lambda part: (part.name, part.package)))
 

@@ -18,16 +18,15 @@ FLOORS = [
     {"batch", "train"},
     {"evaluate"},
     {"pipeline"},
-    {"predictions"},
     {"linkers"},
     {"detect", "decoding", "index"},
-    {"encoders", "trie", "datasets"},
+    {"encoders", "trie", "predictions", "datasets"},
     {"corpora"},
     {"kb"},
     {"text"},
     {"store"},
-    {"types"},
-    {"errors"},
+    {"registry", "types"},
+    {"errors", "_lazy", "_version"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -134,8 +133,8 @@ def test_tests_mirror_the_source() -> None:
     missing = []
     for path in modules():
         relative = path.relative_to(SRC)
-        if path.name.startswith("_") or "cli" in relative.parts:
+        if path.name.startswith("__") or "cli" in relative.parts or relative.parts[0] in ("_version.py", "_lazy.py"):
             continue
-        if not (tests / relative.parent / f"test_{path.name}").exists():
+        if not (tests / relative.parent / f"test_{path.name.removeprefix('_')}").exists() and not path.name.startswith("_"):
             missing.append(str(relative))
     assert missing == []

@@ -18,6 +18,8 @@ from benchmarks.results.rerun import unlike
 from benchmarks.results.section import PAGE
 from benchmarks.results.store import FOLDER, Row, Store
 
+from onym.predictions.file import Predictions
+
 KEY = "askapatient_fold0_labels/finetuned/tiny-bart-beam5-mean"
 
 
@@ -194,8 +196,8 @@ def test_other_answers_of_the_right_model_are_found(store: Store) -> None:
 def replace_scores(store: Store, row: Row) -> Any:
     """Return the predictions of a row, all scores lower by one."""
     kept = store.predictions(row)
-    lower = {key: tuple((ids, score - 1, name) for ids, score, name in answers) for key, answers in kept.answers.items()}
-    return replace(kept, answers=lower)
+    lower = (replace(one, answers=tuple((ids, score - 1, name) for ids, score, name in one.answers)) for one in kept)
+    return Predictions.of(lower, kept.source)
 
 
 @pytest.mark.parametrize(

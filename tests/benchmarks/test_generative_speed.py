@@ -10,16 +10,16 @@ import pytest
 import torch
 from benchmarks.decode import generative_speed
 from benchmarks.decode.generative_speed import callback, dict_trie, generate, like_prompts, misses, onym
-from onym.linkers.settings import ModelSettings
 
 from onym.decoding.results import Decoded, Hypothesis
 from onym.decoding.weights import open_model
+from onym.linkers.generative import ModelSettings
 
 
 @pytest.fixture
 def options(made_data: Path, runs: Path) -> argparse.Namespace:
     assert made_data.is_dir()
-    return argparse.Namespace(model=runs / "tiny", ranking="", quick=True, benchmark="ncbi_disease")
+    return argparse.Namespace(model=runs / "tiny", ranking=None, quick=True, benchmark="ncbi_disease")
 
 
 def decoded(*names: tuple[int, float], is_proved: bool = True) -> Decoded:

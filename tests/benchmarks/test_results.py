@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from onym.datasets import Prepared, prepare
 from onym.evaluate.cases import ranking_of
 from onym.kb import KnowledgeBase
-from onym.predictions.file import Answer, Predictions, read_predictions
+from onym.predictions.file import Answer, Prediction, Predictions, read_predictions
 from tests.datasets.made import write_askapatient
 
 HEADACHE, FEVER = "snomedct:25064002", "snomedct:386661006"
@@ -60,7 +60,7 @@ def task_of(prepared: Prepared, **more: Any) -> Task:
 
 def answered(prepared: Prepared, *answers: Answer) -> Predictions:
     (doc,) = prepared.documents("test")
-    return Predictions({}, {(doc.id, mention.start, mention.end): answers for mention in doc.mentions})
+    return Predictions.of((Prediction(doc.id, mention.start, mention.end, answers) for mention in doc.mentions), {})
 
 
 def test_scores_have_five_decimals() -> None:
@@ -138,7 +138,7 @@ def test_predictions_that_lack_a_mention_are_refused(tmp_path: Path) -> None:
     prepared = prepare("askapatient-fold0", folder, tmp_path / "two")
     first = next(prepared.documents("test"))
     with pytest.raises(ValueError, match="1 mentions have no line"):
-        judge(task_of(prepared), Predictions({}, {(first.id, 0, 4): (((HEADACHE,), 0.0, 0),)}))
+        judge(task_of(prepared), Predictions.of([Prediction(first.id, 0, 4, (((HEADACHE,), 0.0, 0),))], {}))
 
 
 def test_a_figure_that_changed_is_named() -> None:

@@ -12,7 +12,10 @@ import pytest
 
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
+from onym.errors import InputError
+from onym.linkers._queries import queries
 from onym.pipeline.folder import build_pipeline
+from onym.types import Document
 from tests.cli.command import onym
 from tests.cli.test_corpus import BAD, GOOD
 from tests.linkers.tiny_model import add_defaults, save_model, save_tokenizer
@@ -29,7 +32,7 @@ def folder(tmp_path: Path, tiny_kb: Path) -> Path:
 def test_predictions(folder: Path) -> None:
     done = onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--json", cwd=folder)
     assert json.loads(done.stdout) == {
-        "documents": 1, "mentions": 1, "linked": 1, "tied": 0, "left_out": 0, "output": "p.jsonl",
+        "documents": 1, "mentions": 1, "linked": 1, "tied": 0, "left_out": 0, "problems": 0, "output": "p.jsonl",
     }  # fmt: skip
     first, second = (folder / "p.jsonl").read_text().splitlines()
     assert json.loads(first)["source"]["linker"] == {"linker": "exact", "expand_abbreviations": True}
@@ -59,7 +62,7 @@ def test_what_cannot_be_read_is_counted(folder: Path) -> None:
 
 
 def test_a_wrong_call_writes_nothing(folder: Path) -> None:
-    assert "linker-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--linker", "x", cwd=folder, status=2).stderr
+    assert "part-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--linker", "x", cwd=folder, status=2).stderr
     assert "format-" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--format", "x", cwd=folder, status=2).stderr
     assert "filter-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--types", "x", cwd=folder, status=2).stderr
     assert not (folder / "p").exists()
@@ -135,7 +138,7 @@ def ids(path: Path) -> dict[str, list[list[str]]]:
 def test_files_folders_and_formats_through_a_pipeline(with_pipeline: Path) -> None:
     words = ("good.txt", "notes", "one.txt", "--pipeline", "p", "--format", "jsonl", "-o", "out.jsonl", "--json")
     done = onym("link", *words, cwd=with_pipeline)
-    counts = {"documents": 3, "mentions": 4, "linked": 4, "tied": 0, "left_out": 0, "output": "out.jsonl"}
+    counts = {"documents": 3, "mentions": 4, "linked": 4, "tied": 0, "left_out": 0, "problems": 0, "output": "out.jsonl"}
     assert json.loads(done.stdout) == counts
     fever = ["mesh:D005334"]
     assert ids(with_pipeline / "out.jsonl") == {"1": [fever], "one": [fever, ["mesh:D009203"]], "one#2": [fever]}
@@ -158,3 +161,37 @@ def test_a_pipeline_says_itself_how_it_links(with_pipeline: Path, words: tuple[s
     done = onym("link", "one.txt", *words, "-o", "out", cwd=with_pipeline, status=2)
     assert "config-invalid" in done.stderr
     assert not (with_pipeline / "out").exists()
+
+
+def test_all_evidence_is_in_the_formats_that_carry_links(with_pipeline: Path) -> None:
+    onym("link", "notes", "good.txt", "--pipeline", "p", "--format", "jsonl", "-o", "out.jsonl", cwd=with_pipeline)
+    found, annotated = map(json.loads, (with_pipeline / "out.jsonl").read_text().splitlines())
+    assert found["schema"] == annotated["schema"] == "linked-document/2"
+    fever = {"concept_id": "mesh:D005334", "name": "fever", "score": 1.0}
+    assert found["links"][0] == {"candidates": [fever], "detection_score": 1.0}
+    assert annotated["links"] == [{"candidates": [fever]}]
+    onym("link", "notes", "--pipeline", "p", "-o", "p.jsonl", cwd=with_pipeline)
+    assert json.loads((with_pipeline / "p.jsonl").read_text().splitlines()[1])["detection_score"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(InputError("limit-record", "too long"), 5), (ValueError("secret fever"), 1)], ids=["error", "bug"]
+)
+def test_a_document_that_cannot_be_linked_is_counted_and_the_others_are_linked(
+    with_pipeline: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    def failing(doc: Document, *, expand: bool) -> list[str]:
+        if doc.id == "one":
+            raise error
+        return queries(doc, expand=expand)
+
+    monkeypatch.setattr("onym.linkers.exact.queries", failing)
+    words = ("good.txt", "notes", "--pipeline", "p", "-o", "out.jsonl", "--json")
+    done = onym("link", *words, cwd=with_pipeline, status=status)
+    counts = json.loads(done.stdout)
+    assert (counts["documents"], counts["linked"], counts["problems"]) == (2, 1, 1)
+    assert "secret" not in done.stdout + done.stderr
+    lines = [json.loads(line) for line in (with_pipeline / "out.jsonl").read_text().splitlines()[1:]]
+    assert [line["document"] for line in lines] == ["1", "one"]
+    assert lines[1]["problem"]["code"] == ("limit-record" if status == 5 else "internal-error")
+    assert "secret" not in json.dumps(lines)

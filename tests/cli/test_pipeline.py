@@ -20,7 +20,7 @@ def folder(tmp_path: Path, tiny_kb: Path) -> Path:
 
 def test_build_and_info(folder: Path) -> None:
     (folder / "ids.txt").write_text("mesh:D009203\nmesh:D006973\n")
-    words = ("--types", "C14, C23", "--concepts", "ids.txt", "--threshold", "0.5", "--nested")
+    words = ("--types", "C14, C23", "--concepts", "ids.txt", "--threshold", "0.5", "--detector-nested")
     done = onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", "--json", cwd=folder)
     told = json.loads(done.stdout)
     assert (told["folder"], told["concepts_allowed"], told["threshold"]) == ("p", 2, 0.5)
@@ -47,9 +47,14 @@ def test_a_cascade_with_a_model(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("--detector", "oracle"), "detector-unknown"),
-        (("--linker", "oracle"), "linker-unknown"),
+        (("--detector", "oracle"), "part-unknown"),
+        (("--linker", "oracle"), "part-unknown"),
+        (("--linker", "onym.linkers.exact"), "part-unknown"),
         (("--linker", "cascade"), "model-missing"),
+        (("--detector", "model"), "model-missing"),
+        (("--width", "3"), "config-invalid"),
+        (("--detector-threshold", "0.5"), "config-invalid"),
+        (("--detector", "none", "--detector-nested"), "config-invalid"),
         (("--types", "C99"), "filter-unknown"),
     ],
 )
@@ -61,7 +66,20 @@ def test_a_wrong_call_writes_nothing(folder: Path, words: tuple[str, ...], code:
 def test_what_has_changed_is_told(folder: Path) -> None:
     onym("pipeline", "build", "--kb", "kb", "-o", "p", cwd=folder)
     path = folder / "p" / "pipeline.json"
-    path.write_text(path.read_text().replace('"digest": "', '"digest": "0'))
+    built = path.read_text()
+    path.write_text(built.replace('"digest": "', '"digest": "0'))
     (folder / "a.txt").write_text("fever")
     assert "pipeline-changed" in onym("link", "a.txt", "--pipeline", "p", "-o", "o", cwd=folder, status=4).stderr
+    path.write_text(built.replace('"format": 2', '"format": 1'))
+    assert "pipeline-version" in onym("link", "a.txt", "--pipeline", "p", "-o", "o", cwd=folder, status=4).stderr
+    assert "pipeline-version" in onym("pipeline", "info", "p", cwd=folder, status=4).stderr
     assert "pipeline-missing" in onym("pipeline", "info", "kb", cwd=folder, status=3).stderr
+
+
+def test_options_of_the_detector_have_a_prefix(folder: Path) -> None:
+    words = ("--detector-min-length", "2", "--no-detector-abbreviations", "--no-expand-abbreviations", "--threshold", "0")
+    onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", cwd=folder)
+    config = json.loads(onym("pipeline", "info", "p", "--json", cwd=folder).stdout)
+    assert (config["detector"]["min_length"], config["detector"]["abbreviations"]) == (2, False)
+    assert config["linker"] == {"kind": "exact", "expand_abbreviations": False}
+    assert config["threshold"] == 0.0

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from onym.corpora.base import Format, Item, Style
 from onym.corpora.facets import view
+from onym.corpora.plain import with_answers
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Notes, Passage, Relation
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Notes, Passage, Problem, Relation
 
 # Letters, astral and combining characters, what formats use as marks, line ends, characters that XML forbids.
 ALPHABET = "abAB 01\u03b1\u00e9\u0301\u200d\U0001f9ec\U00010348|\t\"'<>&;:,#%[]{}\\\n\r\x01\x85\u2028\ufeff"
@@ -97,6 +98,39 @@ def _tidy(document: Document) -> Document:
         if mentions
     ]
     return Document(document.id, document.text, tuple(mentions), tuple(passages), tuple(relations))
+
+
+_score = st.floats(allow_nan=False, allow_infinity=False)
+_candidates = st.lists(st.builds(Candidate, _concept_id, _word, _score), max_size=3).map(tuple)
+
+
+@st.composite
+def linked_documents(draw: st.DrawFn) -> LinkedDocument:
+    """Any document with links and all their evidence, or with problems."""
+    document = draw(documents())
+    if draw(st.integers(0, 3)) == 0:
+        problem = st.builds(Problem, st.just(document.id), st.sampled_from(["limit-record", "internal-error"]), _text, _text)
+        return LinkedDocument(document, problems=tuple(draw(st.lists(problem, min_size=1, max_size=2))))
+    return LinkedDocument(document, tuple(draw(_links(mention)) for mention in document.mentions))
+
+
+def _links(mention: Mention) -> st.SearchStrategy[Link]:
+    return st.builds(
+        Link,
+        st.just(mention),
+        _candidates,
+        detection_score=st.none() | _score,
+        stage=st.none() | st.sampled_from(["exact", "generative"]),
+        confidence=st.none() | st.floats(0, 1),
+        nil_reason=st.none() | st.just("below-threshold"),
+    )
+
+
+def as_written(linked: LinkedDocument) -> LinkedDocument:
+    """Return a linked document as a file has it: its mentions mean the answers."""
+    document = with_answers(linked)
+    links = (replace(link, mention=own) for link, own in zip(linked.links, document.mentions, strict=True))
+    return replace(linked, document=document, links=tuple(links))
 
 
 @st.composite

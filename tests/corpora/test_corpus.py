@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from onym.corpora.base import documents_of
-from onym.corpora.corpus import read_corpus, read_source, read_sources, write_corpus
+from onym.corpora.corpus import read_corpus, read_source, read_sources, write_corpus, write_linked_corpus
 from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import detect, get
+from onym.corpora.plain import with_answers
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import Source
-from onym.types import Document, Mention, Passage, Problem
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Passage, Problem
+from tests.corpora.strategies import as_written
 
 DOC = Document(
     "1", "High fever. It rose.", (Mention(5, 10, "fever", ("mesh:D005334",), "Disease"),),
@@ -73,7 +76,7 @@ def test_unknown_and_read_only_formats(tmp_path: Path) -> None:
     assert caught.value.code == "format-unknown"
     with pytest.raises(ConfigError) as caught:
         write_corpus([DOC], tmp_path / "a", "nothing")
-    assert caught.value.code == "format-unknown"
+    assert caught.value.code == "part-unknown"
     with pytest.raises(ConfigError) as caught:
         write_corpus([DOC], tmp_path / "a", "pubmed")
     assert caught.value.code == "format-read-only"
@@ -96,3 +99,38 @@ def test_several_sources_are_one_corpus(tmp_path: Path) -> None:
     assert [doc.id for doc in documents_of(items)] == ["a", "a#2"]
     assert [item.code for item in items if isinstance(item, Problem)] == ["corpus-duplicate"]
     assert [doc.text for doc in documents_of(read_source(sources[0], "text"))] == ["fever"]
+
+
+FULL = Link(DOC.mentions[0], (Candidate("mesh:D005334", "fever", 0.5),), 0.9, "dense", 0.25, "below-threshold")
+LOST = Document("2", "No fever.", (Mention(3, 8, "fever"),))
+LINKED = [LinkedDocument(DOC, (FULL,)), LinkedDocument(LOST, problems=(Problem("2", "limit-record", "too long"),))]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_formats_that_carry_links_keep_evidence_and_problems(form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{form}"
+    written = write_linked_corpus(LINKED, path, form)
+    assert (written.documents, written.mentions, written.problems) == (2, 1, [])
+    assert list(get(form).read_linked(Source.open(path))) == [as_written(each) for each in LINKED]  # type: ignore[attr-defined]
+    assert list(read_corpus(path)) == list(map(with_answers, LINKED))
+    with pytest.raises(ConfigError, match="output-exists"):
+        write_linked_corpus(LINKED, path, form)
+    write_linked_corpus(LINKED[:1], path, form, force=True)
+    assert len(list(read_corpus(path))) == 1
+
+
+@pytest.mark.parametrize("form", ["pubtator", "bioc_json", "brat"])
+def test_other_formats_have_the_answers_alone(form: str, tmp_path: Path) -> None:
+    linked = [LinkedDocument(DOC, (replace(FULL, nil_reason=None),)), *LINKED[1:]]
+    written = write_linked_corpus(linked, tmp_path / "a", form)
+    assert (written.documents, written.mentions) == (2, 1)
+    first, second = documents_of(read_corpus(tmp_path / "a", form))
+    assert [mention.concept_ids for mention in first.mentions] == [("mesh:D005334",)]
+    assert second.mentions == ()
+
+
+def test_half_a_surrogate_in_a_linked_document_is_a_problem(tmp_path: Path) -> None:
+    bad = LinkedDocument(Document("3", "x\ud800"))
+    written = write_linked_corpus([bad, *LINKED], tmp_path / "a.jsonl", "jsonl")
+    assert [(problem.document_id, problem.code) for problem in written.left_out] == [("3", "corpus-encoding")]
+    assert [doc.id for doc in documents_of(read_corpus(tmp_path / "a.jsonl"))] == ["1", "2"]

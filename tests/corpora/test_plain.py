@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 
 from onym.corpora.draft import MalformedError
-from onym.corpora.plain import from_plain, to_plain
-from onym.types import Document
-from tests.corpora.strategies import documents
+from onym.corpora.plain import from_plain, linked_from_plain, linked_to_plain, to_plain, with_answers
+from onym.errors import InputError
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
+from tests.corpora.strategies import as_written, documents, linked_documents
 
 
 @given(documents())
@@ -41,3 +42,92 @@ def test_everything_comes_back(document: Document) -> None:
 def test_wrong_shapes_are_malformed(plain: Any) -> None:
     with pytest.raises(MalformedError):
         list(from_plain(plain, "x"))
+
+
+FEVER = Mention(5, 10, "fever", ("mesh:D9",))
+DOC = Document("1", "high fever", (FEVER,))
+CANDIDATE = Candidate("mesh:D005334", "fever", 0.5)
+
+
+@given(linked_documents())
+def test_links_with_all_their_evidence_come_back(linked: LinkedDocument) -> None:
+    plain = json.loads(json.dumps(linked_to_plain(linked)))
+    assert plain["schema"] == "linked-document/2"
+    assert linked_from_plain(plain, "x") == as_written(linked)
+
+
+@given(linked_documents())
+def test_a_linked_document_is_read_as_a_plain_one(linked: LinkedDocument) -> None:
+    assert list(from_plain(json.loads(json.dumps(linked_to_plain(linked))), "x")) == [with_answers(linked)]
+
+
+def test_what_is_known_of_a_link_is_written_and_nothing_else() -> None:
+    full = Link(FEVER, (CANDIDATE,), 0.0, "dense", 0.0, "below-threshold")
+    assert linked_to_plain(LinkedDocument(DOC, (full,))) == {
+        "id": "1",
+        "text": "high fever",
+        "mentions": [{"start": 5, "end": 10, "surface": "fever"}],
+        "schema": "linked-document/2",
+        "links": [
+            {
+                "candidates": [{"concept_id": "mesh:D005334", "name": "fever", "score": 0.5}],
+                "detection_score": 0.0,
+                "stage": "dense",
+                "confidence": 0.0,
+                "nil_reason": "below-threshold",
+            }
+        ],
+    }
+    bare = linked_to_plain(LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,)),)))
+    assert list(bare["links"][0]) == ["candidates"]
+    assert bare["mentions"][0]["concept_ids"] == ["mesh:D005334"]
+    lost = LinkedDocument(DOC, problems=(Problem("1", "limit-record", "too long"), Problem("1", "a-b", "c", "d")))
+    assert linked_to_plain(lost) == {
+        "id": "1",
+        "text": "high fever",
+        "schema": "linked-document/2",
+        "problems": [{"code": "limit-record", "what": "too long"}, {"code": "a-b", "what": "c", "where": "d"}],
+    }
+
+
+def test_answers_replace_what_was_annotated() -> None:
+    for link, ids in (
+        (Link(FEVER, (CANDIDATE,)), ("mesh:D005334",)),
+        (Link(FEVER), ()),
+        (Link(FEVER, (CANDIDATE,), nil_reason="below-threshold"), ()),
+    ):
+        (mention,) = with_answers(LinkedDocument(DOC, (link,))).mentions
+        assert (mention.start, mention.end, mention.concept_ids) == (5, 10, ids)
+    assert with_answers(LinkedDocument(DOC, problems=(Problem("1", "a-b", "c"),))).mentions == ()
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        {},
+        ["x"],
+        [{}, {}],
+        [{"candidates": ["x"]}],
+        [{"candidates": [{"concept_id": 1, "name": "x", "score": 1.0}]}],
+        [{"candidates": [{"concept_id": "a:1", "name": "x", "score": "1"}]}],
+        [{"candidates": [], "detection_score": True}],
+        [{"candidates": [], "stage": 1}],
+        [{"candidates": [], "nil_reason": "bored"}],
+    ],
+)
+def test_links_of_a_wrong_shape_are_malformed(links: Any) -> None:
+    with pytest.raises(MalformedError):
+        linked_from_plain(to_plain(DOC) | {"links": links}, "x")
+
+
+def test_mentions_that_are_not_there_and_problems_of_a_wrong_shape_are_malformed() -> None:
+    wrong = to_plain(DOC) | {"mentions": [{"start": 5, "end": 10, "surface": "cough"}], "links": [{"candidates": []}]}
+    with pytest.raises(MalformedError):
+        linked_from_plain(wrong, "x")
+    with pytest.raises(MalformedError):
+        linked_from_plain(to_plain(DOC) | {"problems": [{"code": 5}]}, "x")
+
+
+def test_a_confidence_that_is_no_probability_is_refused() -> None:
+    with pytest.raises((MalformedError, InputError)):
+        linked_from_plain(to_plain(DOC) | {"links": [{"candidates": [], "confidence": 1.5}]}, "x")

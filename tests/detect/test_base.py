@@ -1,12 +1,14 @@
-"""Spans become mentions."""
+"""Spans become mentions, batch by batch: a document that cannot be read costs no other one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+
 import pytest
 
-from onym.detect.base import Span, with_spans
-from onym.errors import InputError
-from onym.types import Document, Mention, Relation
+from onym.detect.base import Span, detect_batches, with_spans
+from onym.errors import ConfigError, InputError, IntegrityError, LimitError
+from onym.types import Document, Mention, Problem, Relation
 
 
 def test_mentions_stand_in_the_order_of_the_text_with_their_scores() -> None:
@@ -24,3 +26,70 @@ def test_mentions_stand_in_the_order_of_the_text_with_their_scores() -> None:
 def test_a_span_is_not_empty(start: int, end: int) -> None:
     with pytest.raises(InputError, match="type-offsets"):
         Span(start, end)
+
+
+SECRET = "patient Smith"
+Find = Callable[[Sequence[Document]], Iterator[Sequence[Span]]]
+
+
+def documents(count: int) -> list[Document]:
+    relation = Relation("R", (("Arg1", "T1"),))
+    return [Document(str(number), "fever", (Mention(0, 1, "f", id="T1"),), relations=(relation,)) for number in range(count)]
+
+
+def finding(errors: dict[str, Exception], sizes: list[int]) -> Find:
+    """Return what finds a span in each document of a batch, keeps its size, and raises the error of a document."""
+
+    def find(batch: Sequence[Document]) -> Iterator[Sequence[Span]]:
+        sizes.append(len(batch))
+        for doc in batch:
+            if doc.id in errors:
+                raise errors[doc.id]
+            yield [Span(0, 5, 0.5)]
+
+    return find
+
+
+def test_documents_are_read_in_batches_as_they_come() -> None:
+    sizes: list[int] = []
+    found = detect_batches(iter(documents(5)), finding({}, sizes), batch=2)
+    assert next(found).document.id == "0"
+    assert sizes == [2]
+    rest = list(found)
+    assert [each.document.id for each in rest] == ["1", "2", "3", "4"]
+    assert all((each.document.mentions[0].surface, each.scores, each.problems) == ("fever", (0.5,), ()) for each in rest)
+    assert sizes == [2, 2, 1]
+
+
+@pytest.mark.parametrize("error", [InputError, LimitError])
+def test_an_error_about_a_document_is_its_problem(error: type[InputError | LimitError]) -> None:
+    raised = error("limit-record", "a document is too long", where="token 9")
+    found = list(detect_batches(documents(3), finding({"1": raised}, []), batch=3))
+    assert [each.document.id for each in found] == ["0", "1", "2"]
+    assert [each.scores for each in found] == [(0.5,), (), (0.5,)]
+    assert found[1].problems == (Problem("1", "limit-record", "a document is too long", "token 9"),)
+    assert (found[1].document.mentions, found[1].document.relations) == ((), ())
+    assert found[1].document.text == "fever"
+
+
+def test_a_bug_is_the_problem_of_its_document_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
+    found = list(detect_batches(documents(3), finding({"2": KeyError(SECRET)}, []), batch=3))
+    assert [len(each.problems) for each in found] == [0, 0, 1]
+    (problem,) = found[2].problems
+    assert (problem.document_id, problem.code) == ("2", "internal-error")
+    assert problem.what.startswith("KeyError in detect/base.py:")
+    assert SECRET not in repr(problem)
+    assert SECRET not in caplog.text
+
+
+def test_a_span_outside_of_the_text_is_a_problem_of_its_document() -> None:
+    (found,) = detect_batches([Document("1", "fever")], lambda _: [[Span(3, 9)]])
+    assert [problem.code for problem in found.problems] == ["type-offsets"]
+
+
+@pytest.mark.parametrize("error", [ConfigError, IntegrityError])
+def test_an_error_that_concerns_all_documents_ends_the_run(error: type[ConfigError | IntegrityError]) -> None:
+    found = detect_batches(documents(2), finding({"1": error("some-code", "for all")}, []), batch=1)
+    assert next(found).document.id == "0"
+    with pytest.raises(error, match="some-code"):
+        next(found)

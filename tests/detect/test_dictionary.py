@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.detect.dictionary import DictionaryConfig, DictionaryDetector
+from onym.detect.dictionary import Config, DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types
 from onym.linkers.exact import ExactLinker
@@ -24,7 +24,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 def found(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
     """Return the surfaces that are found, at their offsets."""
-    (detected,) = DictionaryDetector(kb, DictionaryConfig(**settings)).detect([Document("1", text)])
+    (detected,) = DictionaryDetector(kb, Config(**settings)).detect([Document("1", text)])
     assert len(detected.scores) == len(detected.document.mentions)
     return [text[mention.start : mention.end] for mention in detected.document.mentions]
 
@@ -68,7 +68,7 @@ def test_a_short_form_that_the_text_defines_otherwise_is_not_the_knowledge_bases
     assert found(kb, "The anterolateral ligament (ALL) was cut; ALL healed.") == []
 
 
-def test_short_names_that_the_text_defines_are_believed(kb: KnowledgeBase) -> None:
+def test_short_names_that_the_text_defines_are_mentions(kb: KnowledgeBase) -> None:
     assert found(kb, "Myocardial infarction (MI), then MI.") == ["Myocardial infarction", "MI", "MI"]
 
 
@@ -109,8 +109,14 @@ def test_mentions_that_are_there_are_not_looked_at(kb: KnowledgeBase) -> None:
 
 
 def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
-    config = DictionaryDetector(kb, DictionaryConfig(shortest=5)).config
-    assert config == {"detector": "dictionary", "shortest": 5, "as_written": 4, "abbreviations": True, "nested": False}
+    config = DictionaryDetector(kb, Config(min_length=5)).config
+    assert config == {
+        "detector": "dictionary",
+        "min_length": 5,
+        "case_sensitive_below": 4,
+        "abbreviations": True,
+        "nested": False,
+    }
 
 
 PIECES = st.sampled_from(
@@ -137,7 +143,7 @@ PIECES = st.sampled_from(
 @given(text=st.lists(PIECES | st.characters(), max_size=30).map("".join))
 def test_whatever_the_text_offsets_are_those_of_the_raw_text(kb: KnowledgeBase, text: str) -> None:
     for nested in (False, True):
-        (detected,) = DictionaryDetector(kb, DictionaryConfig(nested=nested)).detect([Document("1", text)])
+        (detected,) = DictionaryDetector(kb, Config(nested=nested)).detect([Document("1", text)])
         for mention in detected.document.mentions:  # a document with other surfaces could not even be made
             assert text[mention.start : mention.end] == mention.surface
             before, after = text[: mention.start][-1:], text[mention.end :][:1]
@@ -149,9 +155,9 @@ def test_whatever_the_text_offsets_are_those_of_the_raw_text(kb: KnowledgeBase, 
     name=st.integers(0, 20), before=st.sampled_from(["", "x ", "\U0001f9ec", "("]), after=st.sampled_from(["", " x", "\u2026"])
 )
 def test_a_name_in_the_open_is_found_and_linked(kb: KnowledgeBase, name: int, before: str, after: str) -> None:
-    """All that is believed: what the detector finds is what exact match knows."""
+    """All that is accepted: what the detector finds is what exact match knows."""
     form = kb.term_forms[name % len(kb.term_forms)]
-    detector = DictionaryDetector(kb, DictionaryConfig(shortest=1, abbreviations=False))
+    detector = DictionaryDetector(kb, Config(min_length=1, abbreviations=False))
     if form in ("by", "1,2"):
         return
     (detected,) = detector.detect([Document("1", before + form + after)])

@@ -20,7 +20,7 @@ def evaluations(benchmark: Prepared) -> tuple[Evaluation, Evaluation]:
     assert benchmark.kb_folder
     kb = KnowledgeBase.open(benchmark.kb_folder)
     whole = predict(benchmark, "test", ExactLinker(kb))
-    silent = Predictions(whole.source, dict.fromkeys(whole.answers, ()))
+    silent = Predictions.of((replace(one, answers=()) for one in whole), whole.source)
     return tuple(evaluate(benchmark, "test", each, kb, name="any-id") for each in (whole, silent))  # type: ignore[return-value]
 
 

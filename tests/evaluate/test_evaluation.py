@@ -15,7 +15,7 @@ from onym.evaluate.run import predict
 from onym.evaluate.slices import NO_SIMILARITY, SIMILARITY_BINS
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.predictions.file import Predictions
+from onym.predictions.file import Prediction, Predictions
 from onym.text.similarity import NameSimilarity
 
 
@@ -47,7 +47,7 @@ def test_what_the_preparation_dropped_is_told(benchmark: Prepared) -> None:
 def test_a_missing_answer_is_wrong_and_counted(benchmark: Prepared) -> None:
     kb = opened(benchmark)
     whole = predict(benchmark, "test", ExactLinker(kb))
-    part = Predictions(whole.source, dict(list(whole.answers.items())[:-1]))
+    part = Predictions(whole.source, dict(list(whole.mentions.items())[:-1]))
     evaluation = evaluate(benchmark, "test", part, kb)
     assert evaluation.left_out["mentions that the predictions lack (counted as wrong)"] == 1
     assert evaluation.places[-1] is None
@@ -56,14 +56,14 @@ def test_a_missing_answer_is_wrong_and_counted(benchmark: Prepared) -> None:
 def test_predictions_for_something_else_are_refused(benchmark: Prepared) -> None:
     kb = opened(benchmark)
     with pytest.raises(ConfigError, match="predictions-other"):
-        judged_cases(benchmark, "test", Predictions({}, {("other", 0, 1): ()}), kb)
+        judged_cases(benchmark, "test", Predictions.of([Prediction("other", 0, 1, ())], {}), kb)
 
 
 def test_another_knowledge_base_is_refused(benchmark: Prepared) -> None:
     kb = opened(benchmark)
-    unsaid = Predictions({"kb": "unsaid"}, predict(benchmark, "test", ExactLinker(kb)).answers)
+    unsaid = Predictions({"kb": "unsaid"}, predict(benchmark, "test", ExactLinker(kb)).mentions)
     assert evaluate(benchmark, "test", unsaid, kb).places
-    other = Predictions({"kb": {"digest": "0" * 16}}, predict(benchmark, "test", ExactLinker(kb)).answers)
+    other = Predictions({"kb": {"digest": "0" * 16}}, predict(benchmark, "test", ExactLinker(kb)).mentions)
     with pytest.raises(ConfigError, match="kb-mismatch"):
         evaluate(benchmark, "test", other, kb)
 

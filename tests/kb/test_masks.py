@@ -1,4 +1,4 @@
-"""Choosing concepts. The single choices are tested with the linkers that take them."""
+"""Choosing concepts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,30 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import chosen, concepts_of_types, names_of
+from onym.kb.masks import chosen, concepts_of_types, concepts_with_ids, names_of
+
+
+def ids(kb: KnowledgeBase, mask: object) -> list[str]:
+    return [kb.concept_ids[i] for i, wanted in enumerate(mask) if wanted]  # type: ignore[arg-type, var-annotated]
+
+
+def test_concepts_of_types(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    assert ids(kb, concepts_of_types(kb, ["C14"])) == ["mesh:D006973", "mesh:D009203"]
+    assert ids(kb, concepts_of_types(kb, ["C14", "C23"])) == ["mesh:D005334", "mesh:D006973", "mesh:D009203"]
+
+
+def test_concepts_with_ids_takes_any_spelling(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    assert ids(kb, concepts_with_ids(kb, ["D005334", "MESH:D009203"])) == ["mesh:D005334", "mesh:D009203"]
+
+
+def test_an_unknown_type_or_id_is_said(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    with pytest.raises(ConfigError, match="filter-unknown"):
+        concepts_of_types(kb, ["C14", "C99"])
+    with pytest.raises(ConfigError, match="filter-unknown"):
+        concepts_with_ids(kb, ["mesh:D999999"])
 
 
 def test_nothing_asked_is_everything(tiny_kb: Path) -> None:

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onym.linkers.named import LinkerOptions, linker_named
 
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.linkers.base import ConceptMask, Linked, concepts_with_ids
-from onym.linkers.cascade import CascadeConfig, CascadeLinker
+from onym.kb.masks import ConceptMask, concepts_with_ids
+from onym.linkers import linker_config, open_linker
+from onym.linkers.base import link_batches
+from onym.linkers.cascade import CascadeLinker, Config
 from onym.linkers.exact import ExactLinker
-from onym.linkers.generative import GenerativeConfig, GenerativeLinker
-from onym.types import Candidate, Document, Link, Mention
+from onym.linkers.generative import GenerativeLinker
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model
 from tests.threads import one_thread
@@ -53,10 +54,12 @@ class Said:
         self.named: list[list[str]] = []
         self._candidates, self._scores = candidates, scores or {}
 
-    def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
         for doc in documents:
             self.asked += [mention.surface for mention in doc.mentions]
-            yield Linked(doc, tuple(Link(mention, self._candidates[:top_k]) for mention in doc.mentions))
+            yield LinkedDocument(doc, tuple(Link(mention, self._candidates[:top_k]) for mention in doc.mentions))
 
     def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
         self.asked += [mention.surface for doc in documents for mention in doc.mentions]
@@ -71,11 +74,10 @@ FEVER, MI, PRESSURE = (
 )
 
 
-def answered(linker: CascadeLinker, doc: Document = DOC, **options: Any) -> list[tuple[str, list[tuple[str, float]]]]:
+def answered(linker: CascadeLinker, doc: Document = DOC, **options: Any) -> list[tuple[str | None, list[tuple[str, float]]]]:
     (linked,) = linker.link([doc], **options)
     assert [link.mention for link in linked.links] == list(doc.mentions)
-    rows = zip(linked.stages, linked.links, strict=True)
-    return [(stage, [(each.concept_id, each.score) for each in link.candidates]) for stage, link in rows]
+    return [(link.stage, [(each.concept_id, each.score) for each in link.candidates]) for link in linked.links]
 
 
 def test_what_is_sure_needs_no_other_part(kb: KnowledgeBase) -> None:
@@ -94,7 +96,7 @@ def test_one_candidate_of_an_ambiguous_name_is_not_sure(kb: KnowledgeBase) -> No
 def test_a_filter_may_make_a_name_sure(kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["mesh:D006973"])
     cascade = CascadeLinker(exact=ExactLinker(kb), dense=Said(kb))
-    assert [stage for stage, _ in answered(cascade, only=only)] == ["none", "exact", "none"]
+    assert [stage for stage, _ in answered(cascade, only=only)] == [None, "exact", None]
 
 
 def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) -> None:
@@ -103,7 +105,7 @@ def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) 
         exact=ExactLinker(kb),
         dense=Said(kb, FEVER, MI, PRESSURE),
         generative=model,
-        settings=CascadeConfig(names=3),
+        config=Config(names=3),
     )
     ordered = [("mesh:D006973", -0.5), ("mesh:D009203", -1.0), ("mesh:D005334", -9.0)]
     assert answered(cascade)[1:] == [("generative", ordered)] * 2
@@ -116,13 +118,13 @@ def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) 
 def test_only_candidates_of_the_dense_part_are_answers(kb: KnowledgeBase) -> None:
     """The name `mi` belongs to another concept too, which was not near."""
     model = Said(kb, scores={"mi": -0.1})
-    cascade = CascadeLinker(dense=Said(kb, MI), generative=model, settings=CascadeConfig(names=1))
+    cascade = CascadeLinker(dense=Said(kb, MI), generative=model, config=Config(names=1))
     assert answered(cascade)[0] == ("generative", [("mesh:D009203", -0.1)])
 
 
 def test_without_candidates_there_is_no_answer(kb: KnowledgeBase) -> None:
     cascade = CascadeLinker(dense=Said(kb), generative=Said(kb))
-    assert answered(cascade) == [("none", [])] * 3
+    assert answered(cascade) == [(None, [])] * 3
 
 
 def test_without_a_dense_part_the_model_searches(kb: KnowledgeBase) -> None:
@@ -135,7 +137,12 @@ def test_documents_come_back_in_order_with_all_their_mentions(kb: KnowledgeBase)
     docs = [document("MI", doc_id="1"), Document("2", "nothing"), DOC, document("fever", doc_id="4")]
     linked = list(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)).link(docs))
     assert [each.document for each in linked] == docs
-    assert [each.stages for each in linked] == [("dense",), (), ("exact", "dense", "dense"), ("exact",)]
+    assert [[link.stage for link in each.links] for each in linked] == [
+        ["dense"],
+        [],
+        ["exact", "dense", "dense"],
+        ["exact"],
+    ]
 
 
 @pytest.mark.parametrize("names", [(), ("exact",), ("dense",)])
@@ -154,7 +161,7 @@ def test_parts_are_over_one_knowledge_base(kb: KnowledgeBase, tmp_path: Path) ->
 
 def test_given_names_have_the_scores_that_a_search_finds(kb: KnowledgeBase, tmp_path: Path) -> None:
     model = save_model(tmp_path / "tiny-bart")
-    linker = GenerativeLinker.from_pretrained(model, kb, settings=GenerativeConfig(), precision="fp32")
+    linker = GenerativeLinker.from_pretrained(model, kb, precision="fp32")
     doc = document("MI", "fever")
     (linked,) = linker.link([doc])
     names = [[kb.find(candidate.name) for candidate in link.candidates] for link in linked.links]
@@ -165,9 +172,48 @@ def test_given_names_have_the_scores_that_a_search_finds(kb: KnowledgeBase, tmp_
 
 def test_all_three_parts_from_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
     pytest.importorskip("faiss")
-    options = LinkerOptions(model=str(save_model(tmp_path / "bart")), encoder=str(save_encoder(tmp_path / "bert")))
-    cascade = linker_named("cascade", kb, options)
+    model, encoder = save_model(tmp_path / "bart"), save_encoder(tmp_path / "bert")
+    cascade = open_linker(linker_config("cascade", model=model, encoder=encoder), kb)
     assert [part["linker"] for part in cascade.config["parts"]] == ["exact", "dense", "generative"]
     (linked,) = cascade.link([DOC])
-    assert linked.stages == ("exact", "generative", "generative")
+    assert [link.stage for link in linked.links] == ["exact", "generative", "generative"]
     assert len(linked.links[2].candidates) == 3
+
+
+class Failing(Said):
+    """A linker that cannot link one document."""
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
+            for doc in batch:
+                if doc.id == "bad":
+                    raise InputError("limit-record", "a document is too long")
+                yield [Link(mention, self._candidates[:top_k]) for mention in doc.mentions]
+
+        return link_batches(documents, links, batch=8)
+
+
+def test_a_document_that_a_part_cannot_link_has_a_problem_and_the_others_are_linked(kb: KnowledgeBase) -> None:
+    docs = [document("MI", doc_id="1"), document("MI", doc_id="bad"), DOC]
+    linked = list(CascadeLinker(exact=ExactLinker(kb), dense=Failing(kb, FEVER)).link(docs))
+    assert [each.document for each in linked] == docs
+    assert [[link.stage for link in each.links] for each in linked] == [["dense"], [], ["exact", "dense", "dense"]]
+    (problem,) = linked[1].problems
+    assert problem.document_id == "bad"
+    assert "limit-record" in f"{problem.code} {problem.what}"
+
+
+def test_the_options_go_to_the_parts(tmp_path: Path) -> None:
+    config = linker_config("cascade", model="m", encoder="e", index="sq8", width=3, candidates=7, names=2)
+    assert isinstance(config, Config)
+    assert config.dense is not None
+    assert config.generative is not None
+    assert (config.dense.model and config.dense.model.path, config.dense.index) == ("e", "sq8")
+    assert (config.generative.model and config.generative.model.path, config.generative.width) == ("m", 3)
+    assert (config.candidates, config.names) == (7, 2)
+    assert Config.model_validate_json(config.model_dump_json()) == config
+    for name in ("candidates", "names"):
+        with pytest.raises(ConfigError, match="config-invalid"):
+            linker_config("cascade", encoder="e", **{name: 0})

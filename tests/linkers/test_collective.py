@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from onym.encoders import documents
 from onym.encoders.collective import Collective
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.linkers.base import concepts_with_ids
-from onym.linkers.collective import CollectiveLinker, ConsistencyConfig
+from onym.kb.masks import concepts_with_ids
+from onym.linkers.collective import CollectiveLinker, Config
 from onym.types import Document, Mention
 from tests.encoders.tiny_collective import save_collective
 from tests.index.made import names_of
@@ -31,7 +32,7 @@ DOCS = [
 ]
 
 
-ALONE = ConsistencyConfig(expand_abbreviations=False, share=False)
+ALONE = Config(expand_abbreviations=False, average_repeated_mentions=False, precision="fp32")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,7 +46,8 @@ def linker(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Collectiv
     folder = tmp_path_factory.mktemp("collective")
     own = shutil.copytree(tiny_kb, folder / "kb", ignore=shutil.ignore_patterns("indexes", "vectors"))
     kb = KnowledgeBase.open(own)  # beside the other there may be vectors that were made in another precision
-    return CollectiveLinker.from_pretrained(save_collective(folder / "m"), kb, settings=ALONE, precision="fp32")
+    model = Collective.open(save_collective(folder / "m"), "fp32")
+    return CollectiveLinker.of(model, kb, ALONE)
 
 
 def test_answers_are_those_of_the_nearest_names(linker: CollectiveLinker) -> None:
@@ -80,11 +82,11 @@ def test_only_some_concepts(linker: CollectiveLinker) -> None:
         assert {each.concept_id for link in linked.links for each in link.candidates} <= {"mesh:D005334"}
 
 
-def test_an_abbreviation_is_read_where_it_is_written_out(linker: CollectiveLinker) -> None:
+def test_an_abbreviation_is_read_where_it_is_expanded(linker: CollectiveLinker) -> None:
     text = "Myocardial infarction (MI) is common. The MI came late."
     short = Document("1", text, (Mention(42, 44, "MI"), Mention(30, 36, "common")))
     long = Document("1", text, (Mention(0, 21, "Myocardial infarction"), Mention(30, 36, "common")))
-    expanding = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(expand=True, share=False))
+    expanding = CollectiveLinker(linker.kb, linker.model, linker.index, Config(average_repeated_mentions=False))
     found, wanted = next(expanding.link([short])), next(linker.link([long]))
     assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]
     assert found.document == short
@@ -93,8 +95,8 @@ def test_an_abbreviation_is_read_where_it_is_written_out(linker: CollectiveLinke
     assert plain.links[0].candidates != found.links[0].candidates
 
 
-def test_mentions_that_are_written_alike_share_a_vector(linker: CollectiveLinker) -> None:
-    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, ConsistencyConfig(expand_abbreviations=False, share=True))
+def test_repeated_mentions_share_an_embedding(linker: CollectiveLinker) -> None:
+    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, Config(expand_abbreviations=False))
     linked = list(sharing.link([DOCS[2], DOCS[0]]))
     answers = {link.mention.surface: {link.candidates for link in linked[0].links} for link in linked[0].links}
     assert all(len(each) == 1 for each in answers.values())
@@ -103,13 +105,13 @@ def test_mentions_that_are_written_alike_share_a_vector(linker: CollectiveLinker
     assert [[c.concept_id for c in link.candidates] for link in linked[1].links] == [
         [c.concept_id for c in link.candidates] for link in next(linker.link([DOCS[0]])).links
     ]
-    assert sharing.config["share"]
+    assert sharing.config["average_repeated_mentions"]
 
 
 def test_mentions_help_each_other_where_nothing_is_said(linker: CollectiveLinker) -> None:
     told = CollectiveLinker(linker.kb, linker.model, linker.index).config
-    assert told["expand"]
-    assert told["share"]
+    assert told["expand_abbreviations"]
+    assert told["average_repeated_mentions"]
 
 
 def test_what_is_told(linker: CollectiveLinker) -> None:
@@ -121,4 +123,17 @@ def test_what_is_told(linker: CollectiveLinker) -> None:
 def test_a_model_that_only_finds(tmp_path: Path, tiny_kb: Path) -> None:
     model = Collective.open(save_collective(tmp_path / "m", links=False))
     with pytest.raises(ConfigError, match="model-family"):
-        CollectiveLinker.from_pretrained(model, KnowledgeBase.open(tiny_kb))
+        CollectiveLinker.of(model, KnowledgeBase.open(tiny_kb))
+    with pytest.raises(ConfigError, match="model-family"):
+        CollectiveLinker.from_pretrained(tmp_path / "m", KnowledgeBase.open(tiny_kb))
+
+
+def test_a_folder_and_its_options(linker: CollectiveLinker, tmp_path: Path) -> None:
+    folder = save_collective(tmp_path / "m")
+    options: dict[str, Any] = {"expand_abbreviations": False, "average_repeated_mentions": False}
+    opened = CollectiveLinker.from_pretrained(folder, linker.kb, precision="fp32", index="flat", **options)
+    assert opened.config == linker.config
+    found, wanted = next(opened.link(DOCS[:1])), next(linker.link(DOCS[:1]))
+    assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]
+    with pytest.raises(ConfigError, match="config-invalid"):
+        CollectiveLinker.from_pretrained(folder, linker.kb, share=True)

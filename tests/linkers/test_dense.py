@@ -17,9 +17,11 @@ from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError
 from onym.index.derived import index_beside
 from onym.kb import KnowledgeBase
-from onym.linkers import dense, nearest
-from onym.linkers.base import concepts_of_types, concepts_with_ids
-from onym.linkers.dense import DenseConfig, DenseLinker
+from onym.kb.masks import concepts_of_types, concepts_with_ids
+from onym.linkers import _nearest as nearest
+from onym.linkers import dense
+from onym.linkers.dense import Config, DenseLinker
+from onym.store.parts import OpenContext
 from onym.types import Candidate, Document, Mention
 from tests.encoders.tiny_encoder import save_encoder
 from tests.index.made import Hashed, names_of
@@ -58,7 +60,7 @@ def hashed(kb: KnowledgeBase, **settings: Any) -> DenseLinker:
     """Return a linker whose vectors say nothing but which texts are equal."""
     encoder: Any = Hashed()
     encoder.config = {}
-    return DenseLinker(kb, encoder, index_beside(kb, encoder), DenseConfig(**settings))
+    return DenseLinker(kb, encoder, index_beside(kb, encoder), Config(**settings))
 
 
 def answers(linker: DenseLinker, *documents: Document, **options: Any) -> list[tuple[Candidate, ...]]:
@@ -107,7 +109,7 @@ def test_a_name_of_two_concepts_is_a_tie(kb: KnowledgeBase) -> None:
 def test_as_many_concepts_as_are_asked_for(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, top_k: int) -> None:
     plain = answers(hashed(kb), DOC, top_k=10)
     monkeypatch.setattr(nearest, "_WIDER", 2)
-    monkeypatch.setattr(nearest, "_MOST", 6)
+    monkeypatch.setattr(nearest, "_MAX_FOUND", 6)
     found = answers(hashed(kb), DOC, top_k=top_k)
     assert [len(candidates) for candidates in found] == [min(top_k, 3)] * 3
     assert [[c.concept_id for c in each] for each in found] == [[c.concept_id for c in each[:top_k]] for each in plain]
@@ -140,7 +142,7 @@ def test_only_some_concepts(kb: KnowledgeBase) -> None:
     assert answers(linker, DOC, only=np.zeros(len(kb), dtype=bool)) == [(), (), ()]
 
 
-def test_abbreviations_are_written_out(kb: KnowledgeBase) -> None:
+def test_abbreviations_are_expanded(kb: KnowledgeBase) -> None:
     doc = document("He had a heart attack (HA). HA kills.", "HA)")
     doc = Document("1", doc.text, (Mention(28, 30, "HA"),))
     assert answers(hashed(kb), doc)[0][0].name == "heart attack"
@@ -156,17 +158,17 @@ def test_documents_without_mentions(kb: KnowledgeBase) -> None:
     assert list(hashed(kb).link([])) == []
 
 
-@pytest.mark.parametrize("remembered", [0, 1, 100])
-def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, remembered: int) -> None:
+@pytest.mark.parametrize("cache_size", [0, 1, 100])
+def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, cache_size: int) -> None:
     monkeypatch.setattr(dense, "_BATCH", 1)
-    linker = hashed(kb, remembered=remembered)
+    linker = hashed(kb, cache_size=cache_size)
     encoder: Any = linker.encoder
     encoder.encoded.clear()
     documents = [document(text, text, doc_id=str(number)) for number, text in enumerate(["Fever", "fever", "chill", "FEVER"])]
     found = answers(linker, *documents)
     assert found[0] == found[1] == found[3] != found[2]
     times = {0: ["fever", "fever", "chill", "fever"], 1: ["fever", "chill", "fever"], 100: ["fever", "chill"]}
-    assert encoder.encoded == times[remembered]
+    assert encoder.encoded == times[cache_size]
 
 
 def test_documents_are_taken_as_they_come(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,13 +186,13 @@ def test_documents_are_taken_as_they_come(kb: KnowledgeBase, monkeypatch: pytest
 
 @pytest.mark.parametrize("kind", ["flat", "flat16", "sq8", "hnsw", "ivfpq"])
 def test_every_kind_of_index(model: Path, kb: KnowledgeBase, kind: str) -> None:
-    linker = DenseLinker.from_pretrained(model, kb, kind=kind)
+    linker = DenseLinker.from_pretrained(model, kb, index=kind)
     assert all(candidates for candidates in answers(linker, DOC))
     assert linker.config["index"] == kind
 
 
 def test_what_is_told(model: Path, kb: KnowledgeBase) -> None:
-    config = DenseLinker.from_pretrained(model, kb, precision="bf16", settings=DenseConfig(expand_abbreviations=False)).config
+    config = DenseLinker.from_pretrained(model, kb, precision="bf16", expand_abbreviations=False).config
     assert (
         config
         | {
@@ -202,7 +204,8 @@ def test_what_is_told(model: Path, kb: KnowledgeBase) -> None:
             "pooling": "cls",
             "similarity": "dot",
             "length": 25,
-            "expand": False,
+            "expand_abbreviations": False,
+            "cache_size": 50_000,
         }
         == config
     )
@@ -218,9 +221,11 @@ def test_no_network_unless_it_is_asked_for(model: Path, kb: KnowledgeBase, monke
     with pytest.raises(ConfigError, match="model-missing"):
         DenseLinker.from_pretrained("lab/encoder", kb)
     monkeypatch.setattr("onym.store.models.fetch_model", lambda *_: model)
-    assert DenseLinker.from_pretrained("lab/encoder", kb, download=True).config["model"] == "lab/encoder"
+    assert DenseLinker.from_pretrained("lab/encoder", kb, context=OpenContext(download=True)).config["model"] == "lab/encoder"
 
 
 def test_an_unknown_kind(model: Path, kb: KnowledgeBase) -> None:
     with pytest.raises(ConfigError, match="index-unknown"):
-        DenseLinker.from_pretrained(model, kb, kind="magic")
+        DenseLinker.from_pretrained(model, kb, index="magic")
+    with pytest.raises(ConfigError, match="config-invalid"):
+        DenseLinker.from_pretrained(model, kb, kind="flat")

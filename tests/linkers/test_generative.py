@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 import torch
 
-from onym.decoding.search import SearchConfig
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
+from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of
+from onym.kb.ranking import are_tied
 from onym.kb.recipe import Recipe
 from onym.linkers import generative
-from onym.linkers.base import are_tied, concepts_of_types, concepts_with_ids, names_of
-from onym.linkers.generative import GenerativeConfig, GenerativeLinker
+from onym.linkers.generative import Config, GenerativeLinker, ModelSettings
+from onym.store.parts import OpenContext
 from onym.text.template import GENBIOEL, GENRE, Template
 from onym.text.tokens import Tokenizer
 from onym.types import Candidate, Document, Mention
@@ -62,11 +63,9 @@ def kb_of(folder: Path, table: str) -> KnowledgeBase:
     return KnowledgeBase.open(folder / "own-kb")
 
 
-def opened(model: Path, kb: KnowledgeBase, template: Template = GENBIOEL, **settings: Any) -> GenerativeLinker:
+def opened(model: Path, kb: KnowledgeBase, template: Template = GENBIOEL, **options: Any) -> GenerativeLinker:
     """Return the linker in fp32, whatever the machine."""
-    return GenerativeLinker.from_pretrained(
-        model, kb, template=template, settings=GenerativeConfig(**settings), precision="fp32"
-    )
+    return GenerativeLinker.from_pretrained(model, kb, template=template.name, precision="fp32", **options)
 
 
 def answers(linker: GenerativeLinker, doc: Document = DOC, **options: Any) -> list[tuple[Candidate, ...]]:
@@ -99,7 +98,7 @@ def forced_score(folder: Path, mention: Mention, name: str, template: Template, 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("search", ["beam", "exact"])
 def test_every_answer_is_a_name_of_the_knowledge_base(tmp_path: Path, kb: KnowledgeBase, seed: int, search: str) -> None:
-    linker = opened(save_model(tmp_path / "model", seed), kb, search=SearchConfig(search=search))  # type: ignore[arg-type]
+    linker = opened(save_model(tmp_path / "model", seed), kb, search=search)
     for candidates in answers(linker):
         assert candidates
         scores = [candidate.score for candidate in candidates]
@@ -114,7 +113,7 @@ def test_every_answer_is_a_name_of_the_knowledge_base(tmp_path: Path, kb: Knowle
 def test_scores_are_those_of_the_models_own_forward_pass(
     model: Path, kb: KnowledgeBase, template: Template, ranking: str
 ) -> None:
-    linker = opened(model, kb, template, search=SearchConfig(ranking=ranking))  # type: ignore[arg-type]
+    linker = opened(model, kb, template, ranking=ranking)
     for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
         for candidate in candidates:
             log_prob, tokens = forced_score(model, mention, candidate.name, template)
@@ -127,7 +126,7 @@ def test_the_prompt_matters(model: Path, kb: KnowledgeBase) -> None:
 
 
 def test_exact_search_finds_what_scoring_every_name_finds(model: Path, kb: KnowledgeBase) -> None:
-    linker = opened(model, kb, search=SearchConfig("exact", "mean", top_k=3))
+    linker = opened(model, kb, search="exact", ranking="mean", width=3)
     decoded = linker.decode([DOC])
     assert all(each.is_proved for each in decoded)
     for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
@@ -155,7 +154,7 @@ def test_answers_are_among_the_concepts_that_are_allowed(model: Path, kb: Knowle
 
 def test_a_restriction_frees_the_beam_for_the_names_that_are_left(model: Path, kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["D005334"])
-    linker = opened(model, kb, search=SearchConfig(width=3))
+    linker = opened(model, kb, width=3)
     for decoded in linker.decode([DOC], linker.trie.restriction(names_of(kb, only))):
         found = {kb.names[name] for each in decoded.hypotheses for name in linker.trie.names_at(each.leaf)}
         assert found == {"fever", "pyrexia", "hyperthermia"}
@@ -183,7 +182,7 @@ def test_concepts_that_share_the_best_name_are_tied(tmp_path: Path, model: Path)
 
 @pytest.mark.parametrize("pooling", ["best", "sum"])
 def test_pooling(model: Path, kb: KnowledgeBase, pooling: str) -> None:
-    linker = opened(model, kb, pooling=pooling, search=SearchConfig(width=10, top_k=10))
+    linker = opened(model, kb, pooling=pooling, width=10)
     for decoded, candidates in zip(linker.decode([DOC]), answers(linker), strict=True):
         scores: dict[str, list[float]] = {}
         for each in decoded.hypotheses:
@@ -293,7 +292,7 @@ def test_no_network_unless_it_is_asked_for(
         GenerativeLinker.from_pretrained("dmis-lab/ANGEL_ncbi", kb)
     assert calls == []
     with pytest.raises(OSError, match="no network"):
-        GenerativeLinker.from_pretrained("dmis-lab/ANGEL_ncbi", kb, download=True)
+        GenerativeLinker.from_pretrained("dmis-lab/ANGEL_ncbi", kb, context=OpenContext(download=True))
     assert [name for name, _ in calls] == ["dmis-lab/ANGEL_ncbi"]
 
 
@@ -305,7 +304,8 @@ def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, m
         return model
 
     monkeypatch.setattr("onym.store.models.fetch_model", fetch)
-    linker = GenerativeLinker.from_pretrained("lab/model", kb, tokenizer="lab/tokens", download=True, precision="fp32")
+    context = OpenContext(download=True)
+    linker = GenerativeLinker.from_pretrained("lab/model", kb, tokenizer="lab/tokens", precision="fp32", context=context)
     assert dict(fetched)["lab/tokens"] == ("tokenizer.json",)
     assert "*.safetensors" in dict(fetched)["lab/model"]
     assert linker.config["model"] == "lab/model"
@@ -341,6 +341,14 @@ def test_the_config_says_what_the_answers_depend_on(tmp_path: Path, model: Path,
     assert opened(other, kb).config["weights"] != config["weights"]
 
 
+def test_a_linker_of_what_is_open_already(model: Path, kb: KnowledgeBase) -> None:
+    first = opened(model, kb)
+    again = GenerativeLinker(kb, first._adapter, first._tokenizer, Config(window=64), trie=first.trie, about={"model": "mine"})
+    assert again.trie is first.trie
+    assert (again.config["model"], again.config["window"], again.config["template"]) == ("mine", 64, "genbioel")
+    assert [[c.name for c in each] for each in answers(again)] == [[c.name for c in each] for each in answers(first)]
+
+
 def test_another_way_to_search_with_the_same_model(model: Path, kb: KnowledgeBase) -> None:
     linker = opened(model, kb, window=64)
     exact = linker.with_search(search="exact", top_k=2)
@@ -348,6 +356,65 @@ def test_another_way_to_search_with_the_same_model(model: Path, kb: KnowledgeBas
     assert (exact.config["search"]["search"], exact.config["window"]) == ("exact", 64)
     assert linker.config["search"]["search"] == "beam"
     assert all(each.is_proved for each in exact.decode([DOC]))
+    assert all(len(each.hypotheses) == 2 for each in exact.decode([DOC]))
+
+
+# The settings in a model's folder: they count where a caller says nothing, and a broken file is an error.
+
+
+def test_settings_there_and_back(tmp_path: Path) -> None:
+    own = ModelSettings(template="genre", window=64, search="exact", ranking="sum")
+    (tmp_path / ModelSettings.FILE).write_bytes(own.to_bytes())
+    assert ModelSettings.read(tmp_path) == own
+    assert ModelSettings.read(tmp_path) != ModelSettings()
+
+
+def test_settings_of_a_folder_without_any(tmp_path: Path) -> None:
+    plain = ModelSettings(template="genbioel", window=128, search="beam", ranking="mean")
+    assert ModelSettings.read(tmp_path) == plain == ModelSettings()
+
+
+def test_what_a_caller_gives_counts_and_the_rest_is_the_models_own() -> None:
+    own = ModelSettings(window=64, ranking="sum")
+    silent = Config(width=3).resolved(own)
+    assert (silent.template, silent.window, silent.search, silent.ranking) == ("genbioel", 64, "beam", "sum")
+    spoken = Config(window=32, search="exact", template="genre").resolved(own)
+    assert (spoken.template, spoken.window, spoken.search, spoken.ranking) == ("genre", 32, "exact", "sum")
+    assert silent.width == 3
+    assert own.window == 64
+
+
+def test_a_model_is_used_as_its_folder_says(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
+    folder = shutil.copytree(model, tmp_path / "own")
+    (folder / ModelSettings.FILE).write_bytes(ModelSettings(template="genre", window=64, search="exact").to_bytes())
+    own = GenerativeLinker.from_pretrained(folder, kb).config
+    assert (own["template"], own["window"], own["search"]["search"]) == ("genre", 64, "exact")
+    given = GenerativeLinker.from_pretrained(folder, kb, window=32, search="beam").config
+    assert (given["template"], given["window"], given["search"]["search"]) == ("genre", 32, "beam")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("{", "the file"),
+        ("[]", "the file"),
+        ('{"window": 4}', "window"),
+        ('{"search": "wide"}', "search"),
+        ('{"beams": 5}', "beams"),
+    ],
+)
+def test_a_broken_file_of_settings(tmp_path: Path, text: str, key: str) -> None:
+    (tmp_path / ModelSettings.FILE).write_text(text)
+    with pytest.raises(InputError, match="model-malformed") as caught:
+        ModelSettings.read(tmp_path)
+    assert caught.value.what.startswith(f"{key}: ")
+    assert caught.value.where == str(tmp_path / ModelSettings.FILE)
+
+
+@pytest.mark.parametrize("option", [{"search": "wide"}, {"window": 4}, {"width": 0}, {"device": "gpu"}, {"beams": 5}])
+def test_options_are_checked(model: Path, kb: KnowledgeBase, option: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        GenerativeLinker.from_pretrained(model, kb, **option)
 
 
 # A published checkpoint's shape.

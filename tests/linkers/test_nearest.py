@@ -7,8 +7,8 @@ import pytest
 
 from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
+from onym.kb.masks import concepts_with_ids
 from onym.linkers._nearest import Nearest
-from onym.linkers.base import concepts_with_ids
 from tests.index.made import Hashed, names_of
 
 pytest.importorskip("faiss")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from onym.linkers.named import LINKERS, LinkerOptions
 
-from onym.detect.dictionary import DictionaryConfig
-from onym.errors import ConfigError
-from onym.pipeline.config import DictionarySettings, LinkerSettings, PipelineSettings
+from onym.detect import detector_config
+from onym.detect.dictionary import Config as DictionaryConfig
+from onym.errors import ConfigError, IntegrityError
+from onym.linkers import linker_config
+from onym.linkers.exact import Config as ExactConfig
+from onym.pipeline.config import PipelineConfig, PlugIn, plug_ins_of, require_plug_ins
+from onym.registry import LINKERS, Part
 
 PLAIN: dict[str, Any] = {
     "onym": "0.1.0",
@@ -17,20 +21,41 @@ PLAIN: dict[str, Any] = {
     "detector": {"kind": "dictionary"},
     "linker": {"kind": "exact"},
 }
+SOUNDEX = {"kind": "linker", "name": "soundex", "package": "onym-soundex", "version": "1.0"}
+KINDS = ["cascade", "collective", "dense", "exact", "generative", "tfidf"]
 
 
 def test_defaults_are_those_of_the_parts() -> None:
-    settings = PipelineSettings.of(PLAIN)
-    assert isinstance(settings.detector, DictionarySettings)
-    assert settings.detector.config == DictionaryConfig()
-    options = LinkerOptions()
-    assert (settings.linker.width, settings.linker.index) == (options.width, options.index)
-    assert PipelineSettings.model_validate_json(settings.model_dump_json()) == settings
+    config = PipelineConfig.of(PLAIN)
+    assert config.detector == DictionaryConfig()
+    assert config.linker == ExactConfig()
+    assert (config.format, config.threshold, config.top_k, config.plug_ins) == (2, None, 10, ())
+    assert PipelineConfig.model_validate_json(config.model_dump_json()) == config
 
 
-@pytest.mark.parametrize("kind", LINKERS)
-def test_every_linker_has_its_place(kind: str) -> None:
-    assert LinkerSettings.of({"kind": kind}).kind == kind
+def test_without_a_detector() -> None:
+    config = PipelineConfig.of(PLAIN | {"detector": None})
+    assert config.detector is None
+    assert PipelineConfig.model_validate_json(config.model_dump_json()) == config
+    with pytest.raises(ConfigError, match="detector"):
+        PipelineConfig.of({key: value for key, value in PLAIN.items() if key != "detector"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_linker_is_read_as_its_own_configuration(kind: str) -> None:
+    config = PipelineConfig.of(PLAIN | {"linker": {"kind": kind}})
+    assert type(config.linker) is LINKERS.load(kind).Config
+    assert PipelineConfig.model_validate_json(config.model_dump_json()) == config
+
+
+def test_all_options_are_written_and_read_again() -> None:
+    linker = linker_config("cascade", model="m", encoder="e", index="sq8", candidates=7, window=64)
+    detector = detector_config("model", model="d", threshold=0.0, nested=True)
+    config = PipelineConfig.of(PLAIN | {"linker": linker, "detector": detector, "threshold": 0.0, "types": ("C14",)})
+    written = json.loads(config.model_dump_json())
+    assert written["linker"]["dense"] == linker.model_dump()["dense"]
+    assert written["detector"]["threshold"] == written["threshold"] == 0.0
+    assert PipelineConfig.model_validate_json(json.dumps(written)) == config
 
 
 @pytest.mark.parametrize(
@@ -38,14 +63,51 @@ def test_every_linker_has_its_place(kind: str) -> None:
     [
         {"colour": "red"},
         {"detector": {"kind": "os.system"}},
-        {"detector": {"kind": "none", "shortest": 3}},
+        {"detector": {"kind": "none"}},
+        {"detector": {"kind": "dictionary", "threshold": 0.5}},
+        {"detector": "dictionary"},
+        {"detector": {}},
+        {"linker": None},
         {"linker": {"kind": "oracle"}},
-        {"linker": {"kind": "exact", "width": 0}},
+        {"linker": {"kind": "onym.linkers.exact"}},
+        {"linker": {"kind": "base"}},
+        {"linker": {"kind": "_nearest"}},
+        {"linker": {"kind": ["exact"]}},
+        {"linker": {"kind": "exact", "width": 5}},
+        {"linker": {"kind": "generative", "width": 0}},
+        {"linker": {"kind": "dictionary"}},
         {"threshold": float("nan")},
-        {"format": 2},
+        {"top_k": 0},
+        {"format": 1},
+        {"format": 3},
         {"kb": "kb"},
+        {"plug_ins": [{"kind": "linker"}]},
     ],
 )
 def test_anything_else_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
-        PipelineSettings.of(PLAIN | change)
+        PipelineConfig.of(PLAIN | change)
+
+
+def test_parts_of_onym_are_no_plug_ins() -> None:
+    assert plug_ins_of(linker_config("exact"), detector_config("dictionary")) == ()
+    assert plug_ins_of(linker_config("exact"), None) == ()
+
+
+def test_a_plug_in_is_recorded_with_its_package_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    linker, detector = linker_config("exact"), detector_config("dictionary")
+    monkeypatch.setattr(LINKERS, "part", lambda name: Part("linker", name, "onym-soundex", "1.0"))
+    found = plug_ins_of(linker, detector)
+    assert found == (PlugIn(kind="linker", name="exact", package="onym-soundex", version="1.0"),)
+
+
+def test_a_plug_in_that_is_not_installed_is_said() -> None:
+    require_plug_ins({}, "p")
+    require_plug_ins({"plug_ins": []}, "p")
+    require_plug_ins({"plug_ins": [SOUNDEX | {"name": "exact"}]}, "p")
+    for each in (SOUNDEX, SOUNDEX | {"kind": "detector", "name": "exact"}):
+        with pytest.raises(IntegrityError, match="plug-in-missing") as caught:
+            require_plug_ins({"plug_ins": [each]}, "p/pipeline.json")
+        assert "onym-soundex 1.0" in caught.value.what
+        assert caught.value.fix == "pip install onym-soundex==1.0"
+        assert caught.value.where == "p/pipeline.json"

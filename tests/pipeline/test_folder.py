@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onym.linkers.named import LinkerOptions
 
 import onym
-from onym.errors import ConfigError, InputError, IntegrityError
+from onym.detect import detector_config
+from onym.errors import ConfigError, InputError, IntegrityError, OnymError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.pipeline.folder import FILE, Choice, build_pipeline, load, read_pipeline
+from onym.linkers import linker_config
+from onym.pipeline.folder import FILE, build_pipeline, describe, load, read_pipeline
 from tests.linkers.tiny_model import save_model, save_tokenizer
 
 
@@ -26,14 +27,18 @@ def kb(tmp_path: Path, tiny_kb: Path) -> Path:
 
 
 def test_what_was_built_is_loaded(tmp_path: Path, kb: Path) -> None:
-    choice = Choice(types=("C14",), concepts=("mesh:D009203",), threshold=0.5, nested=True)
-    built = build_pipeline(kb, tmp_path / "p", choice)
+    detector = detector_config("dictionary", nested=True)
+    built = build_pipeline(
+        kb, tmp_path / "p", detector=detector, types=("C14",), concepts=("mesh:D009203",), threshold=0.5, top_k=3
+    )
     loaded = load(tmp_path / "p")
     assert loaded.config == built.config
     assert [link.concept_id for link in loaded.link("fever, heart attack").links] == ["mesh:D009203"]
-    settings = read_pipeline(tmp_path / "p")
-    assert settings.kb.path == kb.resolve().as_posix()
-    assert settings.kb.digest == loaded.kb.digest
+    config = read_pipeline(tmp_path / "p")
+    assert config.kb.path == kb.resolve().as_posix()
+    assert config.kb.digest == loaded.kb.digest
+    assert (config.format, config.threshold, config.top_k) == (2, 0.5, 3)
+    assert (config.detector, config.types, config.concepts) == (detector, ("C14",), ("mesh:D009203",))
 
 
 def test_a_folder_that_holds_everything_can_be_moved(tmp_path: Path, tiny_kb: Path) -> None:
@@ -48,24 +53,26 @@ def test_a_folder_that_holds_everything_can_be_moved(tmp_path: Path, tiny_kb: Pa
 def test_a_pipeline_is_not_written_over(tmp_path: Path, kb: Path) -> None:
     build_pipeline(kb, tmp_path / "p")
     with pytest.raises(ConfigError, match="output-exists"):
-        build_pipeline(kb, tmp_path / "p", Choice(linker="tfidf"))
-    build_pipeline(kb, tmp_path / "p", Choice(linker="tfidf"), force=True)
+        build_pipeline(kb, tmp_path / "p", linker="tfidf")
+    build_pipeline(kb, tmp_path / "p", linker="tfidf", force=True)
     assert read_pipeline(tmp_path / "p").linker.kind == "tfidf"
 
 
 @pytest.mark.parametrize(
-    ("choice", "code"),
+    ("options", "code"),
     [
-        (Choice(linker="oracle"), "linker-unknown"),
-        (Choice(detector="oracle"), "detector-unknown"),
-        (Choice(linker="generative"), "model-missing"),
-        (Choice(linker="generative", options=LinkerOptions(model="nowhere")), "model-missing"),
-        (Choice(types=("C99",)), "filter-unknown"),
+        ({"linker": "oracle"}, "part-unknown"),
+        ({"detector": "oracle"}, "part-unknown"),
+        ({"linker": "generative"}, "model-missing"),
+        ({"linker": linker_config("generative", model="nowhere")}, "model-missing"),
+        ({"detector": "model"}, "model-missing"),
+        ({"types": ("C99",)}, "filter-unknown"),
+        ({"top_k": 0}, "config-invalid"),
     ],
 )
-def test_what_cannot_be_opened_is_not_written(tmp_path: Path, kb: Path, choice: Choice, code: str) -> None:
+def test_what_cannot_be_opened_is_not_written(tmp_path: Path, kb: Path, options: dict[str, Any], code: str) -> None:
     with pytest.raises(ConfigError, match=code):
-        build_pipeline(kb, tmp_path / "p", choice)
+        build_pipeline(kb, tmp_path / "p", **options)
     assert not (tmp_path / "p").exists()
 
 
@@ -79,8 +86,8 @@ def test_another_knowledge_base_in_its_place_is_refused(tmp_path: Path, kb: Path
 
 def test_a_model_that_is_changed_or_gone_is_refused(tmp_path: Path, kb: Path) -> None:
     model = save_model(tmp_path / "model")
-    options = LinkerOptions(model=str(model), width=3, search="exact")
-    build_pipeline(kb, tmp_path / "p", Choice("none", "generative", options))
+    linker = linker_config("generative", model=model, width=3, search="exact")
+    build_pipeline(kb, tmp_path / "p", linker=linker, detector=None)
     search = load(tmp_path / "p").config["linker"]["search"]
     assert (search["search"], search["width"]) == ("exact", 3)
     (model / "onym.json").write_text("{}")
@@ -92,10 +99,8 @@ def test_a_model_that_is_changed_or_gone_is_refused(tmp_path: Path, kb: Path) ->
 
 
 def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, kb: Path) -> None:
-    options = LinkerOptions(
-        model=str(save_model(tmp_path / "model", has_tokenizer=False)), tokenizer=str(save_tokenizer(tmp_path / "tokens"))
-    )
-    build_pipeline(kb, tmp_path / "p", Choice("none", "generative", options))
+    model, tokens = save_model(tmp_path / "model", has_tokenizer=False), save_tokenizer(tmp_path / "tokens")
+    build_pipeline(kb, tmp_path / "p", linker=linker_config("generative", model=model, tokenizer=tokens), detector=None)
     (tmp_path / "tokens" / "config.json").write_text("{}")
     load(tmp_path / "p")
     save_tokenizer(tmp_path / "tokens", more=1)
@@ -108,16 +113,78 @@ def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-@pytest.mark.parametrize("change", [{"colour": 1}, {"linker": {"kind": "builtins.eval"}}, {"kb": {"path": 3}}])
-def test_a_file_that_says_something_else_is_refused(tmp_path: Path, kb: Path, change: dict[str, object]) -> None:
-    build_pipeline(kb, tmp_path / "p")
-    path = tmp_path / "p" / FILE
+def changed(folder: Path, kb: Path, change: dict[str, object]) -> Path:
+    """Build a pipeline, and change what its file says."""
+    build_pipeline(kb, folder)
+    path = folder / FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"colour": 1},
+        {"linker": {"kind": "oracle"}},
+        {"linker": {"kind": "builtins.eval"}},
+        {"linker": {"kind": "onym.linkers.exact"}},
+        {"linker": {"kind": "exact", "colour": 1}},
+        {"detector": {"kind": "os.system"}},
+        {"detector": {"kind": "model", "threshold": 2.0}},
+        {"kb": {"path": 3}},
+        {"threshold": float("nan")},
+    ],
+)
+def test_a_file_that_says_something_else_is_refused(tmp_path: Path, kb: Path, change: dict[str, object]) -> None:
+    folder = changed(tmp_path / "p", kb, change)
+    with pytest.raises(InputError, match="pipeline-malformed") as caught:
+        load(folder)
+    assert caught.value.where == str(folder / FILE)
+
+
+@pytest.mark.parametrize("text", ["{", "", "[]", "3", "null", "[" * 100_000, '{"format": 2}', "\xff"])
+def test_a_file_that_is_no_pipeline_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text, encoding="latin-1")
     with pytest.raises(InputError, match="pipeline-malformed"):
-        load(tmp_path / "p")
-    path.write_text("{")
-    with pytest.raises(InputError, match="pipeline-malformed"):
-        load(tmp_path / "p")
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("version", [1, 3, "2", None])
+def test_another_format_is_refused(tmp_path: Path, kb: Path, version: object) -> None:
+    with pytest.raises(IntegrityError, match="pipeline-version") as caught:
+        load(changed(tmp_path / "p", kb, {"format": version}))
+    assert caught.value.fix == "build the pipeline again"
+
+
+SOUNDEX = {"kind": "linker", "name": "soundex", "package": "onym-soundex", "version": "1.0"}
+
+
+def test_a_plug_in_that_is_not_installed_is_said(tmp_path: Path, kb: Path) -> None:
+    folder = changed(tmp_path / "p", kb, {"plug_ins": [SOUNDEX], "linker": {"kind": "soundex", "letters": 4}})
+    with pytest.raises(IntegrityError, match="plug-in-missing") as caught:
+        load(folder)
+    assert caught.value.fix == "pip install onym-soundex==1.0"
+
+
+@pytest.mark.parametrize("plug_ins", [[{"kind": "linker"}], ["soundex"], 5, "soundex", {"a": 1}])
+def test_plug_ins_that_are_none_are_refused(tmp_path: Path, kb: Path, plug_ins: object) -> None:
+    with pytest.raises(OnymError) as caught:
+        load(changed(tmp_path / "p", kb, {"plug_ins": plug_ins}))
+    assert caught.value.code in ("pipeline-malformed", "config-invalid")
+
+
+def test_what_a_pipeline_says_to_people(tmp_path: Path, kb: Path) -> None:
+    from tests.encoders.tiny_encoder import save_encoder
+
+    encoder = save_encoder(tmp_path / "tiny-bert")
+    linker = linker_config("cascade", encoder=encoder, index="flat", candidates=7)
+    build_pipeline(kb, tmp_path / "p", linker=linker, detector=detector_config("dictionary", min_length=2), threshold=0.0)
+    config = read_pipeline(tmp_path / "p")
+    rows = dict(describe(config))
+    assert (rows["linker"], rows["detector"], rows["detector min_length"]) == ("cascade", "dictionary", "2")
+    assert (rows["threshold"], rows["candidates"]) == ("0.0", "7")
+    assert str(encoder.resolve()) in " ".join(rows.values())
+    assert "names" not in rows
 
 
 def test_onym_loads_it_without_torch(tmp_path: Path, kb: Path) -> None:
@@ -135,8 +202,8 @@ def test_a_trained_detector_and_its_linker_read_a_document_once(
     from tests.encoders.tiny_collective import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
-    choice = Choice("model", "collective", LinkerOptions(model=str(model)), detector_model=str(model))
-    build_pipeline(kb, tmp_path / "p", choice)
+    linker, detector = linker_config("collective", model=model), detector_config("model", model=model)
+    build_pipeline(kb, tmp_path / "p", linker=linker, detector=detector)
     pipeline = load(tmp_path / "p")
     asked: list[int] = []
     own = documents.read_windows
@@ -161,7 +228,5 @@ def test_a_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> Non
     from tests.encoders.tiny_collective import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0, links=False, detect="tags")
-    pipeline = build_pipeline(kb, tmp_path / "p", Choice("model", "exact", detector_model=str(model)))
+    pipeline = build_pipeline(kb, tmp_path / "p", detector=detector_config("model", model=model))
     assert pipeline.link("A heart attack, then fever.").links
-    with pytest.raises(ConfigError, match="model-missing"):
-        build_pipeline(kb, tmp_path / "q", Choice("model", "exact"))

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.commands import pipeline_hostile_text
 from benchmarks.commands.pipeline_hostile_text import LONGEST, NAMES, Made, judged, made_kb, make, missed, run
 
-from onym.detect.base import Detected, Span, with_spans
+from onym.detect.base import Detected, Span, detect_batches, with_spans
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
@@ -58,6 +58,16 @@ def test_what_is_wrong_is_counted(tmp_path: Path, span: Span | None, figure: str
     linker = ExactLinker(KnowledgeBase.open(made_kb(tmp_path)))
     figures = judged(Pipeline(linker, Wrong(span)), Made("a fever or a fever", ((2, 7), (13, 18))), "1")
     assert figures[figure] == 1
+
+
+def test_a_problem_of_a_part_is_a_crash(tmp_path: Path) -> None:
+    class Lost(Wrong):
+        def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
+            return detect_batches(documents, lambda _: [[Span(90, 95)]])
+
+    linker = ExactLinker(KnowledgeBase.open(made_kb(tmp_path)))
+    assert judged(Pipeline(linker, Lost(None)), Made("a fever", ()), "1")["crashes"] == 1
+    assert judged(Pipeline(linker, Wrong(Span(2, 7))), Made("a fever", ()), "1")["crashes"] == 0
 
 
 def test_what_is_missed() -> None:

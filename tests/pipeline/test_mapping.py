@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.pipeline.mapping import map_table
+from onym.pipeline.mapping import map_table, map_terms
+from onym.predictions.mapping.terms import read_terms
+from onym.types import Document, LinkedDocument, Problem
 
 
 @pytest.fixture
@@ -20,10 +24,10 @@ def terms(tmp_path: Path) -> Path:
 
 
 def test_the_name_of_the_output_tells_its_format(terms: Path, tiny_kb: Path, tmp_path: Path) -> None:
-    linker, ticks = ExactLinker(KnowledgeBase.open(tiny_kb)), list[int]()
-    counts = map_table(terms, "term", linker, tmp_path / "a.tsv", tick=ticks.append)
+    linker, steps = ExactLinker(KnowledgeBase.open(tiny_kb)), list[tuple[str, int]]()
+    counts = map_table(terms, "term", linker, tmp_path / "a.tsv", progress=lambda *step: steps.append(step))
     assert counts == {"rows": 4, "empty": 1, "mapped": 2, "tied": 1, "unmapped": 1}
-    assert ticks == [1, 2, 3, 4]
+    assert steps == [("mapping", 1), ("mapping", 2), ("mapping", 3), ("mapping", 4)]
     assert (tmp_path / "a.tsv").read_text().splitlines()[1].startswith("fever\tmesh:D005334\tFever\t1.000\tno")
     map_table(terms, "term", linker, tmp_path / "a.sssom.tsv")
     assert (tmp_path / "a.sssom.tsv").read_text().startswith("#mapping_set_id")
@@ -32,3 +36,23 @@ def test_the_name_of_the_output_tells_its_format(terms: Path, tiny_kb: Path, tmp
 def test_another_name_is_refused_before_anything_is_read(tiny_kb: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="format-unknown"):
         map_table(tmp_path / "none.tsv", "term", ExactLinker(KnowledgeBase.open(tiny_kb)), tmp_path / "a.xlsx")
+
+
+def test_rows_keep_their_order_and_empty_cells_have_no_concept(tmp_path: Path, tiny_kb: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("n\tterm\n1\t Fever \n2\t\n3\tMI\n4\txyz\n")
+    mappings = list(map_terms(read_terms(path, "term"), ExactLinker(KnowledgeBase.open(tiny_kb))))
+    assert [mapping.cells[0] for mapping in mappings] == ["1", "2", "3", "4"]
+    assert [len(mapping.candidates) for mapping in mappings] == [1, 0, 2, 0]
+    assert [mapping.is_tied for mapping in mappings] == [False, False, True, False]
+    assert mappings[0].term == "Fever"
+
+
+def test_a_term_that_cannot_be_linked_is_an_error(terms: Path, tiny_kb: Path, tmp_path: Path) -> None:
+    class Failing(ExactLinker):
+        def link(self, documents: Iterable[Document], **_: Any) -> Iterator[LinkedDocument]:
+            return (LinkedDocument(doc, problems=(Problem(doc.id, "limit-record", "too long"),)) for doc in documents)
+
+    with pytest.raises(InputError, match="document-failed"):
+        map_table(terms, "term", Failing(KnowledgeBase.open(tiny_kb)), tmp_path / "a.tsv")
+    assert not (tmp_path / "a.tsv").exists()

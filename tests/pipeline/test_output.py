@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +11,16 @@ import pytest
 
 from onym.corpora.base import Item, documents_of
 from onym.corpora.corpus import read_corpus
+from onym.corpora.formats import get
+from onym.errors import LimitError
 from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask
+from onym.linkers.base import link_batches
 from onym.linkers.exact import ExactLinker
 from onym.pipeline.output import write_links
 from onym.predictions.file import read_predictions
-from onym.types import Document, Mention, Problem
+from onym.store.files.source import Source
+from onym.types import Document, Link, LinkedDocument, Mention, Problem
 
 DOC = Document("1", "fever, MI, xyz", (Mention(0, 5, "fever", ("mesh:D9",)), Mention(7, 9, "MI"), Mention(11, 14, "xyz")))
 ITEMS: list[Item] = [DOC, Problem("2", "corpus-offsets", "a surface is not at its offsets")]
@@ -26,7 +33,7 @@ def linker(tiny_kb: Path) -> ExactLinker:
 
 def test_predictions(linker: ExactLinker, tmp_path: Path) -> None:
     counts = write_links(ITEMS, linker, tmp_path / "p.jsonl")
-    assert counts.as_dict() == {"documents": 1, "mentions": 3, "linked": 2, "tied": 1, "left_out": 1}
+    assert counts.as_dict() == {"documents": 1, "mentions": 3, "linked": 2, "tied": 1, "left_out": 1, "problems": 0}
     found = read_predictions(tmp_path / "p.jsonl")
     assert found.answers["1", 0, 5] == ((("mesh:D005334",), 1.0, 0),)
     assert found.answers["1", 11, 14] == ()
@@ -41,3 +48,58 @@ def test_a_corpus_format_has_the_best_concept(linker: ExactLinker, tmp_path: Pat
 def test_a_filter_is_written_down(linker: ExactLinker, tmp_path: Path) -> None:
     write_links(ITEMS, linker, tmp_path / "p.jsonl", only=np.array([True, False, False]))
     assert read_predictions(tmp_path / "p.jsonl").source["concepts_allowed"] == 1
+
+
+class Failing(ExactLinker):
+    """A linker that has a bug for some texts, and finds others too long."""
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        def links(batch: Sequence[Document]) -> Iterator[Sequence[Link]]:
+            for doc in batch:
+                if doc.text == "bug":
+                    raise ValueError(doc.text)
+                if doc.text == "long":
+                    raise LimitError("limit-record", "a document is too long")
+                (linked,) = super(Failing, self).link([doc], top_k=top_k, only=only)
+                yield [replace(link, stage="exact") for link in linked.links]
+
+        return link_batches(documents, links, batch=8)
+
+
+LOST = [Document("2", "bug", (Mention(0, 3, "bug"),)), Document("3", "long", (Mention(0, 4, "long"),))]
+
+
+@pytest.fixture
+def failing(tiny_kb: Path) -> Failing:
+    return Failing(KnowledgeBase.open(tiny_kb))
+
+
+def test_documents_that_cannot_be_linked_are_counted_and_written_with_their_problems(failing: Failing, tmp_path: Path) -> None:
+    counts = write_links([DOC, *LOST], failing, tmp_path / "p.jsonl")
+    assert (counts.documents, counts.mentions, counts.problems, counts.bugs) == (3, 3, 2, 1)
+    assert counts.as_dict()["problems"] == 2
+    assert counts.as_dict()["by_exact"] == 3
+    found = read_predictions(tmp_path / "p.jsonl")
+    assert [(problem.document_id, problem.code) for problem in found.problems] == [
+        ("2", "internal-error"),
+        ("3", "limit-record"),
+    ]
+    assert {key[0] for key in found.mentions} == {"1"}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_formats_that_carry_links_have_all_of_the_evidence(failing: Failing, tmp_path: Path, form: str) -> None:
+    write_links([DOC, *LOST], failing, tmp_path / f"p.{form}", form)
+    first, *lost = get(form).read_linked(Source.open(tmp_path / f"p.{form}"))  # type: ignore[attr-defined]
+    (linked,) = failing.link([DOC])
+    assert [(link.candidates, link.stage) for link in first.links] == [(link.candidates, link.stage) for link in linked.links]
+    assert [[problem.code for problem in each.problems] for each in lost] == [["internal-error"], ["limit-record"]]
+    assert [doc.id for doc in documents_of(read_corpus(tmp_path / f"p.{form}"))] == ["1", "2", "3"]
+
+
+def test_other_formats_have_such_documents_without_mentions(failing: Failing, tmp_path: Path) -> None:
+    counts = write_links([DOC, *LOST], failing, tmp_path / "p.pubtator", "pubtator")
+    assert (counts.documents, counts.problems) == (3, 2)
+    assert [len(doc.mentions) for doc in documents_of(read_corpus(tmp_path / "p.pubtator"))] == [3, 0, 0]

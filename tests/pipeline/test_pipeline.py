@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from onym.detect.base import Detected
+from onym.corpora.plain import with_answers
+from onym.detect.base import Detected, Span, detect_batches
 from onym.detect.dictionary import DictionaryDetector
+from onym.errors import InputError, LimitError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types
+from onym.kb.masks import ConceptMask, concepts_of_types
+from onym.linkers.base import link_batches
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
-from onym.pipeline.output import with_best
 from onym.pipeline.pipeline import Pipeline
-from onym.types import Document, Mention, Relation
+from onym.types import Document, Link, LinkedDocument, Mention, Problem, Relation
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +82,20 @@ def test_answers_below_the_threshold_are_none(kb: KnowledgeBase) -> None:
     doc = Document("1", "hart attack, fever", (Mention(0, 11, "hart attack"), Mention(13, 18, "fever")))
     linked = Pipeline(TfidfLinker(kb), threshold=0.99).link(doc)
     assert [link.concept_id for link in linked.links] == [None, "mesh:D005334"]
-    assert [mention.concept_ids for mention in with_best(linked).mentions] == [(), ("mesh:D005334",)]
+    assert [mention.concept_ids for mention in with_answers(linked).mentions] == [(), ("mesh:D005334",)]
+
+
+def test_a_mention_below_the_threshold_keeps_its_candidates(kb: KnowledgeBase) -> None:
+    doc = Document(
+        "1", "hart attack, fever, (?)", (Mention(0, 11, "hart attack"), Mention(13, 18, "fever"), Mention(20, 23, "(?)"))
+    )
+    below, above, none = Pipeline(TfidfLinker(kb), threshold=0.99).link(doc).links
+    assert (below.nil_reason, below.candidates[0].concept_id) == ("below-threshold", "mesh:D009203")
+    assert below.candidates == Pipeline(TfidfLinker(kb)).link(doc).links[0].candidates
+    assert (above.nil_reason, above.concept_id) == (None, "mesh:D005334")
+    assert (none.nil_reason, none.candidates) == ("no-candidate", ())
+    assert Pipeline(TfidfLinker(kb), threshold=above.candidates[0].score).link(doc).links[1].concept_id == "mesh:D005334"
+    assert Pipeline(TfidfLinker(kb), threshold=0.0).link(doc).links[0].concept_id == "mesh:D009203"
 
 
 def test_only_some_concepts(kb: KnowledgeBase) -> None:
@@ -113,3 +129,98 @@ def test_a_detector_sees_documents_together(kb: KnowledgeBase) -> None:
 
     list(Pipeline(ExactLinker(kb), Counting()).link_many(Document(str(number), "fever") for number in range(100)))
     assert sizes == [64, 36]
+
+
+class Spotting:
+    """A detector that finds `fever`, with a score that says in which document; it cannot read a text with `long` in it."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"detector": "spotting"}
+
+    def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
+        def find(batch: Sequence[Document]) -> Iterator[list[Span]]:
+            for doc in batch:
+                if "long" in doc.text:
+                    raise LimitError("limit-record", "a document is too long")
+                starts = [start for start in range(len(doc.text)) if doc.text.startswith("fever", start)]
+                yield [Span(start, start + 5, 1 / (start + 1)) for start in starts]
+
+        return detect_batches(documents, find)
+
+
+class Refusing(ExactLinker):
+    """A linker that cannot link a document with `bad` in it."""
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        def links(batch: Sequence[Document]) -> Iterator[Sequence[Link]]:
+            for doc in batch:
+                if "bad" in doc.text:
+                    raise ValueError(doc.text)
+                (linked,) = super(Refusing, self).link([doc], top_k=top_k, only=only)
+                yield linked.links
+
+        return link_batches(documents, links, batch=3)
+
+
+def test_scores_of_the_detector_arrive_in_links(kb: KnowledgeBase) -> None:
+    pipeline = Pipeline(ExactLinker(kb), Spotting())
+    annotated = Document("a", "fever, fever", (Mention(7, 12, "fever"),))
+    docs: list[str | Document] = ["fever or fever", annotated, Document("b", "nothing"), "x fever"]
+    linked = list(pipeline.link_many(docs))
+    assert [[link.detection_score for link in each.links] for each in linked] == [[1.0, 1 / 10], [None], [], [1 / 3]]
+    assert all(link.concept_id == "mesh:D005334" for each in linked for link in each.links)
+    assert all(each.is_complete for each in linked)
+
+
+def test_without_a_detector_there_are_no_scores(kb: KnowledgeBase) -> None:
+    doc = Document("1", "fever", (Mention(0, 5, "fever"),))
+    assert [link.detection_score for link in Pipeline(ExactLinker(kb)).link(doc).links] == [None]
+
+
+def test_problems_of_detector_and_linker_arrive_in_order(kb: KnowledgeBase) -> None:
+    texts = ["fever", "long fever", "bad fever", "fever", "long and bad", "x fever"]
+    linked = list(Pipeline(Refusing(kb), Spotting()).link_many(texts))
+    assert [each.document.text for each in linked] == texts
+    codes = [[problem.code for problem in each.problems] for each in linked]
+    assert codes == [[], ["limit-record"], ["internal-error"], [], ["limit-record", "internal-error"], []]
+    assert [[link.detection_score for link in each.links] for each in linked] == [[1.0], [], [], [1.0], [], [1 / 3]]
+    assert linked[1].problems == (Problem("2", "limit-record", "a document is too long"),)
+    assert [problem.document_id for problem in linked[4].problems] == ["5", "5"]
+    assert "fever" not in repr(linked[2].problems)
+
+
+def test_texts_are_numbered_and_documents_keep_their_ids(pipeline: Pipeline) -> None:
+    linked = list(pipeline.link_many(["fever", Document("x", "fever"), "fever"]))
+    assert [each.document.id for each in linked] == ["1", "x", "3"]
+    assert pipeline.link("fever").document.id == "1"
+    assert list(pipeline.link_many([])) == []
+
+
+@pytest.mark.parametrize("text", [b"fever", None, 5, ["fever"]])
+def test_a_text_of_another_type_is_refused(pipeline: Pipeline, text: Any) -> None:
+    with pytest.raises(InputError, match="type-text") as caught:
+        pipeline.link(text)
+    assert "fever" not in str(caught.value)
+    with pytest.raises(InputError, match="text 2"):
+        list(pipeline.link_many(["fever", text]))
+
+
+def test_a_pipeline_is_closed_with_its_block(kb: KnowledgeBase) -> None:
+    with Pipeline(ExactLinker(kb), DictionaryDetector(kb)) as pipeline:
+        assert pipeline.link("fever").links[0].concept_id == "mesh:D005334"
+
+
+@pytest.mark.parametrize("linker", [ExactLinker, TfidfLinker])
+def test_threads_have_equal_answers(kb: KnowledgeBase, linker: type[ExactLinker | TfidfLinker]) -> None:
+    pipeline = Pipeline(linker(kb), DictionaryDetector(kb), threshold=0.5)
+    texts = [f"{'x ' * (number % 7)}High fever, MI (myocardial infarction), then a heart attack." for number in range(60)]
+    alone = list(pipeline.link_many(texts))
+    assert all(each.links for each in alone)
+    with ThreadPoolExecutor(8) as pool:
+        shared = list(pool.map(lambda _: list(pipeline.link_many(texts)), range(16)))
+        single = list(pool.map(pipeline.link, texts))
+    assert all(found == alone for found in shared)
+    assert [each.links for each in single] == [each.links for each in alone]

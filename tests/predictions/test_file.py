@@ -4,54 +4,119 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.errors import OnymError
+from onym.errors import InputError, OnymError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.predictions.file import (
     Prediction,
+    Predictions,
     are_predictions,
+    lines_of,
     predictions_of,
     read_predictions,
     source_of,
     write_predictions,
 )
-from onym.types import Document, Mention
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 
 ids = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=1, max_size=3).map(tuple)
 answers = st.lists(st.tuples(ids, st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 9)), max_size=4).map(tuple)
 documents = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
 
 
-@given(st.lists(st.builds(Prediction, documents, st.integers(0, 99), st.integers(0, 99), answers), max_size=5))
-def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, predictions: list[Prediction]) -> None:
+numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+evidence: dict[str, st.SearchStrategy[Any]] = {
+    "detection_score": numbers,
+    "stage": st.none() | st.sampled_from(["exact", "dense", "generative"]),
+    "confidence": st.none() | st.floats(0, 1),
+    "nil_reason": st.none() | st.sampled_from(["no-candidate", "below-threshold"]),
+}
+predictions = st.builds(Prediction, documents, st.integers(0, 99), st.integers(0, 99), answers, **evidence)
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+problems = st.builds(Problem, documents, st.sampled_from(["limit-record", "internal-error"]), words, words)
+
+
+def written(lines: Iterable[Prediction | Problem], source: dict[str, Any] | None = None) -> list[bytes]:
+    file = io.BytesIO()
+    write_predictions(lines, source or {}, file)
+    return file.getvalue().splitlines()
+
+
+@given(st.lists(predictions | problems, max_size=5))
+def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, lines: list[Prediction | Problem]) -> None:
     path = tmp_path_factory.mktemp("p") / "p.jsonl"
     with path.open("wb") as file:
-        assert write_predictions(predictions, {"linker": "x"}, file) == len(predictions)
+        assert write_predictions(lines, {"linker": "x"}, file) == len(lines)
     found = read_predictions(path)
     assert are_predictions(path)
     assert found.source == {"linker": "x"}
-    first: dict[tuple[str, int, int], object] = {}
-    for one in predictions:
-        first.setdefault((one.document_id, one.start, one.end), one.answers)
-    assert found.answers == first
+    first: dict[tuple[str, int, int], Prediction] = {}
+    for one in lines:
+        if isinstance(one, Prediction):
+            first.setdefault((one.document_id, one.start, one.end), one)
+    assert found.mentions == first
+    assert list(found) == list(first.values())
+    assert found.problems == tuple(one for one in lines if isinstance(one, Problem))
+    assert found == Predictions.of(lines, {"linker": "x"})
+
+
+def test_lines_without_evidence_say_no_more_than_ids_offsets_and_scores() -> None:
+    plain = Prediction("1", 0, 5, ((("mesh:D1",), 0.98, 0), (("mesh:D2", "mesh:D3"), 0.5, 1)))
+    assert written([plain, Prediction("2", 3, 4, ())], {"linker": "x"}) == [
+        b'{"kind":"predictions","format":2,"source":{"linker":"x"}}',
+        b'{"document":"1","start":0,"end":5,"answers":[["mesh:D1",0.98,0],[["mesh:D2","mesh:D3"],0.5,1]]}',
+        b'{"document":"2","start":3,"end":4,"answers":[]}',
+    ]
+
+
+def test_evidence_and_problems_are_keys_of_their_own() -> None:
+    one = Prediction("1", 0, 5, ((("mesh:D1",), 0.2, 0),), 0.9, "dense", 0.0, "below-threshold")
+    assert written([one, Problem("2", "limit-record", "too long"), Problem("3", "internal-error", "bug", "a.txt")])[1:] == [
+        (
+            b'{"document":"1","start":0,"end":5,"answers":[["mesh:D1",0.2,0]],'
+            b'"detection_score":0.9,"stage":"dense","confidence":0.0,"nil_reason":"below-threshold"}'
+        ),
+        b'{"document":"2","problem":{"code":"limit-record","what":"too long"}}',
+        b'{"document":"3","problem":{"code":"internal-error","what":"bug","where":"a.txt"}}',
+    ]
+
+
+def test_a_mention_that_is_left_unlinked_has_no_answers_but_keeps_its_candidates() -> None:
+    fever = Mention(0, 5, "fever")
+    below = Link(fever, (Candidate("mesh:D005334", "fever", 0.2),), nil_reason="below-threshold")
+    linked = [LinkedDocument(Document(name, "fever", (fever,)), (link,)) for name, link in (("1", below), ("2", Link(fever)))]
+    found = Predictions.of(lines_of(linked), {})
+    assert found.answers == {("1", 0, 5): (), ("2", 0, 5): ()}
+    assert found.mentions["1", 0, 5].answers == ((("mesh:D005334",), 0.2, 0),)
+    assert [one.nil_reason for one in found] == ["below-threshold", None]
+
+
+def test_a_document_that_could_not_be_linked_is_a_problem_or_an_error() -> None:
+    problem = Problem("1", "limit-record", "too long")
+    lost = LinkedDocument(Document("1", "fever"), problems=(problem,))
+    assert list(lines_of([lost])) == [problem]
+    with pytest.raises(InputError, match="document-failed"):
+        list(predictions_of([lost]))
 
 
 def test_no_text_and_no_name_is_kept(tiny_kb: Path) -> None:
     linker = ExactLinker(KnowledgeBase.open(tiny_kb))
     doc = Document("1", "secret fever", (Mention(7, 12, "fever"),))
     file = io.BytesIO()
-    write_predictions(predictions_of(linker.link([doc])), source_of(linker, 10, benchmark="b"), file)
+    write_predictions(predictions_of(linker.link([doc])), source_of(linker, 10, dataset="b"), file)
     assert b"fever" not in file.getvalue()
     assert b"secret" not in file.getvalue()
     source = json.loads(file.getvalue().splitlines()[0])["source"]
     assert source["kb"]["digest"] == linker.kb.digest
-    assert (source["linker"]["linker"], source["benchmark"], source["top_k"]) == ("exact", "b", 10)
+    assert (source["linker"]["linker"], source["dataset"], source["top_k"]) == ("exact", "b", 10)
 
 
 @pytest.mark.parametrize(
@@ -63,19 +128,35 @@ def test_no_text_and_no_name_is_kept(tiny_kb: Path) -> None:
         '{"document":"1","start":0,"end":5,"answers":[["a:1",1e999,0]]}',
         '{"document":"1","start":0,"end":5,"answers":[[[],1.0,0]]}',
         '{"document":"1","start":0,"end":5,"answers":[[["a",2],1.0,0]]}',
+        '{"document":"1","start":0,"end":5,"answers":[],"stage":1}',
+        '{"document":"1","start":0,"end":5,"answers":[],"detection_score":"high"}',
+        '{"document":"1","start":0,"end":5,"answers":[],"confidence":1e999}',
+        '{"document":"1","start":0,"end":5,"answers":[],"nil_reason":"bored"}',
+        '{"document":"1","problem":{"code":"limit-record"}}',
+        '{"document":1,"problem":{"code":"limit-record","what":"too long"}}',
         "[]",
         "nonsense",
     ],
 )
 def test_a_bad_line_is_named_by_its_number(tmp_path: Path, line: str) -> None:
     path = tmp_path / "p.jsonl"
-    path.write_text('{"kind":"predictions","format":1,"source":{}}\n' + line + "\n")
+    path.write_text('{"kind":"predictions","format":2,"source":{}}\n' + line + "\n")
     with pytest.raises(OnymError, match=r"predictions-malformed|json-malformed") as caught:
         read_predictions(path)
     assert caught.value.where == "p.jsonl:2"
 
 
-@pytest.mark.parametrize("text", ["", "{}\n", '{"kind":"predictions","format":2}\n', '{"kind":"predictions","format":1}\n'])
+@pytest.mark.parametrize("version", ["1", "3", '"2"', "null"])
+def test_another_format_is_refused(tmp_path: Path, version: str) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(f'{{"kind":"predictions","format":{version},"source":{{}}}}\n')
+    with pytest.raises(InputError, match="predictions-version") as caught:
+        read_predictions(path)
+    assert caught.value.where == "p.jsonl:1"
+    assert caught.value.fix == "write the file again with onym link"
+
+
+@pytest.mark.parametrize("text", ["", "{}\n", '{"kind":"predictions","format":2}\n', "[]\n"])
 def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text(text)

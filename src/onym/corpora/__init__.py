@@ -3,3 +3,28 @@
 May import: kb, text, store, types, errors. Always true here: offsets count code points of the raw text, a mention whose
 surface is not the text at its offsets is reported and never repaired, and a malformed document stops nothing.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onym._lazy import lazy
+
+if TYPE_CHECKING:
+    from onym.corpora.base import documents_of
+    from onym.corpora.check import check_corpus
+    from onym.corpora.corpus import Written, read_corpus, write_corpus
+    from onym.corpora.stats import corpus_stats
+
+__all__ = ["Written", "check_corpus", "corpus_stats", "documents_of", "read_corpus", "write_corpus"]
+__getattr__ = lazy(
+    __name__,
+    {
+        "Written": "onym.corpora.corpus",
+        "check_corpus": "onym.corpora.check",
+        "corpus_stats": "onym.corpora.stats",
+        "documents_of": "onym.corpora.base",
+        "read_corpus": "onym.corpora.corpus",
+        "write_corpus": "onym.corpora.corpus",
+    },
+)

@@ -7,14 +7,45 @@ linker's own knowledge base, and a file without a leading underscore is a linker
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from onym._lazy import lazy
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker, LinkerConfig
 from onym.registry import LINKERS
 from onym.store.parts import OpenContext
 
-__all__ = ["Linker", "LinkerConfig", "linker_config", "open_linker"]
+if TYPE_CHECKING:
+    from onym.linkers.cascade import CascadeLinker
+    from onym.linkers.collective import CollectiveLinker
+    from onym.linkers.dense import DenseLinker
+    from onym.linkers.exact import ExactLinker
+    from onym.linkers.generative import GenerativeLinker
+    from onym.linkers.tfidf import TfidfLinker
+
+__all__ = [
+    "CascadeLinker",
+    "CollectiveLinker",
+    "DenseLinker",
+    "ExactLinker",
+    "GenerativeLinker",
+    "Linker",
+    "LinkerConfig",
+    "TfidfLinker",
+    "linker_config",
+    "open_linker",
+]
+__getattr__ = lazy(
+    __name__,
+    {
+        "CascadeLinker": "onym.linkers.cascade",
+        "CollectiveLinker": "onym.linkers.collective",
+        "DenseLinker": "onym.linkers.dense",
+        "ExactLinker": "onym.linkers.exact",
+        "GenerativeLinker": "onym.linkers.generative",
+        "TfidfLinker": "onym.linkers.tfidf",
+    },
+)
 
 
 def linker_config(name: str, **options: Any) -> LinkerConfig:

@@ -4,6 +4,38 @@ May import: corpora, kb, text, store, registry, types, errors.
 Always true here: predictions hold ids, offsets and scores, but no text and no names.
 """
 
-from onym.predictions.file import Prediction, Predictions, read_predictions, write_predictions
+from __future__ import annotations
 
-__all__ = ["Prediction", "Predictions", "read_predictions", "write_predictions"]
+from typing import TYPE_CHECKING
+
+from onym._lazy import lazy
+
+if TYPE_CHECKING:
+    from onym.predictions.file import Prediction, Predictions, read_predictions, write_predictions
+    from onym.predictions.mapping import TermMapping, TermTable, read_terms
+    from onym.predictions.schema import schema
+
+__all__ = [
+    "Prediction",
+    "Predictions",
+    "TermMapping",
+    "TermTable",
+    "read_predictions",
+    "read_terms",
+    "schema",
+    "write_predictions",
+]
+_FILE, _MAPPING = "onym.predictions.file", "onym.predictions.mapping"
+__getattr__ = lazy(
+    __name__,
+    {
+        "Prediction": _FILE,
+        "Predictions": _FILE,
+        "TermMapping": _MAPPING,
+        "TermTable": _MAPPING,
+        "read_predictions": _FILE,
+        "read_terms": _MAPPING,
+        "schema": "onym.predictions.schema",
+        "write_predictions": _FILE,
+    },
+)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from onym.corpora.formats import detect, jsonl
-from onym.types import Document, Mention, Problem
-from tests.corpora.strategies import source_of, written
+from onym.corpora.plain import with_answers
+from onym.errors import InputError
+from onym.types import Document, LinkedDocument, Mention, Problem
+from tests.corpora.strategies import Memory, as_written, linked_documents, source_of, written
 
 
 def test_a_line_is_readable_json() -> None:
@@ -36,3 +42,19 @@ def test_other_json_is_not_taken_for_it() -> None:
     assert jsonl.matches(source_of(a__jsonl='{ "id" : "x\\"y" , "text" : ""}'))
     assert not jsonl.matches(source_of(a__json='{"id": "1", "passages": []}'))
     assert detect(source_of(a__json='{"sourceid":"1","text":"x","denotations":[]}')) == "pubannotation"
+
+
+@given(st.lists(linked_documents(), max_size=3, unique_by=lambda linked: linked.document.id))
+def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDocument]) -> None:
+    output = Memory()
+    jsonl.write_linked(linked, output)
+    assert list(jsonl.read_linked(output.source("a.jsonl"))) == [as_written(each) for each in linked]
+    assert list(jsonl.read(output.source("a.jsonl"))) == [with_answers(each) for each in linked]
+
+
+@pytest.mark.parametrize("line", ["not json", "[]", '{"id":"1","text":7}', '{"id":"1","text":"x","links":[{}]}'])
+def test_a_line_that_is_no_linked_document_is_named(line: str) -> None:
+    source = source_of(a__jsonl='{"id":"0","text":"","schema":"linked-document/2"}\n' + line + "\n")
+    with pytest.raises(InputError, match="corpus-malformed") as caught:
+        list(jsonl.read_linked(source))
+    assert caught.value.where == "a.jsonl:2"

@@ -11,7 +11,7 @@ from onym.errors import ConfigError
 from onym.evaluate.names import choice as choice_module
 from onym.evaluate.names.choice import LEAST, MOST_NAMES, chosen_names, sampled_concepts
 from onym.kb import KnowledgeBase
-from onym.linkers.base import concepts_of_types, concepts_with_ids
+from onym.kb.masks import concepts_of_types, concepts_with_ids
 from tests.evaluate.names.families import build_families
 
 

@@ -1,4 +1,4 @@
-"""Reading terms and linking them."""
+"""Reading terms, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError
-from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
-from onym.predictions.mapping.terms import map_terms, read_terms
+from onym.predictions.mapping.terms import TermMapping, read_terms
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 
 
 def test_a_quoted_csv(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('n,"term"\n1,"pain, chest"\n2,fever\n')
     table = read_terms(path, "term")
-    assert (table.columns, table.place, list(table.rows)) == (("n", "term"), 1, [("1", "pain, chest"), ("2", "fever")])
+    assert (table.columns, table.column, list(table.rows)) == (("n", "term"), 1, [("1", "pain, chest"), ("2", "fever")])
 
 
 def test_a_missing_column_is_said_with_those_that_are_there(tmp_path: Path) -> None:
@@ -27,11 +26,20 @@ def test_a_missing_column_is_said_with_those_that_are_there(tmp_path: Path) -> N
     assert "term" in caught.value.fix
 
 
-def test_rows_keep_their_order_and_empty_cells_have_no_concept(tmp_path: Path, tiny_kb: Path) -> None:
+def test_a_row_is_a_document_and_an_empty_cell_has_no_mention(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
-    path.write_text("n\tterm\n1\t Fever \n2\t\n3\tMI\n4\txyz\n")
-    mappings = list(map_terms(read_terms(path, "term"), ExactLinker(KnowledgeBase.open(tiny_kb))))
-    assert [mapping.cells[0] for mapping in mappings] == ["1", "2", "3", "4"]
-    assert [len(mapping.candidates) for mapping in mappings] == [1, 0, 2, 0]
-    assert [mapping.is_tied for mapping in mappings] == [False, False, True, False]
-    assert mappings[0].term == "Fever"
+    path.write_text("n\tterm\n1\t Fever \n2\t\n")
+    table = read_terms(path, "term")
+    first, second = (table.document(cells, cells[0]) for cells in table.rows)
+    assert first == Document("1", "Fever", (Mention(0, 5, "Fever"),))
+    assert second == Document("2", "")
+
+
+def test_a_mapping_has_the_candidates_of_its_term() -> None:
+    term = Mention(0, 2, "MI")
+    tied = (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))
+    linked = LinkedDocument(Document("1", "MI", (term,)), (Link(term, tied),))
+    assert TermMapping.of(("1", "MI"), linked) == TermMapping(("1", "MI"), "MI", tied)
+    assert TermMapping.of(("1", "MI"), linked).is_tied
+    empty = TermMapping.of(("2", ""), LinkedDocument(Document("2", "")))
+    assert (empty.term, empty.candidates, empty.is_tied) == ("", (), False)

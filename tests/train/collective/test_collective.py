@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onym.detect.named import detector_of
 from safetensors.torch import load_file
 
+from onym.detect.model import detector_of
 from onym.encoders.collective import Collective
 from onym.encoders.encoder import Encoder
 from onym.errors import ConfigError
@@ -45,7 +45,7 @@ def test_it_learns_to_find_and_to_link(tmp_path: Path, encoder: Path, corpus: Pa
     assert record(made)["stages"] == ["collective"]
     model = Collective.open(made)
     assert model.settings.threshold == record(made)["metrics"]["dev_threshold"]
-    linker = CollectiveLinker.from_pretrained(model, KnowledgeBase.open(kb_folder))
+    linker = CollectiveLinker.of(model, KnowledgeBase.open(kb_folder))
     (linked,) = linker.link([DOC])
     assert all(link.candidates for link in linked.links)
     (seen,) = detector_of(model).detect([DOC])

@@ -11,7 +11,7 @@ from onym.datasets import Prepared
 from onym.decoding.search import SearchConfig
 from onym.encoders import loading
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import GenerativeConfig, GenerativeLinker
+from onym.linkers.generative import GenerativeLinker
 from onym.train.config import DevConfig
 from onym.train.generative.dev import DevScore, every_nth, linker_of
 from onym.train.samples.mentions import mentions_of
@@ -40,8 +40,7 @@ def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ranking", ["mean", "sum"])
 def test_it_is_the_recall_of_the_linker(model: Path, kb: KnowledgeBase, places: list[Place], search: str, ranking: str) -> None:
     dev = DevScore(places, kb, layout(model), DevConfig.model_validate({"search": search, "ranking": ranking}))
-    settings = GenerativeConfig(32, search=SearchConfig(search, ranking, width=5, top_k=5))  # type: ignore[arg-type]
-    linker = GenerativeLinker.from_pretrained(model, kb, settings=settings)
+    linker = GenerativeLinker.from_pretrained(model, kb, window=32, search=search, ranking=ranking, width=5)
     first, any_of_five = 0, 0
     for doc, mention in places:
         (linked,) = linker.link([Document(doc.id, doc.text, (mention,))], top_k=99)
@@ -68,13 +67,13 @@ def test_a_mention_of_an_unknown_concept_is_never_right(model: Path, kb: Knowled
 
 def test_the_linker_answers_as_the_model_is_at_this_moment(model: Path, kb: KnowledgeBase, places: list[Place]) -> None:
     trained = tiny_bart()
-    linker = linker_of(trained, kb, layout(model), GenerativeConfig(32))
+    linker = linker_of(trained, kb, layout(model), SearchConfig())
     before = linker.decode_mentions(places[:2])
     with torch.no_grad():
         for weights in trained.parameters():
             weights.zero_()
     assert linker.decode_mentions(places[:2]) == before
-    assert linker_of(trained, kb, layout(model), GenerativeConfig(32)).decode_mentions(places[:2]) != before
+    assert linker_of(trained, kb, layout(model), SearchConfig()).decode_mentions(places[:2]) != before
 
 
 def test_mentions_evenly_spread() -> None:

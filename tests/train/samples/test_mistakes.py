@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import Prepared
-from onym.decoding.search import SearchConfig
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import GenerativeConfig, GenerativeLinker
+from onym.linkers.generative import GenerativeLinker
 from onym.train.samples.mentions import mentions_of
 from onym.train.samples.mistakes import Preferred, gold_of, iter_knowledge_mistakes, lookalike_mistakes, own_mistakes
 from onym.train.samples.pair_rule import preferences
@@ -40,8 +39,7 @@ def require_sound(found: list[Preferred], golds: list[frozenset[int]], kb: Knowl
 def test_own_mistakes_are_the_models_answers_by_the_rule(
     model: Path, kb: KnowledgeBase, places: list[Place], rule: str
 ) -> None:
-    settings = GenerativeConfig(window=32, search=SearchConfig(width=5, top_k=5))
-    linker = GenerativeLinker.from_pretrained(model, kb, settings=settings, precision="fp32")
+    linker = GenerativeLinker.from_pretrained(model, kb, window=32, width=5, precision="fp32")
     found = own_mistakes(linker, places, top=4, rule=rule)  # type: ignore[arg-type]
     golds = [gold_of(mention, kb) for _, mention in places]
     require_sound(found, golds, kb)

@@ -1,0 +1,135 @@
+"""One bad document costs one document."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from onym.corpora.isolation import isolate, problem_of, require_complete
+from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError
+from onym.text.template import template_named
+from onym.types import Document, Link, LinkedDocument, Mention, Problem
+
+SECRET = "patient Smith"
+
+
+def documents(count: int) -> list[Document]:
+    return [Document(str(number), SECRET) for number in range(count)]
+
+
+def failed(_doc: Document, problem: Problem) -> str:
+    return f"{problem.document_id}: {problem.code}"
+
+
+def acting(errors: dict[str, Exception], calls: list[list[str]]) -> object:
+    def act(batch: Sequence[Document]) -> Iterator[str]:
+        calls.append([doc.id for doc in batch])
+        for doc in batch:
+            if doc.id in errors:
+                raise errors[doc.id]
+            yield doc.id
+
+    return act
+
+
+def run(errors: dict[str, Exception], *, count: int = 5, batch: int = 2) -> tuple[list[str], list[list[str]]]:
+    calls: list[list[str]] = []
+    return list(isolate(documents(count), acting(errors, calls), failed, batch=batch)), calls  # type: ignore[arg-type]
+
+
+def test_without_errors_documents_are_worked_on_in_batches() -> None:
+    assert run({}) == (["0", "1", "2", "3", "4"], [["0", "1"], ["2", "3"], ["4"]])
+    assert run({}, count=0) == ([], [])
+
+
+def test_only_as_many_documents_are_taken_as_a_batch_has() -> None:
+    taken: list[str] = []
+
+    def stream() -> Iterator[Document]:
+        for doc in documents(5):
+            taken.append(doc.id)
+            yield doc
+
+    assert next(isolate(stream(), acting({}, []), failed, batch=2)) == "0"  # type: ignore[arg-type]
+    assert taken == ["0", "1"]
+
+
+@pytest.mark.parametrize("error", [InputError, LimitError, DownloadError])
+def test_the_document_of_an_error_is_lost_and_no_other(error: type[InputError | LimitError]) -> None:
+    found, calls = run({"2": error("limit-record", "too long")})
+    assert found == ["0", "1", "2: limit-record", "3", "4"]
+    assert calls == [["0", "1"], ["2", "3"], ["2"], ["3"], ["4"]]
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError(SECRET), RecursionError(), MemoryError(), StopIteration(), AssertionError(SECRET)]
+)
+def test_any_bug_is_isolated(error: Exception) -> None:
+    assert run({"0": error, "4": error})[0] == ["0: internal-error", "1", "2", "3", "4: internal-error"]
+
+
+@pytest.mark.parametrize("error", [ConfigError("some-code", "x"), IntegrityError("some-code", "x"), KeyboardInterrupt()])
+@pytest.mark.parametrize("first", ["0", "1"])
+def test_what_concerns_all_documents_ends_the_run(error: Exception, first: str) -> None:
+    with pytest.raises(type(error)):
+        run({first: error})
+
+
+def test_an_error_for_all_documents_that_only_shows_when_a_batch_is_done_again_ends_the_run() -> None:
+    def act(batch: Sequence[Document]) -> list[str]:
+        raise IntegrityError("kb-corrupt", "x") if len(batch) == 1 else ValueError
+
+    with pytest.raises(IntegrityError, match="kb-corrupt"):
+        list(isolate(documents(2), act, failed, batch=2))
+
+
+def test_an_error_of_the_documents_source_is_the_callers() -> None:
+    def stream() -> Iterator[Document]:
+        yield from documents(1)
+        raise InputError("input-missing", "the file is gone")
+
+    with pytest.raises(InputError, match="input-missing"):
+        list(isolate(stream(), acting({}, []), failed, batch=8))  # type: ignore[arg-type]
+
+
+def test_an_error_of_onym_is_told_with_code_and_location() -> None:
+    problem = problem_of(LimitError("limit-record", "too long", where="token 9", fix="cut it"), "7")
+    assert problem == Problem("7", "limit-record", "too long", "token 9")
+
+
+def test_a_foreign_exception_is_told_by_type_and_line_of_onym() -> None:
+    try:
+        template_named([])  # type: ignore[arg-type]
+    except Exception as e:
+        problem = problem_of(e, "7")
+    assert (problem.code, problem.document_id) == ("internal-error", "7")
+    assert problem.what.startswith("TypeError in text/template.py:")
+
+
+def test_no_message_of_a_foreign_exception_is_told_or_logged(caplog: pytest.LogCaptureFixture) -> None:
+    problems: list[Problem] = []
+
+    def keep(_doc: Document, problem: Problem) -> str:
+        problems.append(problem)
+        return ""
+
+    with caplog.at_level(logging.DEBUG):
+        list(isolate(documents(2), acting({"1": ValueError(SECRET)}, []), keep, batch=2))  # type: ignore[arg-type]
+    assert problems == [Problem("1", "internal-error", "ValueError outside of Onym; this is a bug in Onym or in a plug-in")]
+    assert "document 1: internal-error: ValueError" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_whoever_needs_all_documents_stops_at_the_first_that_failed() -> None:
+    fever = Mention(0, 5, "fever")
+    done = LinkedDocument(Document("1", "fever", (fever,)), (Link(fever),))
+    lost = LinkedDocument(Document("2", "fever", (fever,)), problems=(Problem("2", "limit-record", "too long"),))
+    assert list(require_complete([done, done])) == [done, done]
+    linked = require_complete([done, lost])
+    assert next(linked) is done
+    with pytest.raises(InputError, match="document-failed") as caught:
+        next(linked)
+    assert caught.value.what == "limit-record: too long"
+    assert caught.value.where == "document 2"

@@ -1,0 +1,45 @@
+"""Detectors by their short names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.detect import detector_config, open_detector
+from onym.detect.dictionary import Config
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.kb.masks import concepts_of_types
+from onym.registry import DETECTORS
+
+
+def test_the_built_in_detectors() -> None:
+    assert [part.name for part, _ in DETECTORS.parts() if part.is_built_in] == ["dictionary", "model"]
+
+
+def test_the_detector_says_its_own_name(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    detector = open_detector(detector_config("dictionary", nested=True), kb)
+    assert detector.config | {"detector": "dictionary", "nested": True} == detector.config
+    assert open_detector("dictionary", kb).config == open_detector(Config(), kb).config
+
+
+def test_only_some_concepts(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    assert open_detector("dictionary", kb, only=concepts_of_types(kb, ["C14"])).config["concepts_allowed"] == 2
+
+
+def test_an_option_that_is_none_is_not_given_and_an_unknown_one_is_refused() -> None:
+    assert detector_config("dictionary", min_length=None, threshold=None) == Config()
+    assert detector_config("dictionary", min_length=2, abbreviations=False) == Config(min_length=2, abbreviations=False)
+    with pytest.raises(ConfigError, match="threshold is not an option of dictionary"):
+        detector_config("dictionary", threshold=0.5)
+    with pytest.raises(ConfigError, match="config-invalid"):
+        detector_config("dictionary", min_length=0)
+
+
+@pytest.mark.parametrize("name", ["oracle", "none", "base", "_spans", "onym.detect.dictionary", ""])
+def test_an_unknown_name(tiny_kb: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="part-unknown"):
+        open_detector(name, KnowledgeBase.open(tiny_kb))

@@ -1,0 +1,80 @@
+"""A trained detector, by its model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from onym.detect import detector_config, open_detector
+from onym.detect.model import Config, detector_of
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.store.parts import OpenContext
+from onym.types import Document
+
+TEXT = "Fever, then a heart attack."
+
+
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+@pytest.mark.parametrize("detect", ["spans", "tags"])
+def test_a_model_is_the_detector_that_it_was_trained_to_be(tmp_path: Path, detect: str) -> None:
+    pytest.importorskip("torch")
+    from onym.encoders.collective import Collective
+    from tests.encoders.tiny_collective import save_collective
+
+    detector = detector_of(Collective.open(save_collective(tmp_path / "m", detect=detect)), Config(threshold=0.3))
+    assert (detector.config["detector"], detector.config["threshold"]) == (detect, 0.3)
+    with pytest.raises(ConfigError, match="finds none"):
+        detector_of(Collective.open(save_collective(tmp_path / "linker", detect="none")))
+
+
+def test_the_threshold_of_zero_is_given_and_none_is_the_models_own(tmp_path: Path, kb: KnowledgeBase) -> None:
+    from tests.encoders.tiny_collective import save_collective
+
+    folder = save_collective(tmp_path / "m", threshold=1.0)
+    own = open_detector(detector_config("model", model=folder), kb)
+    assert own.config["threshold"] == 1.0
+    (none,) = own.detect([Document("1", TEXT)])
+    assert none.document.mentions == ()
+    given = open_detector(detector_config("model", model=str(folder), threshold=0.0, nested=True), kb)
+    assert (given.config["threshold"], given.config["nested"]) == (0.0, True)
+    (some,) = given.detect([Document("1", TEXT)])
+    assert some.document.mentions
+    assert len(some.scores) == len(some.document.mentions)
+
+
+def test_parts_of_one_context_share_the_model(tmp_path: Path, kb: KnowledgeBase) -> None:
+    from tests.encoders.tiny_collective import save_collective
+
+    config, context = detector_config("model", model=save_collective(tmp_path / "m")), OpenContext()
+    first, second = open_detector(config, kb, context), open_detector(config, kb, context)
+    assert first.model is second.model  # type: ignore[attr-defined]
+    assert open_detector(config, kb).model is not first.model  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("model", [None, "lab/model"])
+def test_without_a_model(kb: KnowledgeBase, model: str | None) -> None:
+    with pytest.raises(ConfigError, match="model-missing"):
+        open_detector(detector_config("model", model=model), kb)
+
+
+def test_without_its_packages(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith(("onym.encoders", "onym.detect._"))]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ConfigError, match=r"onym\[dense\]"):
+        open_detector(detector_config("model", model="lab/model"), kb)
+
+
+@pytest.mark.parametrize(
+    "option", [{"threshold": 1.5}, {"threshold": -0.1}, {"precision": "fp8"}, {"device": "gpu"}, {"min_length": 3}]
+)
+def test_options_are_checked(option: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        detector_config("model", model="m", **option)

@@ -1,0 +1,134 @@
+"""Linkers by their short names."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.linkers import linker_config, open_linker
+from onym.registry import LINKERS
+from onym.store.parts import OpenContext
+from tests.encoders.tiny_collective import save_collective
+from tests.encoders.tiny_encoder import save_encoder
+from tests.linkers.tiny_model import save_model, save_tokenizer
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("named") / "tiny-bart")
+
+
+def test_the_built_in_linkers() -> None:
+    own = [part.name for part, _ in LINKERS.parts() if part.is_built_in]
+    assert own == ["cascade", "collective", "dense", "exact", "generative", "tfidf"]
+
+
+@pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
+def test_the_linker_says_its_own_name(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}
+    if name in ("dense", "collective"):
+        options = {"model": (save_encoder if name == "dense" else save_collective)(tmp_path / "tiny-bert")}
+    config = linker_config(name, **options)
+    assert config.kind == name
+    linker = open_linker(config, kb)
+    assert linker.config["linker"] == name
+    assert linker.kb is kb
+
+
+def test_a_short_name_is_enough(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    assert open_linker("tfidf", kb).config == open_linker(linker_config("tfidf"), kb).config
+
+
+@pytest.mark.parametrize("name", ["exact", "tfidf", "dense", "generative", "collective", "cascade"])
+def test_an_option_of_another_part_and_an_unknown_one_are_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        linker_config(name, colour="red")
+    assert linker_config(name, colour=None) == linker_config(name)
+
+
+def test_the_kind_of_index_reaches_the_linker(tmp_path: Path, tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    config = linker_config("dense", model=str(save_encoder(tmp_path / "tiny-bert")), index="sq8")
+    assert open_linker(config, kb).config["index"] == "sq8"
+
+
+@pytest.mark.parametrize(("name", "said"), [("dense", "encoding names"), ("generative", "growing the trie")])
+def test_what_is_built_on_first_use_is_told(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries")))
+    config = linker_config(name, model=save_encoder(tmp_path / "tiny-bert") if name == "dense" else model)
+    steps: list[tuple[str, int]] = []
+    for _ in range(2):
+        open_linker(config, kb, OpenContext(progress=lambda *step: steps.append(step)))
+    assert steps.count((said, len(kb.names))) == 1
+
+
+def test_the_options_reach_the_linker(tmp_path: Path, tiny_kb: Path, model: Path) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    tokens = save_tokenizer(tmp_path / "tokens", more=1)
+    options: dict[str, Any] = {"template": "genre", "search": "exact", "ranking": "sum", "width": 3, "window": 64}
+    config = open_linker(linker_config("generative", model=model, tokenizer=tokens, **options), kb).config
+    assert config | config["search"] | options == config | config["search"]
+    assert config["search"]["top_k"] == 3
+    assert config["tokenizer"] != open_linker(linker_config("generative", model=model), kb).config["tokenizer"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({}, "model-missing"),
+        ({"model": "lab/model"}, "model-missing"),
+        ({"model": "lab/model", "template": "x"}, "template-unknown"),
+    ],
+)
+def test_a_generative_linker_without_its_model(tiny_kb: Path, options: dict[str, str], code: str) -> None:
+    with pytest.raises(ConfigError, match=code):
+        open_linker(linker_config("generative", **options), KnowledgeBase.open(tiny_kb))
+
+
+@pytest.mark.parametrize("name", ["dense", "collective"])
+@pytest.mark.parametrize("model", [None, "lab/model"])
+def test_a_linker_with_embeddings_without_its_model(tiny_kb: Path, name: str, model: str | None) -> None:
+    with pytest.raises(ConfigError, match="model-missing"):
+        open_linker(linker_config(name, model=model), KnowledgeBase.open(tiny_kb))
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"), [("dense", r"onym\[dense\]"), ("collective", r"onym\[dense\]"), ("generative", r"onym\[generative\]")]
+)
+def test_a_linker_without_its_packages(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch, name: str, extra: str) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for module in [module for module in sys.modules if module.startswith(("onym.decoding", "onym.encoders", "onym.linkers."))]:
+        monkeypatch.delitem(sys.modules, module)
+    with pytest.raises(ConfigError, match=extra) as caught:
+        open_linker(linker_config(name, model="lab/model"), KnowledgeBase.open(tiny_kb))
+    assert caught.value.code == "extra-missing"
+
+
+@pytest.mark.parametrize("name", ["oracle", "base", "_nearest", "onym.linkers.exact", "exact.open", ""])
+def test_an_unknown_name(tiny_kb: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="part-unknown"):
+        linker_config(name)
+    with pytest.raises(ConfigError, match="part-unknown"):
+        open_linker(name, KnowledgeBase.open(tiny_kb))
+
+
+def test_a_cascade_needs_a_model_or_an_encoder(tiny_kb: Path) -> None:
+    with pytest.raises(ConfigError, match="model-missing"):
+        open_linker("cascade", KnowledgeBase.open(tiny_kb))
+    with pytest.raises(ConfigError, match="config-invalid"):
+        linker_config("cascade", search="exact")
+
+
+def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> None:
+    pytest.importorskip("faiss")
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    linker = open_linker(linker_config("cascade", encoder=str(save_encoder(tmp_path / "tiny-bert"))), kb)
+    assert [part["linker"] for part in linker.config["parts"]] == ["exact", "dense"]

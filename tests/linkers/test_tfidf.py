@@ -1,0 +1,96 @@
+"""TF-IDF similarity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.kb.masks import concepts_of_types
+from onym.linkers import linker_config
+from onym.linkers.tfidf import Config, TfidfLinker
+from onym.types import Document, Mention
+
+
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+def document(text: str, *surfaces: str) -> Document:
+    mentions = []
+    for surface in surfaces:
+        start = text.rindex(surface)
+        mentions.append(Mention(start, start + len(surface), surface))
+    return Document(f"d{len(text)}", text, tuple(mentions))
+
+
+def answers(linker: TfidfLinker, doc: Document, **options: object) -> list[list[tuple[str, float]]]:
+    (linked,) = linker.link([doc], **options)  # type: ignore[arg-type]
+    assert linked.document is doc
+    assert [link.mention for link in linked.links] == list(doc.mentions)
+    return [[(c.concept_id, round(c.score, 3)) for c in link.candidates] for link in linked.links]
+
+
+def test_what_is_misspelt_is_found(kb: KnowledgeBase) -> None:
+    first, second = answers(TfidfLinker(kb), document("hart atack, pyrexias", "hart atack", "pyrexias"))
+    assert first[0][0] == "mesh:D009203"
+    assert second[0][0] == "mesh:D005334"
+
+
+def test_an_abbreviation_is_read_as_the_document_defines_it(kb: KnowledgeBase) -> None:
+    doc = document("Myocardial infarction (MI) is common. Treat MI early.", "MI")
+    assert answers(TfidfLinker(kb), doc)[0][0] == ("mesh:D009203", 1.0)
+    plain = answers(TfidfLinker(kb, Config(expand_abbreviations=False)), doc)[0]
+    assert plain[:2] == [("mesh:D006973", 1.0), ("mesh:D009203", 1.0)]
+
+
+def test_a_filter_holds_and_the_best_of_the_rest_comes_up(kb: KnowledgeBase) -> None:
+    only = concepts_of_types(kb, ["C23"])
+    doc = document("fever with high blood pressure", "fever", "high blood pressure")
+    found = answers(TfidfLinker(kb), doc, only=only)
+    assert found[0][0][0] == "mesh:D005334"
+    assert {concept_id for each in found for concept_id, _ in each} == {"mesh:D005334"}
+
+
+def test_documents_come_back_in_order_and_empty_ones_too(kb: KnowledgeBase) -> None:
+    docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(600)]
+    linked = list(TfidfLinker(kb).link(iter(docs), top_k=1))
+    assert [each.document.id for each in linked] == [doc.id for doc in docs]
+    assert [len(each.links) for each in linked] == [len(doc.mentions) for doc in docs]
+    assert all(link.concept_id == "mesh:D005334" for each in linked for link in each.links)
+
+
+def test_top_k(kb: KnowledgeBase) -> None:
+    doc = document("heart pressure fever", "heart pressure fever")
+    assert len(answers(TfidfLinker(kb), doc, top_k=2)[0]) == 2
+    assert len(answers(TfidfLinker(kb), doc)[0]) == 3
+
+
+def test_as_many_names_are_looked_at_as_are_asked_for(kb: KnowledgeBase) -> None:
+    doc = document("heart pressure fever", "heart pressure fever")
+    linker = TfidfLinker(kb, Config(names_per_mention=1))
+    asked: list[int] = []
+    own = linker.similarity.top
+
+    def top(texts: list[str], count: int) -> object:
+        asked.append(count)
+        return own(texts, count)
+
+    linker.similarity.top = top  # type: ignore[method-assign, assignment]
+    assert len(answers(linker, doc, top_k=1)[0]) == 1
+    answers(linker, doc, top_k=3)
+    assert asked == [1, 3]
+
+
+def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
+    config = TfidfLinker(kb, Config(names_per_mention=20)).config
+    assert config == {"linker": "tfidf", "expand_abbreviations": True, "names_per_mention": 20}
+
+
+def test_the_options(kb: KnowledgeBase) -> None:
+    assert linker_config("tfidf", names_per_mention=20) == Config(names_per_mention=20)
+    with pytest.raises(ConfigError, match="config-invalid"):
+        linker_config("tfidf", names_per_mention=0)

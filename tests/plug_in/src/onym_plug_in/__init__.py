@@ -1,0 +1,1 @@
+"""Parts that somebody else adds to Onym."""

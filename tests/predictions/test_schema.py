@@ -1,0 +1,73 @@
+"""The published JSON Schemas, held against what is really written."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from onym.corpora.plain import linked_to_plain
+from onym.predictions.file import Prediction, lines_of, write_predictions
+from onym.predictions.schema import schema
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
+
+FEVER = Mention(5, 10, "fever", type="Disease", notes=(("id", "x"),))
+DOC = Document("1", "high fever", (FEVER,))
+FULL = Link(FEVER, (Candidate("mesh:D005334", "fever", 1.0),), 0.9, "exact", 0.75, "below-threshold")
+LINKED = [
+    LinkedDocument(DOC, (FULL,)),
+    LinkedDocument(DOC, (Link(FEVER),)),
+    LinkedDocument(Document("2", ""), problems=(Problem("2", "limit-record", "too long", "a.txt"),)),
+]
+
+
+def validate(value: Any, name: Any) -> None:
+    Draft202012Validator(schema(name)).validate(value)
+
+
+@pytest.mark.parametrize("name", ["predictions-2", "linked-document-2"])
+def test_a_schema_is_one(name: Any) -> None:
+    Draft202012Validator.check_schema(schema(name))
+
+
+def test_every_line_of_predictions() -> None:
+    file = io.BytesIO()
+    composite = Prediction("3", 0, 4, ((("mesh:D1", "mesh:D2"), 0.5, 0),))
+    write_predictions([*lines_of(LINKED), composite], {"linker": {}}, file)
+    lines = [json.loads(line) for line in file.getvalue().splitlines()]
+    assert len(lines) == 5
+    for line in lines:
+        validate(line, "predictions-2")
+
+
+def test_every_linked_document() -> None:
+    for linked in LINKED:
+        validate(json.loads(json.dumps(linked_to_plain(linked))), "linked-document-2")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"document": "1", "start": 0, "end": 5},
+        {"document": "1", "start": 0, "end": 5, "answers": [["mesh:D1", 1.0]]},
+        {"document": "1", "start": 0, "end": 5, "answers": [], "confidence": 2},
+        {"document": "1", "start": 0, "end": 5, "answers": [], "surface": "fever"},
+        {"kind": "predictions", "format": 1, "source": {}},
+    ],
+)
+def test_what_is_no_prediction(line: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        validate(line, "predictions-2")
+
+
+def test_the_schemas_are_part_of_the_package() -> None:
+    import onym
+
+    assert {path.name for path in (Path(onym.__file__).parent / "predictions" / "schemas").iterdir()} == {
+        "predictions-2.schema.json",
+        "linked-document-2.schema.json",
+    }

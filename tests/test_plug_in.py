@@ -1,0 +1,95 @@
+"""A package of somebody else, installed with pip: its linker, detector, reader and format are parts like Onym's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent / "plug_in"
+ONYM = [sys.executable, "-m", "onym"]
+PAIRS = "mesh:D009203 => heart attack\nmesh:D005334 => high fever\n"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the package into a folder of its own."""
+    folder = tmp_path_factory.mktemp("installed")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(PACKAGE)], check=True)
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    (tmp_path / "terms.pairs").write_text(PAIRS)
+    (tmp_path / "notes.shout").write_text("!A HOT FLUSH, then HAZY AURA.!\n")
+    return tmp_path
+
+
+def onym(*words: str, cwd: Path, installed: Path | None, status: int = 0) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(filter(None, [str(installed or ""), os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "NO_COLOR": "1"}
+    done = subprocess.run([*ONYM, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def answers(path: Path) -> list[list[str]]:
+    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    return [[answer[0] for answer in line["answers"]] for line in lines]
+
+
+def test_every_part_works_in_the_command_line_and_in_a_pipeline(work: Path, installed: Path) -> None:
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
+    build = ("pipeline", "build", "--kb", "kb", "-o", "p", "--linker", "initials", "--letters", "1")
+    onym(*build, "--detector", "capitals", "--detector-letters", "3", cwd=work, installed=installed)
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.jsonl", cwd=work, installed=installed)
+    assert answers(work / "links.jsonl") == [["mesh:D005334"], ["mesh:D009203"]]
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.shout", "--format", "shouted", cwd=work, installed=installed)
+    assert (work / "links.shout").read_text() == "!A HOT FLUSH, then HAZY AURA.!\n"
+
+
+def test_it_can_be_scored_on_a_dataset(work: Path, installed: Path) -> None:
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
+    for split in ("Train", "Test"):
+        text = "1|t|A hot flush\n1|a|\n1\t2\t11\thot flush\tSpecies\tmesh:D005334\n"
+        (work / f"SPECIES_{split}.PubTator").write_text(text)
+    words = ("evaluate", "--linker", "initials", "--dataset", "s800", "--data", ".", "--kb", "kb", "--json")
+    figures = json.loads(onym(*words, cwd=work, installed=installed).stdout)
+    assert figures["recall_at_1"] == 1.0
+    assert figures["manifest"]["predictions"]["linker"] == {"linker": "initials", "letters": 1}
+
+
+def test_help_has_its_options_and_info_its_package(work: Path, installed: Path) -> None:
+    assert "--letters" in onym("link", "--help", cwd=work, installed=installed).stdout
+    parts = json.loads(onym("info", "--json", cwd=work, installed=installed).stdout)
+    found = {(part["kind"], part["name"]): part for part in parts if part["package"] == "onym-plug-in"}
+    assert set(found) == {
+        ("linker", "initials"), ("linker", "exact"), ("detector", "capitals"), ("reader", "pairs"), ("format", "shouted"),
+    }  # fmt: skip
+    assert found["linker", "initials"]["version"] == "1.2.3"
+    assert "built-in" in found["linker", "exact"]["refused"]
+    assert [part["package"] for part in parts if (part["kind"], part["name"]) == ("linker", "exact")] == ["onym", "onym-plug-in"]
+
+
+def test_a_built_in_linker_keeps_its_name(work: Path, installed: Path) -> None:
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
+    onym("pipeline", "build", "--kb", "kb", "-o", "p", "--detector", "capitals", cwd=work, installed=installed)
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.jsonl", cwd=work, installed=installed)
+    assert answers(work / "links.jsonl") == [[], []]
+
+
+def test_a_pipeline_names_the_package_and_is_refused_without_it(work: Path, installed: Path) -> None:
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
+    onym("pipeline", "build", "--kb", "kb", "-o", "p", "--linker", "initials", cwd=work, installed=installed)
+    written = json.loads((work / "p" / "pipeline.json").read_text())
+    assert written["plug_ins"] == [{"kind": "linker", "name": "initials", "package": "onym-plug-in", "version": "1.2.3"}]
+    (work / "a.txt").write_text("HOT FLUSH")
+    refused = onym("link", "a.txt", "--pipeline", "p", "-o", "x", cwd=work, installed=None, status=4).stderr
+    assert "[plug-in-missing]" in refused
+    assert "pip install onym-plug-in==1.2.3" in refused

@@ -1,0 +1,82 @@
+"""Parts by short name."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.registry import DETECTORS, FORMATS, LINKERS, READERS, REGISTRIES, Registry
+
+
+class Package:
+    """What an entry point says of its package."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.version = name, "1.0"
+
+
+def points(monkeypatch: pytest.MonkeyPatch, *named: tuple[str, str]) -> Registry:
+    """Return the linkers with entry points of these names and packages."""
+
+    def entry_points(group: str) -> list[Any]:
+        assert group == "onym.linkers"
+        found = []
+        for name, package in named:
+            point = EntryPoint(name, "onym.linkers.exact", group)
+            vars(point)["dist"] = Package(package)
+            found.append(point)
+        return found
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    return Registry("linker", "onym.linkers", "onym.linkers")
+
+
+def test_every_file_is_a_part() -> None:
+    assert LINKERS.names == ("cascade", "collective", "dense", "exact", "generative", "tfidf")
+    assert DETECTORS.names == ("dictionary", "model")
+    assert READERS.names[0] == "umls"
+    assert READERS.names_in_order[-1] == "table"
+    assert FORMATS.names_in_order[-1] == "text"
+
+
+@pytest.mark.parametrize("parts", REGISTRIES, ids=lambda each: each.kind)
+def test_a_name_is_no_path_to_code(parts: Registry) -> None:
+    for name in ("os", "onym.linkers.exact", "base", "_nearest", "..exact", "", "exact:open"):
+        with pytest.raises(ConfigError, match="part-unknown"):
+            parts.load(name)
+
+
+@pytest.mark.parametrize("parts", [LINKERS, DETECTORS], ids=lambda each: each.kind)
+def test_a_part_has_its_configuration_and_how_to_open_it(parts: Registry) -> None:
+    for name in parts.names:
+        module = parts.load(name)
+        assert module.Config.model_fields["kind"].default == name
+        assert callable(module.open)
+        assert all(info.description for info in module.Config.options().values())
+
+
+def test_a_plug_in_is_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = points(monkeypatch, ("soundex", "onym-soundex"))
+    assert found.names[-1] == "soundex"
+    assert (found.part("soundex").package, found.part("soundex").version) == ("onym-soundex", "1.0")
+    assert found.load("soundex").__name__ == "onym.linkers.exact"
+
+
+def test_a_plug_in_cannot_take_the_name_of_a_built_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = points(monkeypatch, ("exact", "evil"))
+    assert found.part("exact").package == "onym"
+    assert [(part.package, bool(refusal)) for part, refusal in found.parts() if part.name == "exact"] == [
+        ("onym", False),
+        ("evil", True),
+    ]
+
+
+def test_two_plug_ins_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = points(monkeypatch, ("soundex", "one"), ("soundex", "two"))
+    with pytest.raises(ConfigError, match="part-conflict"):
+        found.load("soundex")
+    assert all(refusal for part, refusal in found.parts() if part.name == "soundex")
