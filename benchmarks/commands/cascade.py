@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from benchmarks.results.predict import folder_of, parts
-from benchmarks.results.tasks import Task, task
+from benchmarks.results.tasks import Task, open_task
 from onym.evaluate.cases import Known, gold_cases
 from onym.evaluate.metrics import places_of, recall_at
 from onym.linkers.base import Linker
@@ -40,14 +40,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    asked = task("ncbi_disease" if options.quick else options.benchmark, "test")
+    task = open_task("ncbi_disease" if options.quick else options.benchmark, "test")
     models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
     encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
     count = options.mentions or (_QUICK if options.quick else sys.maxsize)
-    documents = next(parts(asked.benchmark.documents(asked.split), count))
+    documents = next(parts(task.benchmark.documents(task.split), count))
     rows, shares = [], {}
-    for name, linker in systems(asked, encoder, model).items():
-        row, stages = measured(linker, documents, asked)
+    for name, linker in systems(task, encoder, model).items():
+        row, stages = measured(linker, documents, task)
         rows.append({"linker": name, **row})
         if stages:
             shares[name] = stages
@@ -60,11 +60,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def systems(asked: Task, encoder: Path, model: Path) -> dict[str, Linker]:
+def systems(task: Task, encoder: Path, model: Path) -> dict[str, Linker]:
     """Return the parts alone, and cascades of two and of three, over the same parts."""
-    exact = ExactLinker(asked.kb)
-    dense = DenseLinker.from_pretrained(encoder, asked.kb)
-    generative = cast(GenerativeLinker, linker_named("generative", asked.kb, LinkerOptions(model=str(model))))
+    exact = ExactLinker(task.kb)
+    dense = DenseLinker.from_pretrained(encoder, task.kb)
+    generative = cast(GenerativeLinker, linker_named("generative", task.kb, LinkerOptions(model=str(model))))
     return {
         "exact": exact,
         "dense": dense,
@@ -75,13 +75,13 @@ def systems(asked: Task, encoder: Path, model: Path) -> dict[str, Linker]:
     }
 
 
-def measured(linker: Linker, documents: Sequence[Document], asked: Task) -> tuple[dict[str, float], dict[str, float]]:
+def measured(linker: Linker, documents: Sequence[Document], task: Task) -> tuple[dict[str, float], dict[str, float]]:
     """Return how many a linker gets right and how fast, and which share of mentions each stage answered."""
     start = time.perf_counter()
     linked = list(linker.link(documents, top_k=_TOP))
     seconds = time.perf_counter() - start
     answers = Predictions.of(predictions_of(linked), {}).answers
-    cases = [case for case in gold_cases(documents, lambda key: answers[key], Known(asked.kb)) if case.is_reachable]
+    cases = [case for case in gold_cases(documents, lambda key: answers[key], Known(task.kb)) if case.is_reachable]
     count = sum(len(doc.mentions) for doc in documents)
     recall = {
         f"{name.replace('-', '_')}_r1": round(100 * recall_at(places_of(cases, name), 1), 1) for name in ("strict", "any-id")

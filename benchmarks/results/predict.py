@@ -27,7 +27,7 @@ from benchmarks.models import model_folder
 from benchmarks.report import machine
 from benchmarks.results.section import Section
 from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shortened, stage_before
-from benchmarks.results.tasks import SPLITS, Task, task
+from benchmarks.results.tasks import SPLITS, Task, open_task
 from onym.linkers.base import Linker
 from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
 from onym.train.publish import RECORD
@@ -49,11 +49,11 @@ def main(arguments: list[str], store: Store | None = None) -> int:
     trained = record_of(folder)
     key = options.row or default_key(options, section, trained["first_start"])
     _require(options, section, store, key)
-    asked = task(options.benchmark, options.split)
-    linker = section.open(folder, asked.kb, options.search, options.ranking)
-    made = predicted(linker, asked, section.answers(asked.kb))
+    task = open_task(options.benchmark, options.split)
+    linker = section.open(folder, task.kb, options.search, options.ranking)
+    made = predicted(linker, task, section.answers(task.kb))
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
-    judged = judge(asked, predictions)
+    judged = judge(task, predictions)
     row = Row(
         row=key,
         benchmark=options.benchmark,
@@ -74,7 +74,7 @@ def main(arguments: list[str], store: Store | None = None) -> int:
         slices=judged.slices,
     )
     if before := stage_before(row, store.rows(), section.stages):
-        row = replace(row, before=before.row, p=p_value(judged, judge(asked, store.predictions(before))))
+        row = replace(row, before=before.row, p=p_value(judged, judge(task, store.predictions(before))))
     store.add(row, predictions)
     if curve := curve_of(folder):
         store.add_curve(folder.name, curve)
@@ -157,8 +157,8 @@ def _require(options: argparse.Namespace, section: Section, store: Store, key: s
         ("search", section.searches),
         ("ranking", section.rankings),
     ):
-        if (given := getattr(options, what)) not in known:
-            sys.exit(f"--{what} {given} is not one of {', '.join(known)}")
+        if (value := getattr(options, what)) not in known:
+            sys.exit(f"--{what} {value} is not one of {', '.join(known)}")
     if options.split == "dev" and options.trained_on == "train+dev":
         sys.exit("a model that was trained on dev is not judged on it")
     if any(row.row == key for row in store.rows()) and not options.force:

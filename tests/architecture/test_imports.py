@@ -74,7 +74,7 @@ def upward(path: Path) -> list[str]:
     return found
 
 
-def test_every_room_has_a_floor() -> None:
+def test_each_room_has_a_floor() -> None:
     rooms = {room_of(path) for path in modules()} - {"__init__", "__main__"}
     assert rooms <= FLOOR.keys()
 

@@ -13,7 +13,7 @@ MENTIONS = (
 FULL = Document("1", "fever and cough", MENTIONS, (Passage(0, 15, "title"),), (Relation("r", (("a", "T1"),)),))
 
 
-def test_a_full_document_uses_every_facet() -> None:
+def test_a_full_document_uses_each_facet() -> None:
     assert facets_of(FULL) == ALL
     assert facets_of(Document("1", "x")) == {"document ids", "text"}
 

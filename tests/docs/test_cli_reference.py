@@ -44,13 +44,13 @@ def first_cells(section: str) -> set[str]:
     return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
 
 
-def test_the_page_has_every_command() -> None:
+def test_the_page_has_each_command() -> None:
     assert list(sections()) == list(COMMANDS)
     assert len(COMMANDS) == 42
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_the_section_has_every_option_and_argument(path: str) -> None:
+def test_the_section_has_each_option_and_argument(path: str) -> None:
     command = COMMANDS[path]
     assert first_cells(sections()[path]) - {"--help"} == options(command) | arguments(command)
 

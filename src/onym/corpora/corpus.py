@@ -118,7 +118,7 @@ def _taken(items: Iterable[Item], form: Format, written: Written) -> Iterator[Do
         else:
             written.documents += 1
             written.mentions += len(item.mentions)
-            written.lost.update(sorted(facets_of(item) - form.held(item)))
+            written.lost.update(sorted(facets_of(item) - form.preserved_facets(item)))
             yield item
 
 

@@ -18,7 +18,7 @@ from onym.detect.base import Detector
 from onym.detect.named import DETECTORS, detector_named, detector_of
 from onym.errors import ConfigError, InputError, IntegrityError, missing_extra
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, chosen
+from onym.kb.masks import ConceptMask, select_concepts
 from onym.linkers.base import Linker
 from onym.linkers.named import LINKERS, LinkerOptions, linker_named
 from onym.pipeline.config import (
@@ -141,7 +141,7 @@ def opened(settings: PipelineSettings, folder: Path) -> Pipeline:
     """Open what settings name; `folder` is what their paths are relative to."""
     kb = KnowledgeBase.open(place_of(settings.kb, folder))
     _require_same(settings.kb, kb.digest, folder)
-    only = chosen(kb, settings.types, settings.concepts)
+    only = select_concepts(kb, settings.types, settings.concepts)
     linker = linker_named(settings.linker.kind, kb, _options(settings.linker, folder))
     detector = _detector(settings.detector, linker, only, folder)
     return Pipeline(linker, detector, only=only, threshold=settings.threshold, top_k=settings.top_k)

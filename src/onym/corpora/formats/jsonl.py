@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
+from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
 from onym.corpora.draft import MalformedError, distinct
-from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
+from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files
 from onym.corpora.plain import from_plain, to_plain
 from onym.errors import OnymError
 from onym.store.files.json import parsed_line
@@ -17,7 +17,7 @@ from onym.types import Document
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
-held = hold_all
+preserved_facets = preserve_all
 
 _BEGIN = re.compile(rb'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"text"\s*:')
 
@@ -29,7 +29,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001

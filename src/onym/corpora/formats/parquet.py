@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
+from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
 from onym.corpora.draft import MalformedError, distinct
-from onym.corpora.formats._files import any_looks, chosen
+from onym.corpora.formats._files import any_looks, matching_files
 from onym.corpora.plain import Plain, from_plain, to_plain
 from onym.store.files.parquet import iter_parquet, write_parquet
 from onym.store.files.source import InputFile, Source
@@ -18,7 +18,7 @@ from onym.types import Document
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
-held = hold_all
+preserved_facets = preserve_all
 
 _PAIRS = pa.list_(pa.list_(pa.string()))
 _SPANS = pa.list_(pa.list_(pa.int64()))
@@ -44,7 +44,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
