@@ -1,8 +1,8 @@
-"""The cascade beside its parts: how many mentions each links right, how fast, and which part of the cascade answered.
+"""The cascade compared with its parts: accuracy, speed, and which part of the cascade answered.
 
-The test mentions of BC5CDR over the open knowledge base, with models that were trained by the recipes of the results page,
-found below `ONYM_RUNS`. With `--quick` 60 mentions of NCBI disease over BioSyn's dictionary, with MiniLM and flan-t5-small as
-they come: what is untrained is wrong, and only the machinery is shown. Indexes and tries are built before the clock runs.
+The mentions are the test mentions of BC5CDR, over the open knowledge base. The models were trained by the recipes of the
+results page, and are found below `ONYM_RUNS`. With `--quick`, 60 mentions of NCBI disease are linked over BioSyn's dictionary
+with off-the-shelf MiniLM and flan-t5-small: that shows only that it runs. Indexes and tries are built before the clock starts.
 """
 
 from __future__ import annotations

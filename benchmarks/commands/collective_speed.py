@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def open_model(*, with_names: bool = False) -> Collective:
     """Return MiniLM as a reader of documents; what stands on it costs the same whatever its weights.
 
-    With `with_names`, names are read by MiniLM as it comes, and mentions are the means of their tokens.
+    With `with_names`, names are read by MiniLM off the shelf, and mentions are the means of their tokens.
     """
     folder = model_folder("minilm")
     body = open_body(folder)

@@ -1,9 +1,10 @@
-"""What it is worth that the mentions of a document help each other: recall@1 on dev, with given mentions.
+"""What the rest of a document is worth to its mentions: recall@1 on dev, with annotated mentions.
 
-`expand`: a mention that its document says to be short for something is read as that, or where that is written out. `share`:
-mentions that are written alike in a document have one vector. The mentions of BC5CDR's dev over the open knowledge base, with
-models of the results page, found below `ONYM_RUNS`; what helps here is the default. With `--quick` 200 mentions of NCBI
-disease over BioSyn's dictionary with MiniLM as it comes, which was never taught to read documents: only the machinery is shown.
+`expand`: an abbreviation is read as its long form, or where the long form stands. `share`: repeated mentions (same surface) of
+a document have one vector. The mentions are those of BC5CDR's dev split, over the open knowledge base. The models are those of
+the results page, found below `ONYM_RUNS`; what helps here is the default. With `--quick`, 200 mentions of NCBI disease are
+linked over BioSyn's dictionary with off-the-shelf MiniLM, which was never trained to read documents:
+that shows only that it runs.
 """
 
 from __future__ import annotations

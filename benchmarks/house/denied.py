@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.house.prose import iter_code_spans, iter_python_prose
+from benchmarks.house.prose import iter_code_spans, iter_examples, iter_python_prose
 from benchmarks.house.source_names import iter_definitions, iter_names
 from benchmarks.house.words import UNIQUE, denied_phrases, denied_words
 
@@ -72,6 +72,8 @@ def _of_file(root: Path, path: Path) -> Iterator[Finding]:
         case ".md":
             page = path.read_text("utf-8")
             yield from _names(name, iter_code_spans(page), "code")
+            for line, example in iter_examples(page):
+                yield from _names(name, ((line, bound) for _, bound in iter_names(example)), "code")
             yield from _prose(name, [(1, page)])
         case ".json" | ".toml" | ".gz":
             yield from _names(name, ((0, key) for key in _keys(_data(path))), "key")

@@ -7,10 +7,12 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from contextlib import suppress
 
 Block = tuple[int, str]
 _COMMENT = re.compile(r"(?m)^[ \t]*#[:!]?[ ]?")
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
+_PYTHON_BLOCK = re.compile(r"(?ms)^```python\n(.*?)^```")
 
 
 def iter_python_prose(source: str, tree: ast.AST) -> Iterator[Block]:
@@ -41,3 +43,12 @@ def iter_code_spans(page: str) -> Iterator[Block]:
     """Yield the line and the text of each single word that a page sets in code."""
     for match in _CODE_SPAN.finditer(page):
         yield page.count("\n", 0, match.start()) + 1, match.group(1)
+
+
+def iter_examples(page: str) -> Iterator[tuple[int, ast.AST]]:
+    """Yield the line where each example in Python begins, and the example; of a doctest the statements."""
+    for match in _PYTHON_BLOCK.finditer(page):
+        lines = match.group(1).splitlines()
+        typed = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
+        with suppress(SyntaxError):  # a page may show a part of a program
+            yield page.count("\n", 0, match.start()) + 1, ast.parse("\n".join(typed or lines))

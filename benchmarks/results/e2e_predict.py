@@ -5,7 +5,7 @@
         --encoder minilm-aligned --model bc5cdr-preferred
 
 A detector is `dictionary`, a model below `ONYM_RUNS`, or `given`: the gold mentions, without their ids. A linker is what
-`onym link` calls it, and its models are below `ONYM_RUNS` or `model:NAME` for one as it comes.
+`onym link` calls it, and its models are below `ONYM_RUNS` or `model:NAME` for an off-the-shelf one.
 """
 
 from __future__ import annotations

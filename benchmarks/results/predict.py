@@ -5,8 +5,8 @@
     python -m benchmarks.results.predict dense --benchmark hpo_gsc --stage start --model model:minilm \\
         --search flat --ranking own
 
-A model is below `ONYM_RUNS` (by default `~/.cache/onym/runs`), or `model:NAME` for one as it comes, so that it can be found
-again. What it began with and the hours of its training are what its own record says; its recipe is the one of its name.
+A model is below `ONYM_RUNS` (by default `~/.cache/onym/runs`), or `model:NAME` for an off-the-shelf one, so that it can be
+found again. What it began with and the hours of its training are what its own record says; its recipe is the one of its name.
 
 Models compute in bf16, where a score depends a little on the mentions that share its batch, and a beam now and then on a score.
 So a split is linked in parts that depend on nothing but the split: any part can be linked again, with the same answers.
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 SECTIONS = ("generative", "dense")
 PART = 128
 """Mentions of a part, or a few more: documents are not cut."""
-_AS_IT_COMES = "model:"
+_OFF_THE_SHELF = "model:"
 
 
 def main(arguments: list[str], store: Store | None = None) -> int:
@@ -90,8 +90,8 @@ def section_named(name: str) -> Section:
 
 def folder_of(model: str) -> Path:
     """Return the folder of a model that a row names."""
-    if model.startswith(_AS_IT_COMES):
-        return model_folder(model.removeprefix(_AS_IT_COMES))
+    if model.startswith(_OFF_THE_SHELF):
+        return model_folder(model.removeprefix(_OFF_THE_SHELF))
     return runs_folder() / model
 
 
@@ -145,8 +145,8 @@ def curve_of(folder: Path) -> Curve:
 
 
 def recipe_of(section: str, model: str) -> str:
-    """Return the recipe that a model was trained by, from the root of the project; none for one as it comes."""
-    return "" if model.startswith(_AS_IT_COMES) else f"benchmarks/recipes/{section}/{model}.toml"
+    """Return the recipe that a model was trained by, from the root of the project; none for an off-the-shelf one."""
+    return "" if model.startswith(_OFF_THE_SHELF) else f"benchmarks/recipes/{section}/{model}.toml"
 
 
 def _require(options: argparse.Namespace, section: Section, store: Store, key: str) -> None:

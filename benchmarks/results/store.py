@@ -186,7 +186,7 @@ def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answe
 
 
 def judge(task: Judgeable, predictions: Predictions) -> Judged:
-    """Compute all figures. Mentions out of reach are left out, and both counts are given; BioSyn's protocol counts them."""
+    """Compute all figures. Mentions whose gold is not in the KB are left out, except by BioSyn's protocol; both are counted."""
     found, missing = judged_cases(task.benchmark, task.split, predictions, task.kb)
     if missing:
         msg = f"{missing:,} mentions have no line among the predictions"

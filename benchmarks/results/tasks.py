@@ -18,7 +18,7 @@ Mentions whose ids the knowledge base lacks are left out, as GenBioEL leaves out
 BioSyn's protocol counts them as wrong. In `bc5cdr` most of them have an id that MeSH retired. There is a table of successors,
 but it was made by looking up the gold mentions, those of test too, among the names of MeSH: by it such a mention has as its
 gold what an exact match finds, and is right almost by definition. So the figures are those without the table, and
-`mapped_any_id_r1` is beside them, over the `mapped` mentions that are within reach with it.
+`mapped_any_id_r1` is beside them, over the `mapped` mentions whose gold id is in the KB with it.
 """
 
 from __future__ import annotations

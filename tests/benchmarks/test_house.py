@@ -84,7 +84,7 @@ def test_the_tree_is_searched(tmp_path: Path) -> None:
     root = write(
         tmp_path,
         {
-            "README.md": "Linked by likeness, see `kb.claims`.",
+            "README.md": "Linked by likeness, see `kb.claims`.\n\n```python\n>>> told = 1\n1\n```\n",
             "src/onym/a.py": '"""Fine."""\n\nbenchmark = 1\nSpan = tuple\n# a run that was\n# stopped goes on\n',
             "src/onym/b.py": "class Span: ...\n",
             "src/onym/told.py": "",
@@ -98,6 +98,7 @@ def test_the_tree_is_searched(tmp_path: Path) -> None:
     assert found == {
         ("README.md", "phrase", "likeness"),
         ("README.md", "code", "claims"),
+        ("README.md", "code", "told"),
         ("src/onym/a.py", "name", "benchmark"),
         ("src/onym/a.py", "phrase", "stopped goes on"),
         ("src/onym/b.py", "definition", "Span again"),

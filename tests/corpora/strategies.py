@@ -101,7 +101,7 @@ def _tidy(document: Document) -> Document:
 
 @st.composite
 def lists_of_mentions(draw: st.DrawFn) -> Document:
-    """A document that is nothing but mentions, one a line; often just one."""
+    """A document that is nothing but mentions, one per line; often just one."""
     surfaces = draw(st.lists(_word.map(lambda word: word.replace("\n", " ")), min_size=1, max_size=2))
     mentions, start = [], 0
     for surface in surfaces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onym.corpora.base import ALL, Facet
-from onym.corpora.facets import facets_of, view
+from onym.corpora.facets import describe_loss, facets_of, view
 from onym.types import Document, Mention, Passage, Relation
 
 MENTIONS = (
@@ -45,3 +45,8 @@ def _with(**changes: object) -> Document:
 
     mentions = (MENTIONS[0], replace(MENTIONS[1], **changes))  # type: ignore[arg-type]
     return Document("1", FULL.text, mentions, FULL.passages, FULL.relations)
+
+
+def test_a_loss_is_described_with_its_number_of_documents() -> None:
+    assert describe_loss("pubtator", "composites", 1) == "pubtator cannot store all composites (1 document)"
+    assert describe_loss("biosyn", "text", 1_000).endswith("(1,000 documents)")

@@ -90,7 +90,7 @@ def require_writable(format: str) -> Format:  # noqa: A002
 
 @contextmanager
 def output_at(path: Path, form: Format, *, force: bool = False) -> Iterator[Output]:
-    """Open the place for a format's files: one file, or a folder."""
+    """Open the output of a format: one file, or a folder."""
     if form.IS_FOLDER:
         with whole_folder(path, force=force) as folder:
             yield folder

@@ -101,7 +101,7 @@ def _to_final(rows: pl.DataFrame, final: pl.DataFrame) -> pl.DataFrame:
 
 
 def coded(column: pl.Series) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
-    """Return the distinct values in order, and each row's place among them.
+    """Return the distinct values in order, and each row's index among them.
 
     >>> values, codes = coded(pl.Series(["b", "a", "b"]))
     >>> values.to_list(), codes.tolist()

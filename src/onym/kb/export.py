@@ -26,10 +26,10 @@ def export_kb(
 ) -> None:
     """Write every concept.
 
-    jsonl     one object a line: concept_id, canonical_name, aliases, types, definition, xrefs (scispaCy's entities)
+    jsonl     one object per line: concept_id, canonical_name, aliases, types, definition, xrefs (scispaCy's entities)
     biosyn    `id||name` lines with normalised names
     genbioel  one object from id to a list of normalised names (target_kb.json)
-    tsv       one line a name: id, name, kind, language, types, definition, xrefs
+    tsv       one line per name: id, name, kind, language, types, definition, xrefs
     """
     writers = {"jsonl": _jsonl, "biosyn": _biosyn, "genbioel": _genbioel, "tsv": _tsv}
     if form not in get_args(ExportFormat):

@@ -54,7 +54,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one object a line."""
+    """Write one object per line."""
     with output.file() as file:
         for document in documents:
             plain = json.dumps(_plain(document, style), ensure_ascii=False, separators=(",", ":"))

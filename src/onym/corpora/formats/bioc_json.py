@@ -1,4 +1,4 @@
-"""BioC in JSON: one collection, a list of documents, or one document a line, as PubTator's service answers."""
+"""BioC in JSON: one collection, a list of documents, or one document per line, as PubTator's service answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one collection, a document a line."""
+    """Write one collection, one document per line."""
     with output.file() as file:
         file.write(b'{"source":"","date":"","key":"","version":"1.0","infons":{},"documents":[')
         for number_of, document in enumerate(documents):

@@ -1,7 +1,7 @@
 """BioSyn's and SapBERT's queries, `.concept` files: `document||start|end||type||mention||ids`, without the text.
 
-The mentions are already worked on (lower case, abbreviations written out), so they are no longer the text at their offsets: the
-document's text is the mentions, one a line, and a note of each keeps the offsets.
+The mentions are already worked on (lower case, expanded abbreviations), so they are no longer the text at their offsets: the
+document's text is the mentions, one per line, and a note of each keeps the offsets.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold the mentions of a document that is nothing but its mentions, one a line."""
+    """Hold the mentions of a document that is nothing but its mentions, one per line."""
     lost: set[Facet] = set()
     if document.text != "\n".join(mention.surface for mention in document.mentions) or not _are_lines(document):
         lost |= {"text", "mentions"}

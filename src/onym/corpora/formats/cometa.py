@@ -1,6 +1,6 @@
 """COMETA: a table separated by tabs with columns id, term, general label and id, specific label and id, example.
 
-Written from the specification. The concept is the general one, and notes keep the rest. The mention is the first place where
+Written from the specification. The concept is the general one, and notes keep the rest. The mention is the first span where
 the term stands in the example; where it stands nowhere, it is put before it, as GenBioEL does.
 """
 

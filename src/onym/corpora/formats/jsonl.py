@@ -1,4 +1,4 @@
-"""Onym's own JSONL: one document a line, with everything that a document holds. See docs/reference/corpus-formats.md."""
+"""Onym's own JSONL: one document per line, with everything that a document holds. See docs/reference/corpus-formats.md."""
 
 from __future__ import annotations
 

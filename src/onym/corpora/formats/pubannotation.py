@@ -55,7 +55,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one list, a document a line."""
+    """Write one list, one document per line."""
     with output.file() as file:
         file.write(b"[")
         for index, document in enumerate(documents):

@@ -1,4 +1,4 @@
-"""Plain text: one document a file, its name the id. The text is kept exactly, line ends and all."""
+"""Plain text: one document per file, its name the id. The text is kept exactly, line ends and all."""
 
 from __future__ import annotations
 
