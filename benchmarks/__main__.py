@@ -48,6 +48,7 @@ NAMES = (
     "collective-speed",
     "cascade",
     "consistency",
+    "house",
 )
 _MODULES = {"import": "import_"}
 

@@ -44,10 +44,7 @@ def _section(path: str, command: Any, prose: str) -> str:
 
 
 def _row(param: Any) -> str:
-    if param.param_type_name == "argument":
-        names = [param.name.upper()]
-    else:
-        names = [*param.opts, *param.secondary_opts]
+    names = [param.name.upper()] if param.param_type_name == "argument" else [*param.opts, *param.secondary_opts]
     needed = "; needed" if param.required and param.param_type_name == "option" else ""
     default = param.default if isinstance(param.default, str | int | float) and not isinstance(param.default, bool) else None
     told = f"; by default `{default}`" if default not in (None, "") and not param.required else ""

@@ -1,8 +1,8 @@
-"""The cascade beside its parts: how many mentions each links right, how fast, and which part of the cascade answered.
+"""The cascade compared with its parts: accuracy, speed, and which part of the cascade answered.
 
-The test mentions of BC5CDR over the open knowledge base, with models that were trained by the recipes of the results page,
-found below `ONYM_RUNS`. With `--quick` 60 mentions of NCBI disease over BioSyn's dictionary, with MiniLM and flan-t5-small as
-they come: what is untrained is wrong, and only the machinery is shown. Indexes and tries are built before the clock runs.
+The mentions are the test mentions of BC5CDR, over the open knowledge base. The models were trained by the recipes of the
+results page, and are found below `ONYM_RUNS`. With `--quick`, 60 mentions of NCBI disease are linked over BioSyn's dictionary
+with off-the-shelf MiniLM and flan-t5-small: that shows only that it runs. Indexes and tries are built before the clock starts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.results.predict import folder_of, parts
-from benchmarks.results.tasks import Task, task
+from benchmarks.results.tasks import Task, open_task
 from onym.evaluate.cases import Known, gold_cases
 from onym.evaluate.metrics import places_of, recall_at
 from onym.linkers.base import Linker
@@ -38,14 +38,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    asked = task("ncbi_disease" if options.quick else options.benchmark, "test")
+    task = open_task("ncbi_disease" if options.quick else options.benchmark, "test")
     models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
     encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
     count = options.mentions or (_QUICK if options.quick else sys.maxsize)
-    documents = next(parts(asked.benchmark.documents(asked.split), count))
+    documents = next(parts(task.benchmark.documents(task.split), count))
     rows, shares = [], {}
-    for name, linker in systems(asked, encoder, model).items():
-        row, stages = measured(linker, documents, asked)
+    for name, linker in systems(task, encoder, model).items():
+        row, stages = measured(linker, documents, task)
         rows.append({"linker": name, **row})
         if stages:
             shares[name] = stages
@@ -58,11 +58,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def systems(asked: Task, encoder: Path, model: Path) -> dict[str, Linker]:
+def systems(task: Task, encoder: Path, model: Path) -> dict[str, Linker]:
     """Return the parts alone, and cascades of two and of three, over the same parts."""
-    exact = ExactLinker(asked.kb)
-    dense = DenseLinker.from_pretrained(encoder, asked.kb)
-    generative = GenerativeLinker.from_pretrained(model, asked.kb)
+    exact = ExactLinker(task.kb)
+    dense = DenseLinker.from_pretrained(encoder, task.kb)
+    generative = GenerativeLinker.from_pretrained(model, task.kb)
     return {
         "exact": exact,
         "dense": dense,
@@ -73,13 +73,13 @@ def systems(asked: Task, encoder: Path, model: Path) -> dict[str, Linker]:
     }
 
 
-def measured(linker: Linker, documents: Sequence[Document], asked: Task) -> tuple[dict[str, float], dict[str, float]]:
+def measured(linker: Linker, documents: Sequence[Document], task: Task) -> tuple[dict[str, float], dict[str, float]]:
     """Return how many a linker gets right and how fast, and which share of mentions each stage answered."""
     start = time.perf_counter()
     linked = list(linker.link(documents, top_k=_TOP))
     seconds = time.perf_counter() - start
     answers = Predictions.of(predictions_of(linked), {}).answers
-    cases = [case for case in gold_cases(documents, lambda key: answers[key], Known(asked.kb)) if case.is_reachable]
+    cases = [case for case in gold_cases(documents, lambda key: answers[key], Known(task.kb)) if case.is_reachable]
     count = sum(len(doc.mentions) for doc in documents)
     recall = {
         f"{name.replace('-', '_')}_r1": round(100 * recall_at(places_of(cases, name), 1), 1) for name in ("strict", "any-id")

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def open_model(*, with_names: bool = False) -> Collective:
     """Return MiniLM as a reader of documents; what stands on it costs the same whatever its weights.
 
-    With `with_names`, names are read by MiniLM as it comes, and mentions are the means of their tokens.
+    With `with_names`, names are read by MiniLM off the shelf, and mentions are the means of their tokens.
     """
     folder = model_folder("minilm")
     body = open_body(folder)
@@ -89,11 +89,11 @@ def one_at_a_time(model: Collective, documents: Sequence[Document]) -> Vectors:
     found = np.zeros((len(rows), model.heads.wide), dtype=np.float32)
     before = len(tokenizer.before)
     for batch in batches(lengths, _BUDGET):
-        chosen = [rows[row] for row in batch.tolist()]
-        hidden = hidden_of(model.reader.model, *window_rows(tokenizer, chosen, model.reader.model.config.pad_token_id))
-        firsts = torch.tensor([before + window.first - window.start for _, window in chosen])
-        lasts = torch.tensor([before + window.last - window.start for _, window in chosen])
-        shifts = torch.arange(len(chosen)) * hidden.shape[1]
+        selected = [rows[row] for row in batch.tolist()]
+        hidden = hidden_of(model.reader.model, *window_rows(tokenizer, selected, model.reader.model.config.pad_token_id))
+        firsts = torch.tensor([before + window.first - window.start for _, window in selected])
+        lasts = torch.tensor([before + window.last - window.start for _, window in selected])
+        shifts = torch.arange(len(selected)) * hidden.shape[1]
         found[batch] = model.heads.vectors(hidden.flatten(0, 1), firsts + shifts, lasts + shifts).numpy()
     return found
 
@@ -124,9 +124,9 @@ def _search(vectors: Vectors, names: int) -> float:
     """Return the milliseconds that a search takes for one mention."""
     index = faiss().IndexFlatIP(vectors.shape[1])
     rng = np.random.default_rng(0)
-    for place in range(0, names, 100_000):
-        index.add(rng.standard_normal((min(100_000, names - place), vectors.shape[1]), dtype=np.float32))
-    asked = vectors[:1_000]
+    for first in range(0, names, 100_000):
+        index.add(rng.standard_normal((min(100_000, names - first), vectors.shape[1]), dtype=np.float32))
+    queries = vectors[:1_000]
     start = time.perf_counter()
-    index.search(asked, _K)
-    return 1000 * (time.perf_counter() - start) / len(asked)
+    index.search(queries, _K)
+    return 1000 * (time.perf_counter() - start) / len(queries)

@@ -19,7 +19,7 @@ from benchmarks.results.e2e_judge import judge_given
 from benchmarks.results.e2e_predict import found_by
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
 from benchmarks.results.predict import folder_of
-from benchmarks.results.tasks import task
+from benchmarks.results.tasks import open_task
 from onym.encoders.collective import Collective
 from onym.index import index_beside
 from onym.linkers import collective, dense, exact
@@ -40,15 +40,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    asked = _quick_task() if options.quick else end_to_end_task(options.benchmark, "dev")
-    asked = replace(asked, documents=asked.documents[: options.documents or None])
+    task = _quick_task() if options.quick else end_to_end_task(options.benchmark, "dev")
+    task = replace(task, documents=task.documents[: options.documents or None])
     encoder = folder_of("model:minilm" if options.quick else options.encoder)
     model = open_model(with_names=True) if options.quick else Collective.open(folder_of(options.model))
     rows = []
-    for name, settings, linker in systems(asked, DenseLinker.from_pretrained(encoder, asked.kb), model):
-        figures = judge_given(asked, found_by(Pipeline(linker, only=asked.only), asked))
+    for name, settings, linker in systems(task, DenseLinker.from_pretrained(encoder, task.kb), model):
+        figures = judge_given(task, found_by(Pipeline(linker, only=task.only), task))
         rows.append({"linker": name, **settings, "strict_r1": figures["strict_r1"], "any_id_r1": figures["any_id_r1"]})
-    mentions = sum(len(doc.mentions) for doc in asked.documents)
+    mentions = sum(len(doc.mentions) for doc in task.documents)
     return {"mentions": mentions, "encoder": encoder.name, "model": model.name or "minilm", "rows": rows}
 
 
@@ -70,6 +70,6 @@ def systems(asked: EndToEndTask, encoder: DenseLinker, model: Collective) -> Ite
 
 
 def _quick_task() -> EndToEndTask:
-    opened = task("ncbi_disease", "test")
-    documents = [replace(doc, relations=()) for doc in opened.benchmark.documents("test")]
-    return EndToEndTask(tuple(documents[:_QUICK]), opened.kb, None, {})
+    task = open_task("ncbi_disease", "test")
+    documents = [replace(doc, relations=()) for doc in task.benchmark.documents("test")]
+    return EndToEndTask(tuple(documents[:_QUICK]), task.kb, None, {})

@@ -56,6 +56,6 @@ def is_written_so(kb: KnowledgeBase, mention: Mention) -> bool:
     """Tell whether an id of the mention's name stands, letter for letter, among the ids of the mention."""
     bare = "|".join(concept_id.partition(":")[2] for concept_id in mention.concept_ids)
     written = dict(mention.notes).get(KEY, bare).replace("+", "|").split("|")
-    concepts = [kb.concept(place) for place in kb.concepts_named(mention.surface)]
+    concepts = [kb.concept(row) for row in kb.concepts_named(mention.surface)]
     ids = [concept_id for concept in concepts for concept_id in (concept.id, *concept.alternative_ids)]
     return any(concept_id.partition(":")[2] in written for concept_id in ids)

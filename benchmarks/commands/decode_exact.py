@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "cases": counts["cases"],
         "mismatches": counts["mismatches"],
         "worst_delta": float(f"{worst:.1e}"),
-        "most_names": names,
+        "max_names": names,
         "beam5_miss_pct": percent(counts["missed"], counts["cases"]),
     }
 
@@ -97,11 +97,11 @@ class Group:
 def compare(seed: int) -> Verdict:
     group = Group.random(seed)
     counts, worst = Counter({"cases": group.SIZE * len(RANKINGS)}), 0.0
-    every = [every_score(group, mention) for mention in range(group.SIZE)]
+    all_scores = [score_all_names(group, mention) for mention in range(group.SIZE)]
     for ranking in RANKINGS:
         first, five = group.exact(ranking, 1), group.exact(ranking, 5)
         beams = group.search(SearchConfig(ranking=ranking, width=5, batch=group.SIZE))
-        for mention, scores in enumerate(every):
+        for mention, scores in enumerate(all_scores):
             ranked = sorted(((leaf, score.by(ranking)) for leaf, score in scores.items()), key=lambda each: -each[1])
             found = {1: first[mention], 5: five[mention]}
             delta = max(difference(scores_of(each, ranking), ranked, count) for count, each in found.items())
@@ -121,7 +121,7 @@ class Score(NamedTuple):
         return self.log_prob / self.tokens if ranking == "mean" else self.log_prob
 
 
-def every_score(group: Group, mention: int) -> dict[int, Score]:
+def score_all_names(group: Group, mention: int) -> dict[int, Score]:
     """Return the score of each leaf: its name is forced on the model, all names padded to one length."""
     adapter, model = group.model.adapter, group.model.model
     before = [adapter.start, *group.prompts[mention]]
@@ -131,13 +131,13 @@ def every_score(group: Group, mention: int) -> dict[int, Score]:
         encoded = model.get_encoder()(input_ids=torch.tensor([group.sources[mention]])).last_hidden_state
         for begin in range(0, len(leaves), _AT_ONCE):
             part = leaves[begin : begin + _AT_ONCE]
-            longest = max(len(name) for _, name in part) + 1
-            targets = torch.tensor([[*name, adapter.eos, *[adapter.pad] * (longest - 1 - len(name))] for _, name in part])
+            length = max(len(name) for _, name in part) + 1
+            targets = torch.tensor([[*name, adapter.eos, *[adapter.pad] * (length - 1 - len(name))] for _, name in part])
             ids = torch.cat([torch.tensor([before]).expand(len(part), -1), targets[:, :-1]], dim=1)
             states = encoded.expand(len(part), -1, -1)
             logits = model(encoder_outputs=(states,), decoder_input_ids=ids, use_cache=False).logits[:, len(before) - 1 :]
             scores = torch.log_softmax(logits, dim=-1).gather(2, targets[:, :, None])[:, :, 0]
-            is_name = torch.arange(longest) <= torch.tensor([len(name) for _, name in part])[:, None]
+            is_name = torch.arange(length) <= torch.tensor([len(name) for _, name in part])[:, None]
             sums = (scores * is_name).sum(dim=1).tolist()
             found |= {leaf: Score(total, len(name) + 1) for (leaf, name), total in zip(part, sums, strict=True)}
     return found

@@ -217,9 +217,9 @@ class Reference:
         self._note_cut([score for score, _ in found], width)
         self._note_cut([score for score, _ in found], 2 * width)
         ended = [(self._score(*each), each[1][:-1]) for each in found[:width] if self._is_end(each)]
-        every = sorted([*names, *ended], reverse=True)
-        self._note_cut([score for score, _ in every], width)
-        names = every[:width]
+        ranked = sorted([*names, *ended], reverse=True)
+        self._note_cut([score for score, _ in ranked], width)
+        names = ranked[:width]
         onward = [each for each in found[: 2 * width] if not self._is_end(each)]
         self._note_cut([score for score, _ in onward], width)
         if len(names) < width or not onward:
@@ -244,9 +244,9 @@ class Reference:
     def _is_end(self, each: tuple[float, Tokens]) -> bool:
         return each[1][-1] == self.group.trie.eos
 
-    def _note_cut(self, scores: list[float], place: int) -> None:
-        if 0 < place < len(scores):
-            self.closest = min(self.closest, scores[place - 1] - scores[place])
+    def _note_cut(self, scores: list[float], rank: int) -> None:
+        if 0 < rank < len(scores):
+            self.closest = min(self.closest, scores[rank - 1] - scores[rank])
 
 
 _DOUBLES: dict[int, Any] = {}

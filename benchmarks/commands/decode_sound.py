@@ -130,10 +130,10 @@ def search(job: Job) -> Counter[str]:
     rng = np.random.default_rng((job.seed, 4 + job.has_model))
     model = random_model(job.seed % MODELS, torch.bfloat16) if job.has_model else None
     vocabulary, eos = (model.adapter.vocabulary, model.adapter.eos) if model else (int(rng.integers(6, 24)), 2)
-    names = random_names(rng, vocabulary, 1, 60, longest=5)
+    names = random_names(rng, vocabulary, 1, 60, max_tokens=5)
     book = Book.of(names, eos, vocabulary)
     count = AT_ONCE[job.has_model]
-    config = _config(rng, most=64 if job.has_model else 512)
+    config = _config(rng, max_batch=64 if job.has_model else 512)
     is_wanted = rng.random(len(names)) < rng.choice([0.1, 0.5]) if rng.random() < 0.4 else np.ones(len(names), dtype=bool)
     restriction = None if is_wanted.all() else book.trie.restriction(is_wanted)
     if model:
@@ -158,7 +158,7 @@ def _drawn(vocabulary: int, seed: int) -> Start:
     return start
 
 
-def _config(rng: Generator, most: int) -> SearchConfig:
+def _config(rng: Generator, max_batch: int) -> SearchConfig:
     width = int(rng.choice([1, 2, 5, 10]))
     return SearchConfig(
         search="exact" if rng.random() < 0.3 else "beam",
@@ -168,7 +168,7 @@ def _config(rng: Generator, most: int) -> SearchConfig:
         stopping="fairseq" if rng.random() < 0.5 else "transformers",
         budget=int(rng.choice([1, 3, 20, 1000])),
         at_once=int(rng.choice([1, 8])),
-        batch=int(rng.choice([1, 7, most // 8, most], p=[0.02, 0.08, 0.2, 0.7])),  # small ones take long
+        batch=int(rng.choice([1, 7, max_batch // 8, max_batch], p=[0.02, 0.08, 0.2, 0.7])),  # small ones take long
         chain=int(rng.choice([0, 8])),
     )
 
@@ -177,14 +177,14 @@ def _judged(
     decoded: Sequence[Decoded], book: Book, allowed: set[int], restriction: Restriction | None, config: SearchConfig
 ) -> Counter[str]:
     outside = malformed = nameless = hypotheses = 0
-    most = config.top_k if config.search == "exact" else min(config.top_k, config.width)
+    limit = config.top_k if config.search == "exact" else min(config.top_k, config.width)
     for each in decoded:
         found = each.hypotheses
         leaves = [one.leaf for one in found]
         nameless += not found
         hypotheses += len(found)
         outside += not allowed.issuperset(leaves)
-        is_sound = len(found) <= most and len(set(leaves)) == len(leaves)
+        is_sound = len(found) <= limit and len(set(leaves)) == len(leaves)
         is_sound = is_sound and all(one.tokens == book.lengths.get(one.leaf) and -np.inf < one.log_prob <= 0 for one in found)
         scores = [one.score(config.ranking) for one in found]
         malformed += not (is_sound and scores == sorted(scores, reverse=True))

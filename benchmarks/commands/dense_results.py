@@ -1,7 +1,7 @@
 """Every figure of the dense linker, computed again from the kept predictions; and the page that shows them.
 
-Options as for `generative-results`. `best` has for each benchmark the figures of the row that is chosen on dev; `askapatient`
-the means over its folds of the setting that is best on all their dev mentions together.
+Options as for `generative-results`. `best` has for each benchmark the figures of the row that is best on dev; `askapatient`
+the means over its folds of the configuration that is best on all their dev mentions together.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ __all__ = ["SECTION", "add_options", "run"]
 _BEST = ("r1", "any_id_r1", "strict_r1", "r5")
 
 
-def chosen(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
-    """Return the figures of the rows that are chosen on dev."""
+def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
+    """Return the figures of the rows that are best on dev."""
     named = {row.row: row for row in rows}
     found: dict[str, dict[str, object]] = {}
     for benchmark, key in best([row for row in rows if row.benchmark in KEYS]).items():
         found[benchmark] = {"row": key, **{name: named[key].figures[name] for name in _BEST if name in named[key].figures}}
-    if folds := chosen_folds([row for row in rows if row.benchmark in FOLD_KEYS]):
+    if folds := best_folds([row for row in rows if row.benchmark in FOLD_KEYS]):
         found[ALL_FOLDS] = {"folds": len(folds), "stage": folds[0].stage, **fold_means(folds)}
     return found
 
 
-def chosen_folds(rows: Sequence[Row]) -> list[Row]:
-    """Return the test rows of the setting that is right most often on dev, over all folds."""
+def best_folds(rows: Sequence[Row]) -> list[Row]:
+    """Return the test rows of the configuration that is right most often on dev, over all folds."""
     hits: dict[tuple[str, str, str, str], float] = {}
     for row in rows:
         if row.split == "dev":
-            hits[row.setting] = hits.get(row.setting, 0) + row.figures["hits"]
-    setting = max(hits, key=lambda each: (hits[each], each), default=None)
-    return [row for row in rows if row.split == "test" and row.setting == setting]
+            hits[row.configuration] = hits.get(row.configuration, 0) + row.figures["hits"]
+    configuration = max(hits, key=lambda each: (hits[each], each), default=None)
+    return [row for row in rows if row.split == "test" and row.configuration == configuration]
 
 
 SECTION = Section(
@@ -51,7 +51,7 @@ SECTION = Section(
     open_as_said=open_as_said,
     answers=answers_kept,
     page_with=page_with,
-    chosen=chosen,
+    best_figures=best_figures,
     figures=("r1", "any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "reachable"),
     usual_start="minilm",
 )

@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def compared(own: Encode, reference: Encode, names: Sequence[str], parts: int) -> tuple[Vectors, float, float]:
     """Return the vectors of names and the seconds that both took for them; both have to mean the same."""
     seconds, found = [0.0, 0.0], []
-    for places in np.array_split(np.arange(len(names)), parts):
-        part = [names[place] for place in places.tolist()]
+    for rows in np.array_split(np.arange(len(names)), parts):
+        part = [names[row] for row in rows.tolist()]
         both = []
         for who, encode in enumerate((own, reference)):
             start = time.perf_counter()
@@ -139,4 +139,4 @@ def _seconds(own: Index, bare: Any, wanted: Vectors, turns: int) -> tuple[float,
 
 
 def _names(kb: KnowledgeBase) -> list[str]:
-    return [kb.names[place] for place in range(len(kb.names))]
+    return [kb.names[row] for row in range(len(kb.names))]

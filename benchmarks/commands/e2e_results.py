@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from benchmarks.results.check import add_options, page_problems
-from benchmarks.results.e2e_predict import GIVEN, STORE, figures_of, found_by, open_system
+from benchmarks.results.e2e_predict import ANNOTATED, STORE, figures_of, found_by, open_system
 from benchmarks.results.e2e_tasks import KINDS, end_to_end_task
 from benchmarks.results.page import NO_ROWS
 from benchmarks.results.rerun import unlike
@@ -28,23 +28,23 @@ _HEADER = (
     *("detector", "linker", "models", "trained on", "strict P / R", "strict F1", "95 %", "partial P / R", "partial F1"),
     *("overlap F1", "parameters", "hours"),
 )
-GIVEN_FIGURES = ("strict_r1", "any_id_r1", "map")
-_GIVEN_HEADER = ("linker", "models", "trained on", "strict R@1", "any-id R@1", "MAP", "parameters", "hours")
+ANNOTATED_FIGURES = ("strict_r1", "any_id_r1", "map")
+_ANNOTATED_HEADER = ("linker", "models", "trained on", "strict R@1", "any-id R@1", "MAP", "parameters", "hours")
 _RERUN = 20  # documents
 _PAPER = "Bhowmik and others 2021, table 7"
-_PAPER_GIVEN = "Bhowmik and others 2021, table 3"
+_PAPER_ANNOTATED = "Bhowmik and others 2021, table 3"
 PUBLISHED = (
     ("SciSpacy", "", "14.5 / 48.4", "22.3", "15.5 / 53.4", "24.0", _PAPER),
     ("MedType", "", "15.3 / 51.0", "23.5", "16.6 / 57.0", "25.7", _PAPER),
     ("dual encoder, tags", "BioBERT-base, 110 M, two of them", "10.2 / 10.8", "10.5", "29.2 / 31.5", "30.3", _PAPER),
     ("dual encoder, spans", "BioBERT-base, 110 M, two of them", "74.6 / 73.1", "73.8", "76.0 / 74.4", "75.2", _PAPER),
 )
-PUBLISHED_GIVEN = (
-    ("dual encoder, one mention at a time, random negatives", "76.3", "82.4", _PAPER_GIVEN),
-    ("dual encoder, one mention at a time, random and hard negatives", "84.8", "87.7", _PAPER_GIVEN),
-    ("BLINK", "74.7", "75.6", _PAPER_GIVEN),
-    ("dual encoder, collective, random negatives", "69.0", "77.2", _PAPER_GIVEN),
-    ("dual encoder, collective, random and hard negatives", "80.7", "85.1", _PAPER_GIVEN),
+PUBLISHED_ANNOTATED = (
+    ("dual encoder, one mention at a time, random negatives", "76.3", "82.4", _PAPER_ANNOTATED),
+    ("dual encoder, one mention at a time, random and hard negatives", "84.8", "87.7", _PAPER_ANNOTATED),
+    ("BLINK", "74.7", "75.6", _PAPER_ANNOTATED),
+    ("dual encoder, collective, random negatives", "69.0", "77.2", _PAPER_ANNOTATED),
+    ("dual encoder, collective, random and hard negatives", "80.7", "85.1", _PAPER_ANNOTATED),
 )
 
 
@@ -56,10 +56,10 @@ def run(options: argparse.Namespace, store: Store = STORE) -> dict[str, object]:
         problems += _rerun(store, options.rerun)
     if problems:
         sys.exit("\n".join(problems))
-    return {"runs": [_run(row) for row in rows], "best": chosen(rows)}
+    return {"runs": [_run(row) for row in rows], "best": best_figures(rows)}
 
 
-def chosen(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
+def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
     """Return for each corpus the test figures of the system that is best on dev, by strict F1."""
     named = best(rows)
     return {key: {"row": row.row, **{name: row.figures[name] for name in FIGURES}} for key, row in named.items()}
@@ -69,7 +69,7 @@ def best(rows: Sequence[Row]) -> dict[str, Row]:
     """Return for each corpus the test row of the system that is best on dev."""
     found = {}
     for key in KINDS:
-        dev = [row for row in rows if row.benchmark == key and row.split == "dev" and row.search != GIVEN]
+        dev = [row for row in rows if row.benchmark == key and row.split == "dev" and row.search != ANNOTATED]
         if not dev:
             continue
         first = max(dev, key=lambda row: (row.figures["strict_f1"], row.row))
@@ -82,10 +82,10 @@ def best(rows: Sequence[Row]) -> dict[str, Row]:
 def page_with(rows: Sequence[Row], page: str) -> str:
     """Return the page with the tables of these rows."""
     header = ("system", "encoders", "strict P / R", "strict F1", "partial P / R", "partial F1", "source")
-    page = between(page, "e2e", tables([row for row in rows if row.search != GIVEN]))
+    page = between(page, "e2e", tables([row for row in rows if row.search != ANNOTATED]))
     page = between(page, "e2e-published", table(header, PUBLISHED))
-    page = between(page, "e2e-given", given_tables([row for row in rows if row.search == GIVEN]))
-    return between(page, "e2e-given-published", table(("system", "P@1", "MAP", "source"), PUBLISHED_GIVEN))
+    page = between(page, "e2e-given", annotated_tables([row for row in rows if row.search == ANNOTATED]))
+    return between(page, "e2e-given-published", table(("system", "P@1", "MAP", "source"), PUBLISHED_ANNOTATED))
 
 
 def tables(rows: Sequence[Row]) -> str:
@@ -101,14 +101,14 @@ def tables(rows: Sequence[Row]) -> str:
     return "\n\n".join(parts) or NO_ROWS
 
 
-def given_tables(rows: Sequence[Row]) -> str:
+def annotated_tables(rows: Sequence[Row]) -> str:
     """Return tables for each corpus with systems that were given the mentions, the best first."""
     parts = []
     for key, kind in KINDS.items():
         for split, part in _splits(rows, key, "strict_r1"):
             gold, reachable = part[0].figures["gold"], part[0].figures["reachable"]
             parts.append(f"{kind.title}, {split}: {gold:,} mentions, {reachable:,} of them within reach.")
-            parts.append(table(_GIVEN_HEADER, [_given_line(row) for row in part]))
+            parts.append(table(_ANNOTATED_HEADER, [_annotated_line(row) for row in part]))
     return "\n\n".join(parts) or NO_ROWS
 
 
@@ -119,8 +119,8 @@ def _splits(rows: Sequence[Row], key: str, figure: str) -> Iterator[tuple[str, l
             yield split, sorted(part, key=lambda row: (-row.figures[figure], row.row))
 
 
-def _given_line(row: Row) -> list[str]:
-    shares = (f"{row.figures[name]:.1f}" for name in GIVEN_FIGURES)
+def _annotated_line(row: Row) -> list[str]:
+    shares = (f"{row.figures[name]:.1f}" for name in ANNOTATED_FIGURES)
     return [row.ranking, row.model, row.trained_on, *shares, f"{row.parameters / 1e6:.1f} M", f"{row.hours:.1f}"]
 
 
@@ -144,16 +144,16 @@ def _line(row: Row, *, is_best: bool) -> list[str]:
 
 
 def _run(row: Row) -> dict[str, object]:
-    names = GIVEN_FIGURES if row.search == GIVEN else (*FIGURES, "overlap_f1", "low", "high")
+    names = ANNOTATED_FIGURES if row.search == ANNOTATED else (*FIGURES, "overlap_f1", "low", "high")
     figures: Figures = {name: row.figures[name] for name in names}
-    told: dict[str, object] = {
+    described: dict[str, object] = {
         "row": row.row,
         "benchmark": row.benchmark,
         "split": row.split,
         "detector": row.search,
         "linker": row.ranking,
     }
-    return {**told, **figures, "parameters": row.parameters, "hours": row.hours}
+    return {**described, **figures, "parameters": row.parameters, "hours": row.hours}
 
 
 def _differences(store: Store, rows: Sequence[Row]) -> list[str]:
@@ -175,12 +175,10 @@ def _rerun(store: Store, key: str) -> list[str]:
         return [f"{key}: there is no such row"]
     task, kept = end_to_end_task(row.benchmark, row.split), store.predictions(row)
     again = found_by(open_system(json.loads(row.model_folder), task), task, _RERUN)
-    asked = {doc.id for doc in task.documents[:_RERUN]}
-    own = {place: answers for place, answers in kept.answers.items() if place[0] in asked}
-    problems = [
-        f"{key}: {place[0]} {place[1]}-{place[2]}: found by one alone" for place in sorted(own.keys() ^ again.answers.keys())
-    ]
+    ids = {doc.id for doc in task.documents[:_RERUN]}
+    own = {mention: answers for mention, answers in kept.answers.items() if mention[0] in ids}
+    alone = sorted(own.keys() ^ again.answers.keys())
+    problems = [f"{key}: {document} {start}-{end}: found by one alone" for document, start, end in alone]
     shared = own.keys() & again.answers.keys()
-    return problems + [
-        f"{key}: {place}: {why}" for place in sorted(shared) if (why := unlike(own[place], again.answers[place]))
-    ]
+    differing = ((mention, unlike(own[mention], again.answers[mention])) for mention in sorted(shared))
+    return problems + [f"{key}: {mention}: {why}" for mention, why in differing if why]

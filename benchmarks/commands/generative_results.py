@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks.results.check import add_options, check
-from benchmarks.results.generative_model import RANKINGS, SEARCHES, answers_at_most, open_as_said, open_linker
+from benchmarks.results.generative_model import RANKINGS, SEARCHES, max_answers, open_as_said, open_linker
 from benchmarks.results.generative_page import ABLATIONS, COMPARED, KEYS, page_with
 from benchmarks.results.section import Section
 from benchmarks.results.store import Store, best
@@ -25,11 +25,11 @@ SECTION = Section(
     rankings=RANKINGS,
     open=open_linker,
     open_as_said=open_as_said,
-    answers=answers_at_most,
+    answers=max_answers,
     page_with=page_with,
     figures=("any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "reachable"),
     usual_start="flan-t5-small",
-    chosen=lambda rows: best([row for row in rows if row.stage not in ABLATIONS]),
+    best_figures=lambda rows: best([row for row in rows if row.stage not in ABLATIONS]),
 )
 
 

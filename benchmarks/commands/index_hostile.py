@@ -75,23 +75,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     count = options.files or (200 if options.quick else 10_000)
-    with tempfile.TemporaryDirectory() as folder, _own_cache(Path(folder) / "cache"), _counted() as given:
-        found = judged(goods(Path(folder)), Path(folder) / "hostile", random.Random(options.seed), count, given)
+    with tempfile.TemporaryDirectory() as folder, _own_cache(Path(folder) / "cache"), _counted() as reads:
+        found = judged(goods(Path(folder)), Path(folder) / "hostile", random.Random(options.seed), count, reads)
     if found["refused"] != count or found["bodies_outside"]:
         sys.exit(f"not all were refused: {dict(found)}")
     keys = ("files", "refused", "forged", "bodies", "bodies_read", "bodies_outside")
     return {**{key: found[key] for key in keys}, "kinds": len(KINDS)}
 
 
-def judged(good: list[Good], base: Path, rng: random.Random, count: int, given: list[int]) -> Counter[str]:
+def judged(good: list[Good], base: Path, rng: random.Random, count: int, reads: list[int]) -> Counter[str]:
     """Open hostile files until so many had to be refused."""
     found: Counter[str] = Counter()
     wanted = Drawn(WIDTH).encode(["a", "b", "c"])
     for number, hostile in enumerate(_iter_hostile(rng, good)):
         if found["files"] == count:
             return found
-        folder, given[0] = base / str(number), 0
-        _place(folder, hostile)
+        folder, reads[0] = base / str(number), 0
+        _write(folder, hostile)
         outcome = _outcome(folder, wanted)
         for path in sorted(folder.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
@@ -100,7 +100,7 @@ def judged(good: list[Good], base: Path, rng: random.Random, count: int, given: 
             continue
         found["files"] += 1
         found["forged"] += hostile.is_forged
-        found["refused"] += outcome == "refused" and not given[0]
+        found["refused"] += outcome == "refused" and not reads[0]
     return found
 
 
@@ -149,15 +149,15 @@ def _torn(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
 def _other_vectors(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
     """Damage the vectors that are kept beside the file; half of the time every digest is computed again."""
     vectors, is_forged = _damaged(rng, good.vectors, others) if good.vectors else b"", rng.random() < 0.5
-    manifest = _written(_told(good, VECTORS, vectors) if good.vectors and is_forged else good.manifest)
+    manifest = _written(_with_file(good, VECTORS, vectors) if good.vectors and is_forged else good.manifest)
     is_body = is_forged and len(vectors) == len(good.vectors)
     return Hostile(manifest, good.data, vectors, _version(manifest), is_forged, is_body)
 
 
 def _edited_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Hostile:
     """Change what the manifest says; half of the time the version is named as if it had always said so."""
-    told = json.loads(json.dumps(good.manifest))
-    config, entry = told["config"], told["files"][FILE]
+    edited = json.loads(json.dumps(good.manifest))
+    config, entry = edited["config"], edited["files"][FILE]
     number = rng.choice([-1, *_SIZES])
     edits: list[Callable[[], Any]] = [
         lambda: config.update(names=number if number != NAMES else 0),
@@ -170,13 +170,13 @@ def _edited_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Ho
         lambda: entry.update(bytes=number),
         lambda: entry.update(sha256=rng.randbytes(32).hex()),
         lambda: entry.update(dtype="<f4", length=number),
-        lambda: told["files"].update({"../evil": entry}),
-        lambda: told["files"].pop(FILE),
-        lambda: told.update(kind="trie"),
-        lambda: told.update(format=number if number != told["format"] else 0),
+        lambda: edited["files"].update({"../evil": entry}),
+        lambda: edited["files"].pop(FILE),
+        lambda: edited.update(kind="trie"),
+        lambda: edited.update(format=number if number != edited["format"] else 0),
     ]
     rng.choice(edits)()
-    manifest, is_forged = _written(told), rng.random() < 0.5
+    manifest, is_forged = _written(edited), rng.random() < 0.5
     version = _version(manifest if is_forged else _written(good.manifest))
     return Hostile(manifest, good.data, good.vectors, version, is_forged)
 
@@ -184,16 +184,16 @@ def _edited_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Ho
 def _forged(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
     """Change the file, most often a number before or between its vectors, and compute every digest again."""
     data = _damaged(rng, good.data, others) if rng.random() < 0.4 else _edited(rng, good)
-    manifest = _written(_told(good, FILE, data))
+    manifest = _written(_with_file(good, FILE, data))
     is_body = len(data) == len(good.data) and _differing(data, good.data) <= good.free
     return Hostile(manifest, data, good.vectors, _version(manifest), is_forged=True, is_body=is_body)
 
 
-def _told(good: Good, name: str, data: bytes) -> dict[str, Any]:
+def _with_file(good: Good, name: str, data: bytes) -> dict[str, Any]:
     """Return the manifest with the digest of another file."""
-    told: dict[str, Any] = json.loads(json.dumps(good.manifest))
-    told["files"][name] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    return told
+    edited: dict[str, Any] = json.loads(json.dumps(good.manifest))
+    edited["files"][name] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    return edited
 
 
 def _damaged(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
@@ -281,7 +281,7 @@ def _version(manifest: bytes) -> str:
     return hashlib.sha256(manifest).hexdigest()[:16]
 
 
-def _place(folder: Path, hostile: Hostile) -> None:
+def _write(folder: Path, hostile: Hostile) -> None:
     """Write an artefact as a stranger would: this machine has not seen it yet."""
     version = folder / hostile.version
     version.mkdir(parents=True)
@@ -307,14 +307,14 @@ def _own_cache(folder: Path) -> Iterator[None]:
 @contextmanager
 def _counted() -> Iterator[list[int]]:
     """Count how often FAISS is given a file."""
-    own, given = artefact._read, [0]  # noqa: SLF001 - the one place where FAISS reads
+    own, reads = artefact._read, [0]  # noqa: SLF001 - the one place where FAISS reads
 
     def read(*words: Any) -> Any:
-        given[0] += 1
+        reads[0] += 1
         return own(*words)
 
     artefact._read = read  # type: ignore[assignment]  # noqa: SLF001
     try:
-        yield given
+        yield reads
     finally:
         artefact._read = own  # noqa: SLF001

@@ -127,8 +127,8 @@ class _Worker:
     def __init__(self, seed: int) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self._place: Any = context.RawArray("q", [-1])
-        self.process = context.Process(target=work, args=(theirs, self._place, seed), daemon=True)
+        self._current: Any = context.RawArray("q", [-1])
+        self.process = context.Process(target=work, args=(theirs, self._current, seed), daemon=True)
         self.process.start()
         theirs.close()
         self.task: Task | None = None
@@ -145,8 +145,8 @@ class _Worker:
             self.connection.send(task)
 
     def is_stuck(self) -> bool:
-        if self._place[0] != self._seen[0]:
-            self._seen = (self._place[0], time.monotonic())
+        if self._current[0] != self._seen[0]:
+            self._seen = (self._current[0], time.monotonic())
         return time.monotonic() - self._seen[1] > _STUCK_S
 
     def abandon(self) -> Task:
@@ -154,11 +154,11 @@ class _Worker:
         self.process.join(1)
         self.process.kill()
         self.process.join()
-        if self._place[0] < 0:
+        if self._current[0] < 0:
             sys.exit("a process that reads the cases does not start")
         self.connection.close()
         reader, start, stop = self.task or ("", 0, 0)
-        return reader, max(start, int(self._place[0])), stop
+        return reader, max(start, int(self._current[0])), stop
 
     def dismiss(self) -> None:
         self.connection.send(None)

@@ -42,8 +42,8 @@ def coverage(kb: KnowledgeBase, mentions: list[list[str]], replaced: dict[str, l
     """Return the share of distinct ids and of mentions that the knowledge base holds, in percent."""
     replaced = replaced or {}
     ids = {i for mention in mentions for i in mention}
-    held = {i for i in ids if i in kb or any(new in kb for new in replaced.get(i, []))}
-    return percent(len(held), len(ids)), percent(sum(held.issuperset(mention) for mention in mentions), len(mentions))
+    found = {i for i in ids if i in kb or any(new in kb for new in replaced.get(i, []))}
+    return percent(len(found), len(ids)), percent(sum(found.issuperset(mention) for mention in mentions), len(mentions))
 
 
 def retired_ids(path: Path) -> dict[str, list[str]]:

@@ -28,7 +28,7 @@ from onym.text.tokens import Tokenizer
 from onym.train.samples.knowledge import KnowledgeSamples
 
 WINDOW, BATCH, SEED = 64, 64, 13
-LEAST_PER_S, MOST_GB = 5_000, 2.0  # at full size
+MIN_PER_S, MAX_GB = 5_000, 2.0  # at full size
 _ONE_CORE = {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 _STREAM = """
 import sys
@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         path = options.kb or _built(Path(folder), options.rows or (160_000 if options.quick else 16_000_000))
         kb = KnowledgeBase.open(path)
         figures = {"concepts": len(kb), "terms": len(kb.term_names)} | _streamed(path, tokenizer, samples)
-    if not options.quick and (figures["samples_per_s_per_core"] < LEAST_PER_S or figures["peak_gb"] > MOST_GB):
-        sys.exit(f"under {LEAST_PER_S:,} samples per second, or over {MOST_GB} GB: {json.dumps(figures)}")
+    if not options.quick and (figures["samples_per_s_per_core"] < MIN_PER_S or figures["peak_gb"] > MAX_GB):
+        sys.exit(f"under {MIN_PER_S:,} samples per second, or over {MAX_GB} GB: {json.dumps(figures)}")
     return {**figures}
 
 
@@ -76,8 +76,8 @@ def stream(kb: str, tokenizer: str, count: int) -> None:
     layout = Layout(GENBIOEL, Tokenizer.open(tokenizer), WINDOW)
     samples = KnowledgeSamples(KnowledgeBase.open(kb), layout, count, SEED)
     start, busy, tokens = time.perf_counter(), time.process_time(), 0
-    for place in range(0, count, BATCH):
-        batch = samples.__getitems__(range(place, min(count, place + BATCH)))
+    for first in range(0, count, BATCH):
+        batch = samples.__getitems__(range(first, min(count, first + BATCH)))
         tokens += sum(len(sample.source) for sample in batch)
     seconds, busy = time.perf_counter() - start, time.process_time() - busy
     figures = {

@@ -30,8 +30,8 @@ Finding = tuple[str, str]  # what does not hold, and of which text
 SCALARS = (*range(0xD800), *range(0xE000, 0x110000))
 CONTEXTS = ("{}", "a{}b", "\u0915{}\u0301")  # a letter with a nukta and an accent on either side
 FULL, QUICK = 10_000_000, 1_000_000
-LONGEST = 10
-_TOLD = 20
+MAX_LENGTH = 10
+_MAX_SHOWN = 20
 _SCALARS_A_TASK, _CASES_A_TASK, _WORDS = 16_384, 10_000, 256
 _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     tasks += [("cases", start) for start in range(0, cases, _CASES_A_TASK)]
     violations = 0
     for found in _results(partial(_work, options.seed, cases), tasks, options.workers):
-        for what, text in found[: max(0, _TOLD - violations)]:
+        for what, text in found[: max(0, _MAX_SHOWN - violations)]:
             print(what, ascii(text), file=sys.stderr)
         violations += len(found)
     return {"scalars": len(SCALARS), "cases": cases, "violations": violations}
@@ -130,14 +130,14 @@ def iter_cases(seed: int, start: int, end: int) -> Iterator[str]:
     """Yield the random strings from `start` to `end`, which must be the bounds of a task."""
     source = random.Random(f"{seed} {start}")
     alphabet = difficult()
-    characters = source.choices(alphabet, k=(end - start) * LONGEST // 2)
-    place = 0
+    characters = source.choices(alphabet, k=(end - start) * MAX_LENGTH // 2)
+    offset = 0
     for _ in range(start, end):
-        size = int(source.random() * (LONGEST + 1))
-        if place + size > len(characters):
-            characters, place = source.choices(alphabet, k=len(characters)), 0
-        yield "".join(characters[place : place + size])
-        place += size
+        size = int(source.random() * (MAX_LENGTH + 1))
+        if offset + size > len(characters):
+            characters, offset = source.choices(alphabet, k=len(characters)), 0
+        yield "".join(characters[offset : offset + size])
+        offset += size
 
 
 def difficult() -> list[str]:
@@ -148,9 +148,9 @@ def difficult() -> list[str]:
         (0x2100, 0x2190), (0x3000, 0x3100), (0xAC00, 0xAC40), *[(0xFB00, 0xFB07)] * 4, (0xFB1D, 0xFB50), (0xFE00, 0xFE10),
         (0xFF00, 0xFFF0), (0x11930, 0x11940), (0x1D15E, 0x1D165), (0x1D400, 0x1D420), (0x1F980, 0x1F990), (0x2F800, 0x2F820),
     ]  # fmt: skip
-    chosen = [chr(code) for first, last in ranges for code in range(first, last)]
+    characters = [chr(code) for first, last in ranges for code in range(first, last)]
     repeated = "\u0130\u03a3\u0345\ufdfa\u00ad\u200b\u200d\ufeff\u2028\u3000\u00a0\t\n\r\x0b\x1c\x85.!?()[]{}-+'\"" * 15
-    return chosen + list(repeated)
+    return characters + list(repeated)
 
 
 def violations_of(texts: Sequence[str]) -> list[Finding]:
@@ -194,12 +194,12 @@ def _is_sound(aligned: Aligned) -> bool:
 def _is_kept(aligned: Aligned, plain: Callable[[str], str]) -> bool:
     """Tell whether what no character stands for is nothing when it is normalised."""
     raw, starts, ends = aligned.raw, aligned.starts, aligned.ends
-    place = 0
+    offset = 0
     for start, end in zip(starts, ends, strict=True):
-        if start > place and plain(raw[place:start]).strip():
+        if start > offset and plain(raw[offset:start]).strip():
             return False
-        place = end
-    return place == len(raw) or not plain(raw[place:]).strip()
+        offset = end
+    return offset == len(raw) or not plain(raw[offset:]).strip()
 
 
 def _leads_back(aligned: Aligned, plain: Callable[[str], str]) -> bool:
@@ -236,21 +236,21 @@ def _is_counted(text: str) -> bool:
     """Tell whether some places are the length of what is before them, in bytes and in UTF-16, and are found again."""
     for unit, (codec, size) in CODECS.items():
         units = Units(text, unit)
-        for place in (*_within(text), len(text)):
-            counted = units.of(place)
-            if counted != len(text[:place].encode(codec)) // size or units.code_point(counted) != place:
+        for offset in (*_within(text), len(text)):
+            counted = units.of(offset)
+            if counted != len(text[:offset].encode(codec)) // size or units.code_point(counted) != offset:
                 return False
     return True
 
 
 def _is_split(text: str, spans: list[Span], belongs: Callable[[str], bool]) -> bool:
     """Tell whether spans are in order, apart, inside and not empty, and whether nothing that belongs is between them."""
-    place = 0
+    offset = 0
     for start, end in spans:
-        if not place <= start < end <= len(text) or any(map(belongs, text[place:start])):
+        if not offset <= start < end <= len(text) or any(map(belongs, text[offset:start])):
             return False
-        place = end
-    return not any(map(belongs, text[place:]))
+        offset = end
+    return not any(map(belongs, text[offset:]))
 
 
 def _is_no_space(char: str) -> bool:

@@ -30,7 +30,7 @@ from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
 
 FULL, QUICK = 1_000, 50
-LONGEST = 200_000
+MAX_LENGTH = 200_000
 NAMES = (
     "fever", "heart attack", "myocardial infarction", "infarction", "diabetes mellitus", "type 2 diabetes", "β-actin",
     "interleukin-2", "naïve T cell", "Sjögren syndrome", "poly(ADP-ribose)", "Na+/K+ ATPase", "5-HT", "疾病", "сердце",
@@ -87,7 +87,7 @@ def made_kb(folder: Path) -> Path:
 def make(number: int, seed: int = 0) -> Made:
     """Make a text: every 50th is as long as texts get, every 25th is little but one thing over and over."""
     rng = random.Random(f"{seed} {number}")
-    length = LONGEST if number % 50 == 0 else int(10 ** rng.uniform(0, 4.3))
+    length = MAX_LENGTH if number % 50 == 0 else int(10 ** rng.uniform(0, 4.3))
     pieces: list[str] = []
     planted: list[tuple[int, int]] = []
     size = 0
@@ -111,7 +111,7 @@ def make(number: int, seed: int = 0) -> Made:
         pieces.append(piece)
         size += len(piece)
     text = "".join(pieces)[:length]
-    return Made(text, tuple(place for place in planted if place[1] < length))
+    return Made(text, tuple(span for span in planted if span[1] < length))
 
 
 def judged(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]:
@@ -134,9 +134,9 @@ def judged(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]:
 
 def missed(planted: tuple[tuple[int, int], ...], covered: list[tuple[int, int]]) -> int:
     """Return how many of the places lie in none of the spans, which do not overlap; both are in order."""
-    count = place = 0
+    count = span = 0
     for start, end in planted:
-        while place < len(covered) and covered[place][1] < end:
-            place += 1
-        count += not (place < len(covered) and covered[place][0] <= start)
+        while span < len(covered) and covered[span][1] < end:
+            span += 1
+        count += not (span < len(covered) and covered[span][0] <= start)
     return count

@@ -81,10 +81,10 @@ def _step(name: str, model: Path, work: Path) -> int:
     values["dev"] = {"mentions": 0}
     if values["stage"] == "prefer":  # a random model is seldom right: its wrong names are those that look like the mention
         values["prefer"] |= {"rounds": 1, "negatives": "similar", "epochs": 1e-9}
-    setting = Setting(TrainConfig.of(values, name), work, data_folder())
-    if setting.benchmark is not None:
-        vars(setting)["places"] = setting.places[:_MENTIONS]  # what one step needs: all of them would be scored beforehand
-    return int(RECIPES[values["stage"]](setting).state.global_step)
+    context = Setting(TrainConfig.of(values, name), work, data_folder())
+    if context.benchmark is not None:
+        vars(context)["places"] = context.places[:_MENTIONS]  # what one step needs: all of them would be scored beforehand
+    return int(RECIPES[values["stage"]](context).state.global_step)
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             docs = [item for item in chunk if isinstance(item, Document)]
             counts["documents"] += len(docs)
             for writer in WRITERS:
-                held, wrong = _trip(get(writer), docs, is_split=writer in OF_MENTIONS)
-                counts["trips"] += held
+                trips, wrong = _trip(get(writer), docs, is_split=writer in OF_MENTIONS)
+                counts["trips"] += trips
                 unexplained.update((name, document_id, writer) for document_id in wrong)
     known = _known()
     unexplained.update({key: count - known.get(key, 0) for key, count in found.items() if count > known.get(key, 0)})
@@ -93,8 +93,8 @@ def _chunks(items: Iterable[Item], limit: int | None) -> Iterator[list[Item]]:
 
 def _trip(form: Format, docs: list[Document], *, is_split: bool) -> tuple[int, list[str]]:
     """Return how many documents went through, and the ids of those that came back otherwise."""
-    held = [form.held(doc) for doc in docs]
-    sent = [(doc, facets) for doc, facets in zip(docs, held, strict=True) if not is_split or "mentions" in facets]
+    preserved = [form.preserved_facets(doc) for doc in docs]
+    sent = [(doc, facets) for doc, facets in zip(docs, preserved, strict=True) if not is_split or "mentions" in facets]
     output = _Memory()
     form.write((doc for doc, _ in sent), output)
     # A document that the corpus has twice, and a format that knows the corpus's own ids, give the same finding once more.

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
-from benchmarks.results.tasks import task
+from benchmarks.results.tasks import open_task
 from onym.train.arguments import METRIC
 from onym.train.config import read_config
 from onym.train.generative.context import Setting
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _scores(steps: int, folder: Path) -> list[float]:
-    dev = task("ncbi_disease", "dev")
+    dev = open_task("ncbi_disease", "dev")
     settings = {
         "start.model": model_folder(START),
         "data.benchmark": "ncbi-disease-genbioel",

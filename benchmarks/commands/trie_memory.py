@@ -29,11 +29,11 @@ def walk(trie, seed, rounds):
         while len(nodes):
             met += int(trie.high[nodes].sum() - trie.low[nodes].sum()) + int(trie.longest[nodes].max())
             widths = trie.first[nodes + 1].astype(np.int64) - trie.first[nodes]
-            chosen = trie.first[nodes] + (rng.random(len(nodes)) * widths).astype(np.int64)
-            chosen = trie.step(nodes, trie.tokens[chosen])
-            ends = chosen[trie.is_leaf(chosen)]
+            children = trie.first[nodes] + (rng.random(len(nodes)) * widths).astype(np.int64)
+            children = trie.step(nodes, trie.tokens[children])
+            ends = children[trie.is_leaf(children)]
             met += int(trie.names[trie.low[ends]].sum())
-            nodes = chosen[~trie.is_leaf(chosen)]
+            nodes = children[~trie.is_leaf(children)]
     return met
 
 small = Ragged(np.arange(1001), np.arange(1000) % 90 + 3)

@@ -120,20 +120,20 @@ def spread(model: Any) -> float:
         return float(model(input_ids=ids, decoder_input_ids=ids).logits.std(dim=-1).mean())
 
 
-def random_names(rng: Generator, vocabulary: int, least: int, most: int, longest: int = 7) -> list[Tokens]:
+def random_names(rng: Generator, vocabulary: int, min_names: int, max_names: int, max_tokens: int = 7) -> list[Tokens]:
     """Return names of tokens: some begin as others do, some are prefixes of others, some stand there twice."""
-    count = 1 if rng.random() < 0.05 else round(float(np.exp(rng.uniform(np.log(least), np.log(most)))))
+    count = 1 if rng.random() < 0.05 else round(float(np.exp(rng.uniform(np.log(min_names), np.log(max_names)))))
     alphabet = rng.permutation(np.arange(WORDS, vocabulary))[: int(rng.integers(2, max(3, vocabulary - WORDS + 1)))]
     names: list[Tokens] = []
     for _ in range(count):
-        kind, new = rng.random(), rng.choice(alphabet, size=int(rng.integers(1, longest + 1))).tolist()
+        kind, new = rng.random(), rng.choice(alphabet, size=int(rng.integers(1, max_tokens + 1))).tolist()
         other = names[int(rng.integers(len(names)))] if names else new
         if kind < 0.05:
             new = list(other)
         elif kind < 0.15:
             new = other[: int(rng.integers(1, len(other) + 1))]
         elif kind < 0.5:
-            new = [*other[: int(rng.integers(1, len(other) + 1))], *new][:longest]
+            new = [*other[: int(rng.integers(1, len(other) + 1))], *new][:max_tokens]
         names.append(new)
     return names
 
@@ -157,8 +157,8 @@ def leaves_of(trie: PackedTrie) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def random_texts(rng: Generator, vocabulary: int, count: int, least: int, most: int) -> list[Tokens]:
-    return [rng.integers(WORDS, vocabulary, int(rng.integers(least, most + 1))).tolist() for _ in range(count)]
+def random_texts(rng: Generator, vocabulary: int, count: int, min_tokens: int, max_tokens: int) -> list[Tokens]:
+    return [rng.integers(WORDS, vocabulary, int(rng.integers(min_tokens, max_tokens + 1))).tolist() for _ in range(count)]
 
 
 def scores_of(decoded: Decoded, ranking: Ranking) -> list[tuple[int, float]]:

@@ -26,7 +26,7 @@ import torch
 from benchmarks.decode.setup import BATCH, WIDTH
 from benchmarks.report import percent
 from benchmarks.results.generative_model import RANKINGS
-from benchmarks.results.tasks import KINDS, task
+from benchmarks.results.tasks import KINDS
 from onym.decoding.adapters import adapter_of
 from onym.decoding.results import Decoded, Ranking
 from onym.decoding.search import SearchConfig, search_names
@@ -66,11 +66,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     setup = _setup(options)
-    children, longest = dict_trie(setup)
+    children, max_tokens = dict_trie(setup)
     systems: dict[str, Callable[[], object]] = {
         "beam5": lambda: onym(setup, search="beam", top_k=WIDTH),
         "exact": lambda: onym(setup, search="exact", top_k=1),
-        "callback": lambda: generate(setup, children, longest),
+        "callback": lambda: generate(setup, children, max_tokens),
     }
     rates, last = _timed(systems, len(setup.sources), runs=1 if options.quick else RUNS)
     figures: dict[str, object] = {f"{name}_mentions_per_s": round(rate, 2) for name, rate in rates.items()}
@@ -91,7 +91,7 @@ def onym(setup: Setup, **options: Any) -> list[Decoded]:
     return search_names(lambda batch: TreeSession(adapter, batch), setup.trie, setup.sources, setup.prompts, config)
 
 
-def generate(setup: Setup, children: Node, longest: int) -> list[list[int]]:
+def generate(setup: Setup, children: Node, max_tokens: int) -> list[list[int]]:
     """Decode with transformers, and return the tokens of the best name of each mention, without the end."""
     config = setup.model.config
     found: dict[int, list[int]] = {}
@@ -99,15 +99,15 @@ def generate(setup: Setup, children: Node, longest: int) -> list[list[int]]:
         rows = [torch.tensor(setup.sources[i]) for i in batch]
         ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=config.pad_token_id)
         lengths = torch.tensor([len(row) for row in rows])
-        given = torch.tensor([[config.decoder_start_token_id, *setup.prompts[i]] for i in batch])
+        decoder_ids = torch.tensor([[config.decoder_start_token_id, *setup.prompts[i]] for i in batch])
         with torch.inference_mode():
             made = setup.model.generate(
                 input_ids=ids,
                 attention_mask=(torch.arange(ids.shape[1]) < lengths[:, None]).long(),
-                decoder_input_ids=given,
-                prefix_allowed_tokens_fn=callback(children, given.shape[1], config.eos_token_id),
+                decoder_input_ids=decoder_ids,
+                prefix_allowed_tokens_fn=callback(children, decoder_ids.shape[1], config.eos_token_id),
                 num_beams=WIDTH,
-                max_new_tokens=longest,
+                max_new_tokens=max_tokens,
                 max_length=None,
                 min_length=0,
                 early_stopping=False,
@@ -118,16 +118,18 @@ def generate(setup: Setup, children: Node, longest: int) -> list[list[int]]:
                 forced_eos_token_id=None,
                 do_sample=False,
             )
-        found |= dict(zip(batch, (_until(row, config.eos_token_id) for row in made[:, given.shape[1] :].tolist()), strict=True))
+        found |= dict(
+            zip(batch, (_until(row, config.eos_token_id) for row in made[:, decoder_ids.shape[1] :].tolist()), strict=True)
+        )
     return [found[i] for i in range(len(setup.sources))]
 
 
-def like_prompts(sources: Sequence[Tokens], prompts: Sequence[Tokens], most: int = BATCH) -> Iterator[list[int]]:
+def like_prompts(sources: Sequence[Tokens], prompts: Sequence[Tokens], size: int = BATCH) -> Iterator[list[int]]:
     """Yield batches of mentions whose prompts are equally long, those with sources of like length together."""
     order = sorted(range(len(sources)), key=lambda i: (len(prompts[i]), len(sources[i])))
     batch: list[int] = []
     for i in order:
-        if batch and (len(batch) == most or len(prompts[batch[0]]) != len(prompts[i])):
+        if batch and (len(batch) == size or len(prompts[batch[0]]) != len(prompts[i])):
             yield batch
             batch = []
         batch.append(i)
@@ -135,12 +137,12 @@ def like_prompts(sources: Sequence[Tokens], prompts: Sequence[Tokens], most: int
         yield batch
 
 
-def callback(root: Node, given: int, eos: int) -> Callable[[int, torch.Tensor], list[int]]:
+def callback(root: Node, prompt_length: int, eos: int) -> Callable[[int, torch.Tensor], list[int]]:
     """Return what GENRE and its kin give to transformers: nested dicts, walked from the root for every row."""
 
     def allowed(_: int, ids: torch.Tensor) -> list[int]:
         node = root
-        for token in ids.tolist()[given:]:
+        for token in ids.tolist()[prompt_length:]:
             node = node.get(token, {})
         return list(node) or [eos]
 
@@ -161,17 +163,17 @@ def dict_trie(setup: Setup) -> tuple[Node, int]:
 
 
 def _setup(options: argparse.Namespace) -> Setup:
-    asked = task(options.benchmark, "test")
+    task = open_task(options.benchmark, "test")
     own = ModelSettings.read(options.model).changed(ranking=options.ranking)
     tokenizer, template = Tokenizer.open(options.model), template_named(own.template)
     model = open_model(options.model, "bf16")
     layout = Layout(template, tokenizer, own.window, adapter_of(model).longest)
-    mentions = ((doc, mention) for doc in asked.benchmark.documents("test") for mention in doc.mentions)
+    mentions = ((doc, mention) for doc in task.benchmark.documents("test") for mention in doc.mentions)
     pairs = list(islice(mentions, QUICK_MENTIONS if options.quick else MENTIONS))
     return Setup(
         model=model,
-        kb=asked.kb,
-        trie=trie_beside(asked.kb, tokenizer, template),
+        kb=task.kb,
+        trie=trie_beside(task.kb, tokenizer, template),
         layout=layout,
         sources=[layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs],
         prompts=[layout.prompt(mention.surface) for _, mention in pairs],

@@ -63,9 +63,9 @@ def drawn_sources(vocabulary: int, count: int, seed: int = 0) -> list[list[int]]
 def cut_trie(tokens: Ragged, eos: int, vocabulary: int, length: int) -> PackedTrie:
     """Return the trie of all names that have so many tokens, cut to them: every name takes the same number of steps."""
     lengths = np.diff(tokens.offsets)
-    chosen = tokens.offsets[:-1][lengths >= length]
-    values = tokens.values[chosen[:, None] + np.arange(length)]
-    return PackedTrie.build(Ragged(np.arange(len(chosen) + 1) * length, values.ravel()), eos, vocabulary)
+    starts = tokens.offsets[:-1][lengths >= length]
+    values = tokens.values[starts[:, None] + np.arange(length)]
+    return PackedTrie.build(Ragged(np.arange(len(starts) + 1) * length, values.ravel()), eos, vocabulary)
 
 
 class _TimedExplorer(Explorer):

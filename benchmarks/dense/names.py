@@ -21,11 +21,11 @@ def drawn_names(count: int) -> list[str]:
     """Return names of the open knowledge base, drawn at random; without such that a table would have to quote."""
     names = open_kb().names
     found: list[str] = []
-    for place in np.random.default_rng(SEED).permutation(len(names)).tolist():
+    for row in np.random.default_rng(SEED).permutation(len(names)).tolist():
         if len(found) == count:
             break
-        if '"' not in names[place]:
-            found.append(names[place])
+        if '"' not in names[row]:
+            found.append(names[row])
     return found
 
 
@@ -42,4 +42,4 @@ def surfaces() -> list[str]:
         }
         - {""}
     )
-    return [found[place] for place in np.random.default_rng(SEED).permutation(len(found)).tolist()]
+    return [found[row] for row in np.random.default_rng(SEED).permutation(len(found)).tolist()]

@@ -32,10 +32,10 @@ class Known:
 
     def __init__(self, names: Sequence[str], vectors: Vectors, precision: str) -> None:
         self.precision, self.width, self.digest = precision, vectors.shape[1], "known"
-        self._places, self._vectors = {name: place for place, name in enumerate(names)}, vectors
+        self._rows, self._vectors = {name: row for row, name in enumerate(names)}, vectors
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        return self._vectors[[self._places[text] for text in texts]]
+        return self._vectors[[self._rows[text] for text in texts]]
 
 
 def near(vectors: Vectors, rng: np.random.Generator) -> Vectors:

@@ -44,8 +44,8 @@ def _mixed() -> bytes:
     return b"".join(ROW.replace(b"Fever", b"%x" % (n * 2654435761 % 2**32)) for n in range(5_000))
 
 
-def _changed(data: bytes, place: int) -> bytes:
-    return data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :]
+def _changed(data: bytes, offset: int) -> bytes:
+    return data[:offset] + bytes([data[offset] ^ 0x55]) + data[offset + 1 :]
 
 
 def _zip(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -69,8 +69,8 @@ def _linked_zip() -> bytes:
 
 def _patched_directory(data: bytes, offset: int, value: bytes) -> bytes:
     """Change a field of the last entry of a zip's directory."""
-    place = data.rindex(b"PK\x01\x02") + offset
-    return data[:place] + value + data[place + len(value) :]
+    start = data.rindex(b"PK\x01\x02") + offset
+    return data[:start] + value + data[start + len(value) :]
 
 
 def _lying_zip() -> bytes:

@@ -63,8 +63,8 @@ def judge(case: Case, reader: str) -> str:
     return "parsed"
 
 
-def work(connection: Connection, place: Any, seed: int) -> None:
-    """Run the cases that are asked for, telling of everything else at once; `place[0]` is the case being run."""
+def work(connection: Connection, current: Any, seed: int) -> None:
+    """Run the cases that are asked for, telling of everything else at once; `current[0]` is the case being run."""
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), 2)  # Rust prints its panics
     warnings.simplefilter("error")
@@ -74,7 +74,7 @@ def work(connection: Connection, place: Any, seed: int) -> None:
         reader, start, stop = task
         counts = {"parsed": 0, "refused": 0}
         for number in range(start, stop):
-            place[0] = number
+            current[0] = number
             case = make_case(seed, reader, number)
             signal.setitimer(signal.ITIMER_PROF, HANG_S)
             try:

@@ -10,7 +10,7 @@ from benchmarks.kb.reshaping import can_reshape, reshaped
 
 Mutator = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
 
-_LONGEST = 20_000  # no mutated file grows beyond this, so that a case stays a matter of microseconds
+_MAX_BYTES = 20_000  # no mutated file grows beyond this, so that a case stays a matter of microseconds
 _NUMBERS = re.compile(rb"[0-9]+")
 _TOKENS = (
     b'"', b'""', b"'", b"|", b"||", b"\t", b",", b";", b"=", b" = ", b":", b"::", b"+", b"#", b"!", b"\\", b"\\\\",
@@ -59,13 +59,13 @@ def mutated(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
         if rng.random() < 0.8:
             return data
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4, 6))):
-        data = rng.choice(_MUTATORS)(rng, data, others)[:_LONGEST]
+        data = rng.choice(_MUTATORS)(rng, data, others)[:_MAX_BYTES]
     return data
 
 
-def _span(rng: random.Random, data: bytes, longest: int = 64) -> tuple[int, int]:
+def _span(rng: random.Random, data: bytes, max_bytes: int = 64) -> tuple[int, int]:
     start = rng.randrange(len(data) + 1)
-    return start, min(len(data), start + rng.randrange(1, longest))
+    return start, min(len(data), start + rng.randrange(1, max_bytes))
 
 
 def _flip_bit(rng: random.Random, data: bytes, _: Sequence[bytes]) -> bytes:
@@ -114,10 +114,10 @@ def _insert_token(rng: random.Random, data: bytes, _: Sequence[bytes]) -> bytes:
 
 
 def _replace_number(rng: random.Random, data: bytes, _: Sequence[bytes]) -> bytes:
-    places = [found.span() for found in _NUMBERS.finditer(data)]
-    if not places:
+    spans = [found.span() for found in _NUMBERS.finditer(data)]
+    if not spans:
         return data
-    start, end = rng.choice(places)
+    start, end = rng.choice(spans)
     return data[:start] + rng.choice(_SIZES) + data[end:]
 
 

@@ -42,13 +42,13 @@ def write_release(folder: Path, data: Path, rows: int, seed: int = 13) -> None:
     with (folder / "MRCONSO.RRF").open("wb") as file:
         for start in range(0, rows, _CHUNK):
             _write(_atoms(owners[start : start + _CHUNK], names, rng, start), file)
-    every = np.arange(concepts)
-    typed = np.sort(np.concatenate([every, rng.choice(every, concepts // 10, replace=False)]))
+    concept_rows = np.arange(concepts)
+    typed = np.sort(np.concatenate([concept_rows, rng.choice(concept_rows, concepts // 10, replace=False)]))
     with (folder / "MRSTY.RRF").open("wb") as file:
         tui = pl.Series(_TYPES).gather(rng.integers(0, len(_TYPES), len(typed)))
         _write(_frame(CUI=_cuis(typed), TUI=tui, STN="A1.1", STY="Synthetic Type", ATUI="AT0", CVF="256"), file)
     with (folder / "MRDEF.RRF").open("wb") as file:
-        defined = np.sort(rng.choice(every, concepts // 10, replace=False))
+        defined = np.sort(rng.choice(concept_rows, concepts // 10, replace=False))
         text = pl.Series(["A condition also known as "]).extend_constant("A condition also known as ", len(defined) - 1)
         text = text + names.gather(rng.integers(0, len(names), len(defined))) + ', "of unknown cause.'
         _write(_frame(CUI=_cuis(defined), AUI="A0", ATUI="AT0", SATUI="", SAB="NCI", DEF=text, SUPPRESS="N", CVF=""), file)

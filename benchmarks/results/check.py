@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from benchmarks.results.section import PAGE, Section
 from benchmarks.results.store import Judged, Row, Store, differences, judge, p_value, stage_before, twins
-from benchmarks.results.tasks import KINDS, task
+from benchmarks.results.tasks import KINDS, open_task
 from onym.errors import OnymError
 from onym.store.output import whole_file
 
@@ -37,7 +37,7 @@ def check(section: Section, options: argparse.Namespace, store: Store | None = N
         problems += _rerun(section, store, options.rerun)
     if problems:
         sys.exit("\n".join(problems))
-    return {"runs": [run_of(section, row) for row in rows], "best": section.chosen(rows)}
+    return {"runs": [run_of(section, row) for row in rows], "best": section.best_figures(rows)}
 
 
 def page_problems(name: str, with_rows: Callable[[str], str], *, is_written: bool) -> list[str]:
@@ -47,8 +47,8 @@ def page_problems(name: str, with_rows: Callable[[str], str], *, is_written: boo
         page = with_rows(page)
         with whole_file(PAGE, force=True) as file:
             file.write(page.encode())
-    told = f"the page does not show these rows: run python -m benchmarks {name}-results --write"
-    return [] if with_rows(page) == page else [told]
+    problem = f"the page does not show these rows: run python -m benchmarks {name}-results --write"
+    return [] if with_rows(page) == page else [problem]
 
 
 def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:
@@ -76,15 +76,15 @@ def _judged(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick:
         if is_quick and not KINDS[row.benchmark].is_quick:
             continue
         try:
-            asked = task(row.benchmark, row.split)
+            task = open_task(row.benchmark, row.split)
             predictions = store.predictions(row)
-            found[row.row] = judge(asked, predictions)
+            found[row.row] = judge(task, predictions)
         except (OnymError, OSError, ValueError) as e:
             problems.append(f"{row.row}: {e}")
             continue
         problems += [f"{row.row}: {what}" for what in differences(row.figures, found[row.row].figures)]
         problems += [f"{row.row}: slice {what}" for what in differences(row.slices, found[row.row].slices)]
-        if predictions.source["kb"]["digest"] != asked.kb.digest:
+        if predictions.source["kb"]["digest"] != task.kb.digest:
             print(f"{row.row}: made with the knowledge base {predictions.source['kb']['digest']}", file=sys.stderr)
     return found
 

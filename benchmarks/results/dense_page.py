@@ -54,8 +54,8 @@ def folds(rows: Sequence[Row]) -> str:
         return NO_ROWS
     header = ("stage", "start", "search", "ranking", "folds", "any-id R@1", "lowest–highest", "strict R@1", "any-id R@5")
     tests = sorted((row for row in rows if row.split == "test"), key=lambda row: list(STAGES).index(row.stage))
-    settings = dict.fromkeys(row.setting for row in tests)
-    return table(header, [_folds([row for row in tests if row.setting == setting]) for setting in settings])
+    settings = dict.fromkeys(row.configuration for row in tests)
+    return table(header, [_folds([row for row in tests if row.configuration == configuration]) for configuration in settings])
 
 
 def _folds(rows: Sequence[Row]) -> list[str]:

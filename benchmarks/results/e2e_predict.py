@@ -5,7 +5,7 @@
         --encoder minilm-aligned --model bc5cdr-preferred
 
 A detector is `dictionary`, a model below `ONYM_RUNS`, or `given`: the gold mentions, without their ids. A linker is what
-`onym link` calls it, and its models are below `ONYM_RUNS` or `model:NAME` for one as it comes.
+`onym link` calls it, and its models are below `ONYM_RUNS` or `model:NAME` for an off-the-shelf one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from onym.store.models import folder_digest
 from onym.types import Document, Mention
 
 STORE = Store(FOLDER / "e2e")
-DICTIONARY, GIVEN = "dictionary", "given"
+DICTIONARY, ANNOTATED = "dictionary", "given"
 _RANKED = 10  # concepts that are kept of a given mention
 _PARTS = ("detector", "encoder", "model")
 
@@ -48,16 +48,18 @@ def main(arguments: list[str], store: Store = STORE) -> int:
     if any(row.row == key for row in store.rows()) and not options.force:
         sys.exit(f"there is a row {key}: add --force to put another in its place")
     task = end_to_end_task(options.benchmark, options.split)
-    told = {name: getattr(options, name) for name in ("linker", *_PARTS) if getattr(options, name)}
-    made = found_by(open_system(told, task), task)
+    described = {name: getattr(options, name) for name in ("linker", *_PARTS) if getattr(options, name)}
+    made = found_by(open_system(described, task), task)
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
-    folders = {name: folder_of(told[name]) for name in _PARTS if told.get(name, GIVEN) not in (DICTIONARY, GIVEN)}
+    folders = {
+        name: folder_of(described[name]) for name in _PARTS if described.get(name, ANNOTATED) not in (DICTIONARY, ANNOTATED)
+    }
     records = {folder.name: record_of(folder) for folder in folders.values()}
     row = Row(
         row=key,
         benchmark=options.benchmark,
         stage="+".join(parts_of(options)),
-        search=detector_name(told["detector"]),
+        search=detector_name(described["detector"]),
         ranking=options.linker,
         split=options.split,
         trained_on=options.trained_on,
@@ -67,9 +69,9 @@ def main(arguments: list[str], store: Store = STORE) -> int:
         machine=f"{machine()['cpu']}, {machine()['cores']} cores",
         weights=weights_of(folders),
         config="",
-        model_folder=json.dumps(told, sort_keys=True),
+        model_folder=json.dumps(described, sort_keys=True),
         file=file_of(key),
-        figures=figures_of(told["detector"], task, predictions),
+        figures=figures_of(described["detector"], task, predictions),
     )
     store.add(row, predictions)
     print(json.dumps({"row": key, "figures": row.figures}))
@@ -99,26 +101,26 @@ def shown(name: str, start: str) -> str:
 
 def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> Figures:
     """Judge what a system found, or how it ranked what it was given."""
-    return (judge_given if detector == GIVEN else judge_found)(task, predictions)
+    return (judge_given if detector == ANNOTATED else judge_found)(task, predictions)
 
 
-def open_system(told: dict[str, Any], task: EndToEndTask) -> Pipeline:
+def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
     """Open a detector and a linker; where both are one model, it reads a document once."""
-    folders = {name: folder_of(told[name]) for name in ("encoder", "model") if name in told}
-    linker = open_linker(linker_config(told["linker"], **folders), task.kb)
-    if told["detector"] == GIVEN:
+    folders = {name: folder_of(described[name]) for name in ("encoder", "model") if name in described}
+    linker = open_linker(linker_config(described["linker"], **folders), task.kb)
+    if described["detector"] == ANNOTATED:
         return Pipeline(linker, only=task.only, top_k=_RANKED)
-    detector = _detector(told, task, getattr(linker, "model", None))
-    return Pipeline(linker, detector, only=task.only, threshold=told.get("threshold"), top_k=1)
+    detector = _detector(described, task, getattr(linker, "model", None))
+    return Pipeline(linker, detector, only=task.only, threshold=described.get("threshold"), top_k=1)
 
 
-def _detector(told: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:
+def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:
     """Open a detector; `shared` is the linker's model."""
-    if told["detector"] == DICTIONARY:
+    if described["detector"] == DICTIONARY:
         return DictionaryDetector(task.kb, only=task.only)
-    if isinstance(shared, Collective) and told.get("model") == told["detector"]:
+    if isinstance(shared, Collective) and described.get("model") == described["detector"]:
         return detector_of(shared)
-    return detector_of(Collective.open(folder_of(told["detector"])))
+    return detector_of(Collective.open(folder_of(described["detector"])))
 
 
 def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
@@ -135,7 +137,7 @@ def _unanswered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 def detector_name(detector: str) -> str:
     """Return what a detector is called in tables: `dictionary`, `given`, or how a model finds mentions."""
-    if detector in (DICTIONARY, GIVEN):
+    if detector in (DICTIONARY, ANNOTATED):
         return detector
     return "tags" if "tags" in detector else "spans"
 

@@ -15,7 +15,7 @@ from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb
 from onym.datasets.cached import open_benchmark
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, chosen
+from onym.kb.masks import ConceptMask, select_concepts
 from onym.types import Document
 
 DISEASES = (*(f"C{number:02}" for number in range(1, 27)), "F03")
@@ -51,13 +51,13 @@ class EndToEndTask:
 
 def end_to_end_task(key: str, split: str) -> EndToEndTask:
     """Open a task; what was never built on this machine is built in the cache folder."""
-    kind, opened = KINDS[key], open_kb()
+    kind, kb = KINDS[key], open_kb()
     prepared = open_benchmark(kind.benchmark, data_folder())
-    documents = tuple(_asked(doc, kind.types) for doc in prepared.documents(split))
-    only = chosen(opened, [each for each in kind.concepts if opened.types.find(each) >= 0], ())
-    return EndToEndTask(documents, opened, only, {"name": prepared.name, "digest": prepared.digest, "split": split})
+    documents = tuple(_of_types(doc, kind.types) for doc in prepared.documents(split))
+    only = select_concepts(kb, [each for each in kind.concepts if kb.types.find(each) >= 0], ())
+    return EndToEndTask(documents, kb, only, {"name": prepared.name, "digest": prepared.digest, "split": split})
 
 
-def _asked(doc: Document, types: tuple[str, ...]) -> Document:
+def _of_types(doc: Document, types: tuple[str, ...]) -> Document:
     mentions = tuple(mention for mention in doc.mentions if not types or mention.type in types)
     return replace(doc, mentions=mentions, relations=())

@@ -30,6 +30,6 @@ def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> Gen
     return linker.with_search(**config["search"])
 
 
-def answers_at_most(kb: KnowledgeBase) -> int:
+def max_answers(kb: KnowledgeBase) -> int:
     """Return how many concepts the five best names can have together."""
     return _WIDTH * int(np.diff(kb.name_concepts.offsets).max(initial=1))

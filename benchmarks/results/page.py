@@ -21,7 +21,7 @@ def tables(rows: Sequence[Row], keys: Sequence[str], stages: Sequence[str]) -> s
     """Return a section for each benchmark, with a table of test and one of dev; rows in the order of their stages."""
     if not rows:
         return NO_ROWS
-    chosen = set(best(rows).values())
+    best_rows = set(best(rows).values())
     parts = []
     for key in keys:
         own = sorted((row for row in rows if row.benchmark == key), key=lambda row: _order(row, stages))
@@ -30,18 +30,18 @@ def tables(rows: Sequence[Row], keys: Sequence[str], stages: Sequence[str]) -> s
         header = (*_FIRST, *_RECALLS[KINDS[key].protocol], *_LAST)
         for split in ("test", "dev"):
             if part := [row for row in own if row.split == split]:
-                parts += [_counts(part[0]), table(header, [_line(row, is_best=row.row in chosen) for row in part])]
+                parts += [_counts(part[0]), table(header, [_line(row, is_best=row.row in best_rows) for row in part])]
     return "\n\n".join(parts)
 
 
 def slices(rows: Sequence[Row]) -> str:
     """Return recall@1 of the chosen row of each benchmark, slice by slice."""
-    chosen = [row for row in rows if row.row in set(best(rows).values())]
-    if not chosen:
+    best_rows = [row for row in rows if row.row in set(best(rows).values())]
+    if not best_rows:
         return NO_ROWS
-    shown = [name for name in SLICES if any(name in row.slices for row in chosen)]
-    lines = [[SLICES[name].title, *(_slice(row.slices.get(name)) for row in chosen)] for name in shown]
-    return table(["slice", *(f"`{row.benchmark}`" for row in chosen)], lines)
+    shown = [name for name in SLICES if any(name in row.slices for row in best_rows)]
+    lines = [[SLICES[name].title, *(_slice(row.slices.get(name)) for row in best_rows)] for name in shown]
+    return table(["slice", *(f"`{row.benchmark}`" for row in best_rows)], lines)
 
 
 def learnt(curves: Mapping[str, Curve]) -> str:
@@ -65,8 +65,8 @@ def p_of(row: Row) -> str:
 
 
 def _order(row: Row, stages: Sequence[str]) -> tuple[int, str, str, str, str, str]:
-    place = stages.index(row.stage) if row.stage in stages else len(stages)
-    return place, row.stage, row.model, row.trained_on, row.search, row.ranking
+    rank = stages.index(row.stage) if row.stage in stages else len(stages)
+    return rank, row.stage, row.model, row.trained_on, row.search, row.ranking
 
 
 def _counts(row: Row) -> str:

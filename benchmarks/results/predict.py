@@ -5,8 +5,8 @@
     python -m benchmarks.results.predict dense --benchmark hpo_gsc --stage start --model model:minilm \\
         --search flat --ranking own
 
-A model is below `ONYM_RUNS` (by default `~/.cache/onym/runs`), or `model:NAME` for one as it comes, so that it can be found
-again. What it began with and the hours of its training are what its own record says; its recipe is the one of its name.
+A model is below `ONYM_RUNS` (by default `~/.cache/onym/runs`), or `model:NAME` for an off-the-shelf one, so that it can be
+found again. What it began with and the hours of its training are what its own record says; its recipe is the one of its name.
 
 Models compute in bf16, where a score depends a little on the mentions that share its batch, and a beam now and then on a score.
 So a split is linked in parts that depend on nothing but the split: any part can be linked again, with the same answers.
@@ -27,7 +27,7 @@ from benchmarks.models import model_folder
 from benchmarks.report import machine
 from benchmarks.results.section import Section
 from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shortened, stage_before
-from benchmarks.results.tasks import SPLITS, Task, task
+from benchmarks.results.tasks import SPLITS, Task, open_task
 from onym.linkers.base import Linker
 from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
 from onym.train.publish import RECORD
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 SECTIONS = ("generative", "dense")
 PART = 128
 """Mentions of a part, or a few more: documents are not cut."""
-_AS_IT_COMES = "model:"
+_OFF_THE_SHELF = "model:"
 
 
 def main(arguments: list[str], store: Store | None = None) -> int:
@@ -49,11 +49,11 @@ def main(arguments: list[str], store: Store | None = None) -> int:
     trained = record_of(folder)
     key = options.row or default_key(options, section, trained["first_start"])
     _require(options, section, store, key)
-    asked = task(options.benchmark, options.split)
-    linker = section.open(folder, asked.kb, options.search, options.ranking)
-    made = predicted(linker, asked, section.answers(asked.kb))
+    task = open_task(options.benchmark, options.split)
+    linker = section.open(folder, task.kb, options.search, options.ranking)
+    made = predicted(linker, task, section.answers(task.kb))
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
-    judged = judge(asked, predictions)
+    judged = judge(task, predictions)
     row = Row(
         row=key,
         benchmark=options.benchmark,
@@ -74,7 +74,7 @@ def main(arguments: list[str], store: Store | None = None) -> int:
         slices=judged.slices,
     )
     if before := stage_before(row, store.rows(), section.stages):
-        row = replace(row, before=before.row, p=p_value(judged, judge(asked, store.predictions(before))))
+        row = replace(row, before=before.row, p=p_value(judged, judge(task, store.predictions(before))))
     store.add(row, predictions)
     if curve := curve_of(folder):
         store.add_curve(folder.name, curve)
@@ -90,8 +90,8 @@ def section_named(name: str) -> Section:
 
 def folder_of(model: str) -> Path:
     """Return the folder of a model that a row names."""
-    if model.startswith(_AS_IT_COMES):
-        return model_folder(model.removeprefix(_AS_IT_COMES))
+    if model.startswith(_OFF_THE_SHELF):
+        return model_folder(model.removeprefix(_OFF_THE_SHELF))
     return runs_folder() / model
 
 
@@ -145,8 +145,8 @@ def curve_of(folder: Path) -> Curve:
 
 
 def recipe_of(section: str, model: str) -> str:
-    """Return the recipe that a model was trained by, from the root of the project; none for one as it comes."""
-    return "" if model.startswith(_AS_IT_COMES) else f"benchmarks/recipes/{section}/{model}.toml"
+    """Return the recipe that a model was trained by, from the root of the project; none for an off-the-shelf one."""
+    return "" if model.startswith(_OFF_THE_SHELF) else f"benchmarks/recipes/{section}/{model}.toml"
 
 
 def _require(options: argparse.Namespace, section: Section, store: Store, key: str) -> None:
@@ -157,8 +157,8 @@ def _require(options: argparse.Namespace, section: Section, store: Store, key: s
         ("search", section.searches),
         ("ranking", section.rankings),
     ):
-        if (given := getattr(options, what)) not in known:
-            sys.exit(f"--{what} {given} is not one of {', '.join(known)}")
+        if (value := getattr(options, what)) not in known:
+            sys.exit(f"--{what} {value} is not one of {', '.join(known)}")
     if options.split == "dev" and options.trained_on == "train+dev":
         sys.exit("a model that was trained on dev is not judged on it")
     if any(row.row == key for row in store.rows()) and not options.force:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from benchmarks.results.predict import folder_of, parts, predicted_part
 from benchmarks.results.section import Section
 from benchmarks.results.store import Row, Store
-from benchmarks.results.tasks import task
+from benchmarks.results.tasks import open_task
 from onym.predictions.file import Answer
 from onym.store.models import weights_digest
 
@@ -28,9 +28,9 @@ def rerun(section: Section, store: Store, row: Row) -> list[str]:
     if (found := weights_digest(folder)) != row.weights:
         return [f"{row.row}: the weights are {found}, not {row.weights}"]
     kept = store.predictions(row)
-    asked = task(row.benchmark, row.split)
-    linker = section.open_as_said(folder, asked.kb, kept.source["linker"])
-    all_parts = list(parts(asked.benchmark.documents(row.split)))
+    task = open_task(row.benchmark, row.split)
+    linker = section.open_as_said(folder, task.kb, kept.source["linker"])
+    all_parts = list(parts(task.benchmark.documents(row.split)))
     part = random.Random(row.row).choice(all_parts[:-1] or all_parts)  # the last may be small
     return [
         f"{row.row}: {one.document_id} {one.start}-{one.end}: {why}"

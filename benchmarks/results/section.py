@@ -35,7 +35,7 @@ class Section:
     open_as_said: Callable[[Path, KnowledgeBase, dict[str, Any]], Linker]
     answers: Callable[[KnowledgeBase], int]
     page_with: PageWith
-    chosen: Callable[[Sequence[Row]], Mapping[str, object]]
+    best_figures: Callable[[Sequence[Row]], Mapping[str, object]]
     figures: tuple[str, ...]
     usual_start: str
 

@@ -37,7 +37,7 @@ ROWS = "rows.json"
 NAMES = 5
 """How many names of each mention are kept."""
 DIGITS = 5
-_MOST_DIGITS = 17
+_MAX_DIGITS = 17
 _KEY = re.compile(r"[a-z0-9_+-]+(/[a-z0-9_+-]+)*")
 
 CURVES = "curves.json"
@@ -90,7 +90,7 @@ class Row:
     p: float | None = None
 
     @property
-    def setting(self) -> tuple[str, str, str, str]:
+    def configuration(self) -> tuple[str, str, str, str]:
         """What is chosen on dev."""
         return self.model, self.stage, self.search, self.ranking
 
@@ -125,7 +125,7 @@ class Store:
 
     def add(self, row: Row, predictions: Predictions) -> None:
         """Keep a row with its predictions, in place of one with the same key."""
-        with self._held():
+        with self._locked():
             write_packed(self.folder / row.file, predictions)
             self.write([*(each for each in self.rows() if each.row != row.row), row])
 
@@ -141,11 +141,11 @@ class Store:
 
     def add_curve(self, model: str, curve: Curve) -> None:
         """Keep how a model was learnt."""
-        with self._held():
+        with self._locked():
             self._write(CURVES, dict(sorted((self.curves() | {model: curve}).items())))
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         """Wait until no other process adds to these rows."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / LOCK).open("wb") as file:
@@ -179,38 +179,38 @@ def shortened(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
 def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answer, ...]:
     """Round the scores of one mention, with as many digits as it takes to keep different ones different."""
     scores = sorted({score for _, score, _ in answers})
-    for number in range(digits, _MOST_DIGITS):
+    for number in range(digits, _MAX_DIGITS):
         if all(round(low, number) < round(high, number) for low, high in pairwise(scores)):
             return tuple((ids, round(score, number), name) for ids, score, name in answers)
     return tuple(answers)
 
 
 def judge(task: Judgeable, predictions: Predictions) -> Judged:
-    """Compute all figures. Mentions out of reach are left out, and both counts are given; BioSyn's protocol counts them."""
+    """Compute all figures. Mentions whose gold is not in the KB are left out, except by BioSyn's protocol; both are counted."""
     found, missing = judged_cases(task.benchmark, task.split, predictions, task.kb)
     if missing:
         msg = f"{missing:,} mentions have no line among the predictions"
         raise ValueError(msg)
     within = [case for case in found if case.is_reachable]
     cases = found if task.protocol == "biosyn" else within
-    places = places_of(cases, task.protocol)
-    hits = hits_of(places)
+    ranks = places_of(cases, task.protocol)
+    hits = hits_of(ranks)
     low, high = bootstrap_interval(hits, groups=[origin(case) for case in cases])
-    shares = _recalls(cases, task.protocol, places) | {"r5": recall_at(places, 5), "low": low, "high": high}
+    shares = _recalls(cases, task.protocol, ranks) | {"r5": recall_at(ranks, 5), "low": low, "high": high}
     counts: Figures = {"hits": sum(hits), "mentions": len(found), "reachable": len(within)}
     figures = {name: _percent(share) for name, share in shares.items()} | counts
     more = _mapped(task, predictions) if task.replaced else {}
     return Judged(figures | more, tuple(hits), _slices(task, cases, hits))
 
 
-def _recalls(cases: Sequence[Case], protocol: str, places: Sequence[int | None]) -> Figures:
+def _recalls(cases: Sequence[Case], protocol: str, ranks: Sequence[int | None]) -> Figures:
     if protocol == "biosyn":
-        return {"r1": recall_at(places, 1)}
+        return {"r1": recall_at(ranks, 1)}
     strict = places_of(cases, "strict")
     return {
-        "any_id_r1": recall_at(places, 1),
+        "any_id_r1": recall_at(ranks, 1),
         "strict_r1": recall_at(strict, 1),
-        "any_id_r5": recall_at(places, 5),
+        "any_id_r5": recall_at(ranks, 5),
         "strict_r5": recall_at(strict, 5),
     }
 
@@ -232,17 +232,17 @@ def best(rows: Sequence[Row]) -> dict[str, str]:
     A model that was trained on dev cannot be chosen by it. Where the chosen setting was then trained on train and dev, that row
     counts, as it does in the published work: never the better one of the two.
     """
-    chosen: dict[str, str] = {}
+    best_rows: dict[str, str] = {}
     for benchmark in sorted({row.benchmark for row in rows}):
         own = [row for row in rows if row.benchmark == benchmark]
         dev = [row for row in own if row.split == "dev" and row.trained_on == "train"]
         if not dev:
             continue
         first = min(dev, key=lambda row: (-row.figures["hits"], -row.figures.get("strict_r1", 0.0), row.row))
-        tests = [row for row in own if row.split == "test" and row.setting == first.setting]
+        tests = [row for row in own if row.split == "test" and row.configuration == first.configuration]
         if tests:
-            chosen[benchmark] = max(tests, key=lambda row: row.trained_on == "train+dev").row
-    return chosen
+            best_rows[benchmark] = max(tests, key=lambda row: row.trained_on == "train+dev").row
+    return best_rows
 
 
 def stage_before(row: Row, rows: Sequence[Row], stages: Mapping[str, str]) -> Row | None:
@@ -268,7 +268,7 @@ def twins(rows: Sequence[Row]) -> list[str]:
     seen: dict[tuple[object, ...], str] = {}
     problems = []
     for row in rows:
-        other = seen.setdefault((row.benchmark, row.split, row.trained_on, *row.setting), row.row)
+        other = seen.setdefault((row.benchmark, row.split, row.trained_on, *row.configuration), row.row)
         if other != row.row:
             problems.append(f"{row.row}: the same setting as {other}")
     return problems

@@ -18,7 +18,7 @@ Mentions whose ids the knowledge base lacks are left out, as GenBioEL leaves out
 BioSyn's protocol counts them as wrong. In `bc5cdr` most of them have an id that MeSH retired. There is a table of successors,
 but it was made by looking up the gold mentions, those of test too, among the names of MeSH: by it such a mention has as its
 gold what an exact match finds, and is right almost by definition. So the figures are those without the table, and
-`mapped_any_id_r1` is beside them, over the `mapped` mentions that are within reach with it.
+`mapped_any_id_r1` is beside them, over the `mapped` mentions whose gold id is in the KB with it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class OfType(Prepared):
             yield replace(doc, mentions=tuple(mention for mention in doc.mentions if mention.type == self.of_type))
 
 
-def task(key: str, split: str) -> Task:
+def open_task(key: str, split: str) -> Task:
     """Open a task; what was never built on this machine is built in the cache folder."""
     kind = KINDS[key]
     prepared = open_benchmark(kind.benchmark, data_folder())
@@ -165,7 +165,7 @@ def first_names(lines: list[str]) -> list[str]:
     return list({line.partition("||")[0]: line for line in reversed(lines)}.values())[::-1]
 
 
-def _dictionary(name: str, split: str, suffix: str = "", chosen: Callable[[list[str]], list[str]] = list) -> KnowledgeBase:
+def _dictionary(name: str, split: str, suffix: str = "", select: Callable[[list[str]], list[str]] = list) -> KnowledgeBase:
     """Return one of the dictionaries in BioSyn's archive: MEDIC, and the mentions of the splits before this one."""
 
     def build(dest: Path) -> None:
@@ -173,9 +173,9 @@ def _dictionary(name: str, split: str, suffix: str = "", chosen: Callable[[list[
         archive = next(need.path for need in needs if need.is_archive)
         with members(Inputs(data_folder(), needs).source(archive), "", file).require(file).open() as stream:
             lines = stream.read().decode().splitlines()
-        taken = InputFile.from_bytes(file, "".join(f"{line}\n" for line in chosen(lines)).encode())
+        taken = InputFile.from_bytes(file, "".join(f"{line}\n" for line in select(lines)).encode())
         source = SourceConfig(path=file, format="biosyn", name="biosyn")
-        build_kb(Recipe(sources=(source,), merge=False), dest, opened={file: Source.of_files(file, [taken])})
+        build_kb(Recipe(sources=(source,), merge=False), dest, sources={file: Source.of_files(file, [taken])})
 
     corpus = "ncbi-disease" if name in (_NCBI, _NCBI_BIOSYN) else "bc5cdr-disease"
     return _kept(f"benchmarks/{corpus}-{split}{suffix}-kb", build)
@@ -191,7 +191,7 @@ def _build_labels(dest: Path) -> None:
     lines = ["\t".join(map(_quoted, row)) for row in dict.fromkeys([("id", "name"), *rows])]
     table = InputFile.from_bytes(_LABELS, "".join(f"{line}\n" for line in lines).encode())
     source = SourceConfig(path=_LABELS, format="table", name="askapatient", prefix="snomedct")
-    build_kb(Recipe(sources=(source,)), dest, opened={_LABELS: Source.of_files(_LABELS, [table])})
+    build_kb(Recipe(sources=(source,)), dest, sources={_LABELS: Source.of_files(_LABELS, [table])})
 
 
 def _quoted(cell: str) -> str:

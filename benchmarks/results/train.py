@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
-from benchmarks.results.tasks import medic_kb, open_kb, task
+from benchmarks.results.tasks import medic_kb, open_kb, open_task
 from onym.kb import KnowledgeBase
 from onym.store.config import read_toml
 from onym.train.config import AnyConfig, merged
@@ -28,12 +28,12 @@ RECIPES = Path(__file__).parents[1] / "recipes"
 KBS: dict[str, Callable[[], KnowledgeBase]] = {
     "open": open_kb,
     "ncbi-medic": medic_kb,
-    "ncbi-dev": lambda: task("ncbi_disease", "dev").kb,
-    "ncbi-test": lambda: task("ncbi_disease", "test").kb,
-    "bc5cdr-medic": lambda: task("bc5cdr_disease_biosyn", "train").kb,
-    "bc5cdr-dev": lambda: task("bc5cdr_disease_biosyn", "dev").kb,
-    "askapatient": lambda: task("askapatient_fold0", "dev").kb,
-    "askapatient-labels": lambda: task("askapatient_fold0_labels", "dev").kb,
+    "ncbi-dev": lambda: open_task("ncbi_disease", "dev").kb,
+    "ncbi-test": lambda: open_task("ncbi_disease", "test").kb,
+    "bc5cdr-medic": lambda: open_task("bc5cdr_disease_biosyn", "train").kb,
+    "bc5cdr-dev": lambda: open_task("bc5cdr_disease_biosyn", "dev").kb,
+    "askapatient": lambda: open_task("askapatient_fold0", "dev").kb,
+    "askapatient-labels": lambda: open_task("askapatient_fold0_labels", "dev").kb,
 }
 
 

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from benchmarks.house.cycles import import_cycles
+from benchmarks.house.floors import FLOOR, ROOT_MODULES, iter_imports, room_of, upward_imports
 
 import onym
 
 SRC = Path(onym.__file__).parent
-
-# From the top of the house to its ground floor; rooms on one line do not import each other.
-FLOORS = [
-    {"cli", "serve", "integrations"},
-    {"batch", "train"},
-    {"evaluate"},
-    {"pipeline"},
-    {"linkers"},
-    {"detect", "decoding", "index"},
-    {"encoders", "trie", "predictions", "datasets"},
-    {"corpora"},
-    {"kb"},
-    {"text"},
-    {"store"},
-    {"registry", "types"},
-    {"errors", "_lazy", "_version"},
-]
-FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 # What may be imported only there: one door for each dangerous act.
 DOORS: dict[str, set[str]] = {
@@ -47,63 +29,32 @@ def modules() -> list[Path]:
     return sorted(SRC.rglob("*.py"))
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(SRC).parts[0].removesuffix(".py")
-
-
-def imports(path: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}:{node.lineno} is a relative import"
-            yield node.lineno, node.module or ""
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
-
-
-def upward(path: Path) -> list[str]:
-    own = room_of(path)
-    if own in ("__init__", "__main__"):
-        return []
-    found = []
-    for line, name in imports(path):
-        other = name.split(".")[1] if name.startswith("onym.") else ""
-        if other in FLOOR and other != own and FLOOR[other] <= FLOOR[own]:
-            found.append(f"{path.name}:{line}: {own} imports {other}")
-    return found
-
-
-def test_every_room_has_a_floor() -> None:
-    rooms = {room_of(path) for path in modules()} - {"__init__", "__main__"}
-    assert rooms <= FLOOR.keys()
+def test_each_room_has_a_floor() -> None:
+    assert {room_of(path, SRC) for path in modules()} - set(ROOT_MODULES) <= FLOOR.keys()
 
 
 def test_imports_go_down() -> None:
-    assert [found for path in modules() for found in upward(path)] == []
+    assert upward_imports(SRC) == []
 
 
-def test_an_upward_import_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "SRC", tmp_path)
-    (tmp_path / "store").mkdir()
-    bad = tmp_path / "store" / "bad.py"
-    bad.write_text("from onym.kb import KnowledgeBase\n")
-    assert upward(bad) == ["bad.py:1: store imports kb", "bad.py:1: store imports kb"]
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert import_cycles(SRC) == []
 
 
 def test_doors() -> None:
-    beside = [
+    other_doors = [
         f"{path.relative_to(SRC)}:{line} imports {name}"
         for path in modules()
-        for line, name in imports(path)
-        if room_of(path) not in DOORS.get(name.split(".")[0], {room_of(path)})
+        for line, name in iter_imports(path)
+        if room_of(path, SRC) not in DOORS.get(name.split(".")[0], {room_of(path, SRC)})
     ]
-    assert beside == []
+    assert other_doors == []
 
 
 def test_files_are_written_in_the_store_alone() -> None:
     found = []
     for path in modules():
-        if room_of(path) == "store":
+        if room_of(path, SRC) == "store":
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and _opens_for_writing(node):

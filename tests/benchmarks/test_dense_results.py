@@ -38,8 +38,8 @@ def store(tmp_path: Path, made_data: Path, runs: Path, monkeypatch: pytest.Monke
 
 
 def predict(store: Store, benchmark: str = "ncbi_disease_biosyn", split: str = "test", search: str = "flat") -> None:
-    told = ["--benchmark", benchmark, "--stage", "aligned", "--model", "aligned-tiny", "--search", search]
-    main(["dense", *told, "--ranking", "own", "--split", split], store)
+    options = ["--benchmark", benchmark, "--stage", "aligned", "--model", "aligned-tiny", "--search", search]
+    main(["dense", *options, "--ranking", "own", "--split", split], store)
 
 
 def results(store: Store, **more: Any) -> dict[str, Any]:
@@ -89,15 +89,15 @@ def row(benchmark: str, split: str, stage: str, right: int) -> Row:
     )
 
 
-def test_folds_are_chosen_together_on_dev_and_shown_as_means() -> None:
+def test_folds_are_selected_together_on_dev_and_shown_as_means() -> None:
     right = dict(zip(FOLD_KEYS, range(10, 20), strict=True))
     rows = [row(key, "test", stage, right[key]) for key in FOLD_KEYS for stage in ("start", "aligned")]
     rows += [row(key, "dev", "start", 5 if key == FOLD_KEYS[0] else 1) for key in FOLD_KEYS]
     rows += [row(key, "dev", "aligned", 2) for key in FOLD_KEYS]
-    assert {each.stage for each in dense_results.chosen_folds(rows)} == {"aligned"}
+    assert {each.stage for each in dense_results.best_folds(rows)} == {"aligned"}
     assert "| aligned | minilm | flat | own | 10 | 14.5 | 10.0–19.0 | 14.5 | 50.0 |" in folds(rows)
-    assert dense_results.chosen(rows)["askapatient"]["any_id_r1"] == 14.5
-    assert dense_results.chosen([replace(each, split="test") for each in rows]) == {}
+    assert dense_results.best_figures(rows)["askapatient"]["any_id_r1"] == 14.5
+    assert dense_results.best_figures([replace(each, split="test") for each in rows]) == {}
 
 
 def test_the_benchmarks_have_the_protocols_that_they_are_published_with() -> None:
@@ -111,7 +111,7 @@ def test_the_page_of_the_docs_shows_the_kept_rows() -> None:
     assert all(system in text for system, *_ in PUBLISHED)
 
 
-def test_every_kept_row_has_its_files() -> None:
+def test_each_kept_row_has_its_files() -> None:
     store = Store(FOLDER / "dense")
     rows = store.rows()
     assert all((store.folder / row.file).is_file() for row in rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.commands.e2e_results import FIGURES, GIVEN_FIGURES, best, page_with, run
+from benchmarks.commands.e2e_results import ANNOTATED_FIGURES, FIGURES, best, page_with, run
 from benchmarks.results import check as results_check
 from benchmarks.results import e2e_tasks, e2e_threshold
 from benchmarks.results.e2e_judge import documents_of, judge_found, judge_given
@@ -87,7 +87,7 @@ def test_a_trained_system_reads_its_model(store: Store, runs: Path) -> None:
         run(options(rerun=row.row), store)
 
 
-def test_a_threshold_is_chosen_on_dev(store: Store) -> None:
+def test_a_threshold_is_selected_on_dev(store: Store) -> None:
     system = ("--linker", "tfidf")
     predict(store, *system)
     with pytest.raises(SystemExit, match="no row ncbi_disease/dictionary[+]tfidf-on-dev"):
@@ -112,25 +112,25 @@ def test_the_best_threshold_by_hand(tiny_kb: Path) -> None:
     assert judge_found(task, e2e_threshold.sure(made, threshold))["strict_f1"] == 100.0
 
 
-def test_given_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
+def test_annotated_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
     predict(store)
     predict(store, "--split", "dev")
     predict(store, "--detector", "given", "--split", "dev")
     predict(store, "--detector", "given")
     figures: Any = run(options(write=True, rerun="ncbi_disease/given+exact"), store)
-    (given,) = [row for row in figures["runs"] if row["row"] == "ncbi_disease/given+exact"]
-    assert set(GIVEN_FIGURES) <= set(given)
+    (annotated,) = [row for row in figures["runs"] if row["row"] == "ncbi_disease/given+exact"]
+    assert set(ANNOTATED_FIGURES) <= set(annotated)
     assert figures["best"]["ncbi_disease"]["row"] == KEY
-    assert f"| exact |  | train | {given['strict_r1']:.1f} |" in (store.folder.parent / "results.md").read_text("utf-8")
+    assert f"| exact |  | train | {annotated['strict_r1']:.1f} |" in (store.folder.parent / "results.md").read_text("utf-8")
 
 
-def test_given_figures_by_hand(tiny_kb: Path) -> None:
+def test_figures_of_annotated_mentions_by_hand(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     fever, attack = Mention(0, 5, "fever", ("mesh:D005334",)), Mention(6, 12, "attack", ("mesh:D009203",))
     task = EndToEndTask((Document("1", "fever attack", (fever, attack)),), kb, None, {})
     both = ((("mesh:D005334",), 1.0, 0), (("mesh:D009203",), 0.5, 0))
     figures = judge_given(task, Predictions.of([Prediction("1", 0, 5, both), Prediction("1", 6, 12, both)], {}))
-    assert [figures[name] for name in GIVEN_FIGURES] == [50.0, 50.0, 75.0]
+    assert [figures[name] for name in ANNOTATED_FIGURES] == [50.0, 50.0, 75.0]
     assert (figures["gold"], figures["reachable"]) == (2, 2)
 
 
@@ -153,15 +153,15 @@ def test_figures_by_hand(tiny_kb: Path) -> None:
     assert [len(doc.mentions) for doc in documents_of(task.documents, Predictions.of(found, {}))] == [2, 1]
 
 
-def test_other_types_are_not_asked_for(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_types_are_not_requested(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert store
-    every = end_to_end_task("ncbi_disease", "test")
+    task = end_to_end_task("ncbi_disease", "test")
     kind = replace(e2e_tasks.KINDS["ncbi_disease"], types=("Nothing",))
     monkeypatch.setitem(e2e_tasks.KINDS, "ncbi_disease", kind)
     none = end_to_end_task("ncbi_disease", "test")
-    assert sum(len(doc.mentions) for doc in every.documents) > 0
+    assert sum(len(doc.mentions) for doc in task.documents) > 0
     assert sum(len(doc.mentions) for doc in none.documents) == 0
-    assert every.only is not None
+    assert task.only is not None
 
 
 def test_the_kept_rows_are_those_of_the_page() -> None:

@@ -40,8 +40,8 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def predict(store: Store, *more: str, stage: str = "finetuned", model: str = "tiny", search: str = "beam5") -> None:
-    told = ["--benchmark", "askapatient_fold0_labels", "--stage", stage, "--model", model]
-    main(["generative", *told, "--search", search, "--ranking", "mean", *more], store)
+    described = ["--benchmark", "askapatient_fold0_labels", "--stage", stage, "--model", model]
+    main(["generative", *described, "--search", search, "--ranking", "mean", *more], store)
 
 
 def results(store: Store, **more: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_nothing_of_a_text_or_a_name_is_kept(store: Store) -> None:
     assert not any(word in kept for word in ("headache", "fever", "caf"))
 
 
-def test_a_later_stage_stands_beside_the_one_before(store: Store) -> None:
+def test_a_later_stage_stands_next_to_the_one_before(store: Store) -> None:
     predict(store, stage="start")
     predict(store, model="other")
     after = store.row(KEY)
@@ -132,7 +132,7 @@ def test_how_a_model_was_learnt_is_kept_and_shown(store: Store, runs: Path, page
     assert "| `tiny` | 0: 1.5, 10: 50.0 |" in page.read_text("utf-8")
 
 
-def test_an_ablation_is_shown_apart_and_never_chosen(store: Store, page: Path) -> None:
+def test_an_ablation_is_shown_apart_and_never_selected(store: Store, page: Path) -> None:
     for split in ("dev", "test"):
         predict(store, "--split", split, stage="ablation-prompt-off")
     assert results(store, write=True)["best"] == {}
@@ -213,8 +213,8 @@ def replace_scores(store: Store, row: Row) -> Any:
     ],
 )
 def test_answers_differ_beyond_the_tolerance_alone(again: list[tuple[str, float]], why: str) -> None:
-    kept = [((name,), score, place) for place, (name, score) in enumerate([("a", -1.0), ("b", -5.0)])]
-    assert unlike(kept, [((name,), score, place) for place, (name, score) in enumerate(again)]) == why
+    kept = [((name,), score, rank) for rank, (name, score) in enumerate([("a", -1.0), ("b", -5.0)])]
+    assert unlike(kept, [((name,), score, rank) for rank, (name, score) in enumerate(again)]) == why
 
 
 def test_what_would_spoil_the_store_is_refused(store: Store, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_the_page_of_the_docs_shows_the_kept_rows() -> None:
     assert all(system in text for system, *_ in PUBLISHED)
 
 
-def test_every_kept_row_has_its_files() -> None:
+def test_each_kept_row_has_its_files() -> None:
     store = Store(FOLDER / "generative")
     rows = store.rows()
     assert all((store.folder / row.file).is_file() and (FOLDER.parent / row.config).is_file() for row in rows)

@@ -38,9 +38,9 @@ def test_all_systems_find_the_same_names(options: argparse.Namespace, monkeypatc
     monkeypatch.setattr(generative_speed, "open_model", lambda folder, _: open_model(folder, "fp32"))
     options.ranking = ranking
     setup = generative_speed._setup(options)
-    children, longest = dict_trie(setup)
+    children, max_tokens = dict_trie(setup)
     tokens = [tuple(setup.layout.name(name)) for name in setup.kb.names.to_arrow().to_pylist()]
-    found = generate(setup, children, longest)
+    found = generate(setup, children, max_tokens)
     for beam, exact, other in zip(
         onym(setup, search="beam", top_k=5), onym(setup, search="exact", top_k=1), found, strict=True
     ):
@@ -52,7 +52,7 @@ def test_all_systems_find_the_same_names(options: argparse.Namespace, monkeypatc
 def test_batches_have_prompts_of_one_length() -> None:
     prompts = [[1], [1, 2], [3], [4, 5], [6]]
     sources: list[Any] = [[0] * length for length in (9, 1, 3, 2, 5)]
-    assert list(like_prompts(sources, prompts, most=2)) == [[2, 4], [0], [1, 3]]
+    assert list(like_prompts(sources, prompts, size=2)) == [[2, 4], [0], [1, 3]]
     assert list(like_prompts([], [])) == []
 
 
@@ -70,7 +70,7 @@ def test_a_miss_is_another_and_less_likely_name() -> None:
     assert misses([decoded()], exact[:1], "sum")["beam5_miss_pct"] == 100.0
 
 
-def test_a_model_is_asked_as_it_wants(options: argparse.Namespace) -> None:
+def test_a_model_is_prompted_as_it_wants(options: argparse.Namespace) -> None:
     (options.model / "onym.json").write_bytes(ModelSettings(template="genre", window=32, ranking="sum").to_bytes())
     setup = generative_speed._setup(options)
     assert (setup.layout.template.name, setup.layout.window, setup.ranking) == ("genre", 32, "sum")

@@ -87,7 +87,7 @@ def test_the_same_predictions_are_the_same_bytes(tmp_path: Path, prepared: Prepa
     assert list(read_predictions(tmp_path / "a.jsonl.gz").answers.values()) == [(((HEADACHE,), -0.12346, 0),)]
 
 
-def test_a_row_comes_back_and_another_takes_its_place(tmp_path: Path, prepared: Prepared) -> None:
+def test_a_row_comes_back_and_another_replaces_it(tmp_path: Path, prepared: Prepared) -> None:
     store = Store(tmp_path / "store")
     assert store.rows() == []
     store.add(row("b/z"), answered(prepared))
@@ -125,7 +125,7 @@ def test_figures_are_percentages_of_what_is_within_reach(prepared: Prepared) -> 
     }  # fmt: skip
 
 
-def test_retired_ids_are_counted_beside(prepared: Prepared) -> None:
+def test_retired_ids_are_counted_apart(prepared: Prepared) -> None:
     predictions = answered(prepared, ((FEVER,), -1.0, 0))
     plain = judge(task_of(prepared), predictions).figures
     mapped = judge(task_of(prepared, replaced={HEADACHE: FEVER}), predictions).figures
@@ -151,7 +151,7 @@ def test_p_is_mcnemars() -> None:
     assert p_value(one, other) == 0.125
 
 
-def test_the_best_is_chosen_on_dev_alone() -> None:
+def test_the_best_is_selected_on_dev_alone() -> None:
     rows = [
         row("b/one-on-dev", split="dev", ranking="sum", hits=6),
         row("b/two-on-dev", split="dev", ranking="mean", hits=5),
@@ -161,7 +161,7 @@ def test_the_best_is_chosen_on_dev_alone() -> None:
     assert best(rows) == {"b": "b/one"}
 
 
-def test_a_model_that_saw_dev_is_not_chosen_by_it_but_takes_the_place_of_the_chosen() -> None:
+def test_a_model_that_saw_dev_is_not_selected_by_it_but_replaces_the_selected_one() -> None:
     rows = [
         row("b/seen-on-dev", split="dev", ranking="mean", trained_on="train+dev", hits=9),
         row("b/one-on-dev", split="dev", ranking="sum", hits=6),
@@ -172,7 +172,7 @@ def test_a_model_that_saw_dev_is_not_chosen_by_it_but_takes_the_place_of_the_cho
     assert best(rows) == {"b": "b/one-with-dev"}
 
 
-def test_nothing_is_chosen_without_dev_or_without_test() -> None:
+def test_nothing_is_selected_without_dev_or_without_test() -> None:
     assert best([row()]) == {}
     assert best([row(split="dev")]) == {}
     assert best([row("b/d", split="dev"), row("b/t", model="another")]) == {}
@@ -200,7 +200,7 @@ def test_of_two_rows_of_the_stage_before_that_of_the_same_training_counts() -> N
     assert stage_before(row(), before, STAGES) == before[0]
 
 
-def test_two_rows_of_one_setting_are_found() -> None:
+def test_two_rows_of_one_configuration_are_found() -> None:
     assert twins([row("b/a"), replace(row("b/b"), hours=1.0)]) == ["b/b: the same setting as b/a"]
     assert twins([row("b/a"), row("b/b", split="dev"), row("b/c", model="another")]) == []
 

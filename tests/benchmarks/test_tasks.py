@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from benchmarks.results import tasks
-from benchmarks.results.tasks import KINDS, OfType, medic_kb, successors, task
+from benchmarks.results.tasks import KINDS, OfType, medic_kb, open_task, successors
 
 from onym.datasets import Prepared
 
 
 def names(key: str, split: str) -> list[str]:
-    kb = task(key, split).kb
-    return [kb.names[place] for place in range(len(kb.names))]
+    kb = open_task(key, split).kb
+    return [kb.names[row] for row in range(len(kb.names))]
 
 
 @pytest.mark.usefixtures("made_data")
@@ -31,9 +31,9 @@ def test_labels_alone_have_no_phrase_of_train() -> None:
 
 def test_what_was_built_is_kept(made_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert made_data
-    first = task("askapatient_fold0_labels", "test").kb.digest
+    first = open_task("askapatient_fold0_labels", "test").kb.digest
     monkeypatch.setattr(tasks, "build_kb", None)
-    assert task("askapatient_fold0_labels", "dev").kb.digest == first
+    assert open_task("askapatient_fold0_labels", "dev").kb.digest == first
 
 
 def test_a_retired_id_has_one_successor_or_none(made_data: Path) -> None:
@@ -49,12 +49,12 @@ def test_only_the_open_knowledge_base_is_slow() -> None:
 
 
 @pytest.mark.usefixtures("made_data")
-def test_mentions_of_another_type_are_not_asked_for() -> None:
-    part = OfType.open(task("ncbi_disease", "test").benchmark.folder)
-    every = [mention for doc in Prepared.open(part.folder).documents("test") for mention in doc.mentions]
-    part.of_type = every[0].type
+def test_mentions_of_another_type_are_not_requested() -> None:
+    part = OfType.open(open_task("ncbi_disease", "test").benchmark.folder)
+    mentions = [mention for doc in Prepared.open(part.folder).documents("test") for mention in doc.mentions]
+    part.of_type = mentions[0].type
     assert [mention for doc in part.documents("test") for mention in doc.mentions] == [
-        mention for mention in every if mention.type == every[0].type
+        mention for mention in mentions if mention.type == mentions[0].type
     ]
     part.of_type = "Species"
     assert not any(doc.mentions for doc in part.documents("test"))
@@ -69,7 +69,7 @@ def test_the_real_data_is_all_within_reach(
 ) -> None:
     monkeypatch.setenv("ONYM_DATA", str(real_data))
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path))
-    asked = task(key, split)
-    ids = [mention.concept_ids for doc in asked.benchmark.documents(split) for mention in doc.mentions]
+    found = open_task(key, split)
+    ids = [mention.concept_ids for doc in found.benchmark.documents(split) for mention in doc.mentions]
     assert len(ids) == mentions
-    assert all(concept_id in asked.kb for each in ids for concept_id in each)
+    assert all(concept_id in found.kb for each in ids for concept_id in each)

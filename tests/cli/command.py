@@ -6,7 +6,7 @@ import io
 import os
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
@@ -17,7 +17,10 @@ def onym(*words: str, cwd: Path, status: int = 0, env: dict[str, str] | None = N
     """Run `onym` with these words, and require that it ends with this status."""
     out, err = io.StringIO(), io.StringIO()
     argv = ["onym", *words]
-    with chdir(cwd), patch.object(sys, "argv", argv), patch.dict(os.environ, env or {}), redirect_stdout(out), redirect_stderr(err):
+    surroundings = (chdir(cwd), patch.object(sys, "argv", argv), patch.dict(os.environ, env or {}))
+    with ExitStack() as stack:
+        for each in (*surroundings, redirect_stdout(out), redirect_stderr(err)):
+            stack.enter_context(each)
         try:
             main()
             code = 0

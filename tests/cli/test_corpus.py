@@ -31,7 +31,7 @@ def test_convert_tells_what_was_left_out_and_lost_but_no_text(folder: Path) -> N
     done = onym("corpus", "convert", "bad.txt", "out", "--to", "text", cwd=folder, status=5)
     assert "corpus-offsets: 2: " in done.stderr
     assert "corpus-malformed" in done.stderr
-    assert "lost: passages, in 2 documents" in done.stderr
+    assert "text cannot store all passages (2 documents)" in done.stderr
     assert "ecret" not in done.stderr + done.stdout
     answer = json.loads(onym("corpus", "convert", "bad.txt", "o.jsonl", "--to", "jsonl", "--json", cwd=folder, status=5).stdout)
     assert (answer["documents"], answer["mentions"], len(answer["problems"])) == (2, 1, 2)

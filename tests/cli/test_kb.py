@@ -107,9 +107,9 @@ def test_export_does_not_overwrite(folder: Path) -> None:
 
 
 def test_download_of_a_licensed_release_explains(folder: Path) -> None:
-    told = json.loads(onym("kb", "download", "umls", "--json", cwd=folder, status=2).stderr)["error"]
-    assert told["code"] == "release-licensed"
-    assert "Apply for a licence" in told["fix"]
+    error = json.loads(onym("kb", "download", "umls", "--json", cwd=folder, status=2).stderr)["error"]
+    assert error["code"] == "release-licensed"
+    assert "Apply for a licence" in error["fix"]
     assert "release-unknown" in onym("kb", "download", "icd", cwd=folder, status=2).stderr
 
 
@@ -124,7 +124,7 @@ def test_a_wrong_call_exits_with_2(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["build", "info", "search", "show", "check", "diff", "export", "download"])
-def test_every_help_has_an_example(folder: Path, command: str) -> None:
+def test_each_help_has_an_example(folder: Path, command: str) -> None:
     assert f"Example: onym kb {command}" in " ".join(onym("kb", command, "--help", cwd=folder).stdout.replace("│", " ").split())
 
 

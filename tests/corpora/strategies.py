@@ -64,8 +64,8 @@ def _passages(draw: st.DrawFn, text: str) -> tuple[Passage, ...]:
     if kind == "title and abstract" and " " in text[:-1]:
         cut = text.index(" ")
         return Passage(0, cut, "title"), Passage(cut + 1, len(text), "abstract")
-    places = sorted(draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=4)))
-    return tuple(Passage(a, b, draw(_type), draw(_notes)) for a, b in pairwise(places))
+    offsets = sorted(draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=4)))
+    return tuple(Passage(a, b, draw(_type), draw(_notes)) for a, b in pairwise(offsets))
 
 
 @st.composite
@@ -135,7 +135,7 @@ def as_written(linked: LinkedDocument) -> LinkedDocument:
 
 @st.composite
 def lists_of_mentions(draw: st.DrawFn) -> Document:
-    """A document that is nothing but mentions, one a line; often just one."""
+    """A document that is nothing but mentions, one per line; often just one."""
     surfaces = draw(st.lists(_word.map(lambda word: word.replace("\n", " ")), min_size=1, max_size=2))
     mentions, start = [], 0
     for surface in surfaces:
@@ -184,10 +184,10 @@ def trip(form: Format, docs: Iterable[Document]) -> list[Item]:
     return list(form.read(output.source()))
 
 
-def assert_held(form: Format, document: Document) -> None:
+def assert_preserved(form: Format, document: Document) -> None:
     """Demand that what a format says it holds of a document comes back exactly."""
     items = trip(form, [document])
-    facets = form.held(document)
+    facets = form.preserved_facets(document)
     assert facets <= form.HOLDS
     assert len(items) == 1, items
     back = items[0]

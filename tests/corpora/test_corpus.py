@@ -24,7 +24,7 @@ DOC = Document(
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "pubmed"])
-def test_every_format_is_written_recognised_and_read(name: str, tmp_path: Path) -> None:
+def test_each_format_is_written_recognised_and_read(name: str, tmp_path: Path) -> None:
     path = tmp_path / ("out" if get(name).IS_FOLDER else f"out.{'txt' if name == 'askapatient' else name}")
     written = write_corpus([DOC], path, name)
     assert (written.documents, written.mentions, written.problems) == (1, 1, [])

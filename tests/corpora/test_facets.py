@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onym.corpora.base import ALL, Facet
-from onym.corpora.facets import facets_of, view
+from onym.corpora.facets import describe_loss, facets_of, view
 from onym.types import Document, Mention, Passage, Relation
 
 MENTIONS = (
@@ -13,7 +13,7 @@ MENTIONS = (
 FULL = Document("1", "fever and cough", MENTIONS, (Passage(0, 15, "title"),), (Relation("r", (("a", "T1"),)),))
 
 
-def test_a_full_document_uses_every_facet() -> None:
+def test_a_full_document_uses_each_facet() -> None:
     assert facets_of(FULL) == ALL
     assert facets_of(Document("1", "x")) == {"document ids", "text"}
 
@@ -45,3 +45,8 @@ def _with(**changes: object) -> Document:
 
     mentions = (MENTIONS[0], replace(MENTIONS[1], **changes))  # type: ignore[arg-type]
     return Document("1", FULL.text, mentions, FULL.passages, FULL.relations)
+
+
+def test_a_loss_is_described_with_its_number_of_documents() -> None:
+    assert describe_loss("pubtator", "composites", 1) == "pubtator cannot store all composites (1 document)"
+    assert describe_loss("biosyn", "text", 1_000).endswith("(1,000 documents)")

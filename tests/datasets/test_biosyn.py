@@ -41,7 +41,7 @@ def test_a_row_of_the_dictionary_is_one_concept_with_all_its_ids(tmp_path: Path)
     kb = KnowledgeBase.open(prepared.kb_folder)
     assert [kb.concept_ids[c] for c in kb.concepts_named("fever")] == ["mesh:D005334"]
     assert [kb.concept_ids[c] for c in kb.concepts_named("omim")] == ["omim:608446"]
-    assert {kb.concept_ids[c] for c in kb.claims("omim:608446")} == {"mesh:D005334", "omim:608446"}
+    assert {kb.concept_ids[c] for c in kb.concepts_with_id("omim:608446")} == {"mesh:D005334", "omim:608446"}
     assert len(kb.concepts_named("cough pain")) == 2
     assert kb.find("never read") < 0
     assert [entry.name for entry in prepared.manifest.inputs] == ["ncbi-disease.tar.gz"]

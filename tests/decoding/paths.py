@@ -75,17 +75,17 @@ class PathSession:
 
 def log_prob(table: Table, before: Path, name: Path) -> float:
     """Return the log-probability of a name and its end, by looking every token up."""
-    every = (*name, EOS)
-    return sum(float(table((*before, *every[:place])).log_softmax(0)[token]) for place, token in enumerate(every))
+    tokens = (*name, EOS)
+    return sum(float(table((*before, *tokens[:offset])).log_softmax(0)[token]) for offset, token in enumerate(tokens))
 
 
-def every_score(trie: PackedTrie, table: Table, before: Path) -> dict[int, tuple[float, int]]:
+def score_all_names(trie: PackedTrie, table: Table, before: Path) -> dict[int, tuple[float, int]]:
     """Return the log-probability and the number of tokens of each leaf."""
     return {leaf: (log_prob(table, before, name), len(name) + 1) for leaf, name in leaves_of(trie).items()}
 
 
-def some_trie(seed: int, most: int = 40) -> PackedTrie:
-    return trie_of(random_names(np.random.default_rng(seed), VOCABULARY, 1, most, longest=4), EOS, VOCABULARY)
+def some_trie(seed: int, max_names: int = 40) -> PackedTrie:
+    return trie_of(random_names(np.random.default_rng(seed), VOCABULARY, 1, max_names, max_tokens=4), EOS, VOCABULARY)
 
 
 def trie(*names: Sequence[int]) -> PackedTrie:

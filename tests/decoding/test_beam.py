@@ -13,7 +13,7 @@ from onym.decoding.beam import BeamSearch, Stopping
 from onym.decoding.explorer import Explorer
 from onym.decoding.results import Decoded, Ranking
 from onym.trie.packed import PackedTrie
-from tests.decoding.paths import EOS, PathSession, Table, drawn, every_score, some_trie, trie, written
+from tests.decoding.paths import EOS, PathSession, Table, drawn, score_all_names, some_trie, trie, written
 
 both = pytest.mark.parametrize("stopping", ["transformers", "fairseq"])
 
@@ -89,11 +89,11 @@ def test_a_longer_name_can_have_the_better_mean() -> None:
 @both
 @pytest.mark.parametrize("ranking", ["mean", "sum"])
 @pytest.mark.parametrize("seed", range(8))
-def test_a_beam_that_is_wide_enough_finds_every_name(stopping: Stopping, ranking: Ranking, seed: int) -> None:
+def test_a_beam_that_is_large_enough_finds_each_name(stopping: Stopping, ranking: Ranking, seed: int) -> None:
     names = some_trie(seed)
     found, _ = search(names, names.node_count + 1, mentions=2, chain=seed % 3, ranking=ranking, stopping=stopping)
     for mention, decoded in enumerate(found):
-        wanted = every_score(names, drawn, (mention,))
+        wanted = score_all_names(names, drawn, (mention,))
         assert len(decoded.hypotheses) == len(wanted)
         assert not decoded.is_proved
         for each in decoded.hypotheses:
@@ -134,10 +134,10 @@ def test_reading_ahead_saves_passes() -> None:
 @both
 def test_some_mentions_of_an_explorer(stopping: Stopping) -> None:
     names = some_trie(5)
-    every, _ = search(names, 3, mentions=4, stopping=stopping)
+    all_found, _ = search(names, 3, mentions=4, stopping=stopping)
     explorer = Explorer(PathSession([[mention] for mention in range(4)]), names, [[]] * 4, widest=6)
     some = BeamSearch(explorer, 3, stopping=stopping).run([1, 3])
-    assert [each.hypotheses for each in some] == [every[1].hypotheses, every[3].hypotheses]
+    assert [each.hypotheses for each in some] == [all_found[1].hypotheses, all_found[3].hypotheses]
 
 
 @both

@@ -14,7 +14,7 @@ from onym.decoding.explorer import Explorer
 from onym.decoding.results import Decoded, Ranking
 from onym.decoding.session import TreeSession
 from onym.trie.packed import PackedTrie
-from tests.decoding.paths import EOS, PathSession, Table, drawn, every_score, some_trie, trie, written
+from tests.decoding.paths import EOS, PathSession, Table, drawn, score_all_names, some_trie, trie, written
 
 rankings = pytest.mark.parametrize("ranking", ["mean", "sum"])
 
@@ -24,7 +24,7 @@ def explorer(names: PackedTrie, mentions: int = 1, table: Table = drawn, **more:
 
 
 def best_of(names: PackedTrie, mention: int, ranking: Ranking, count: int) -> list[float]:
-    scores = every_score(names, drawn, (mention,)).values()
+    scores = score_all_names(names, drawn, (mention,)).values()
     return sorted((total / (tokens if ranking == "mean" else 1) for total, tokens in scores), reverse=True)[:count]
 
 
@@ -65,11 +65,11 @@ def test_it_asks_no_more_than_it_must() -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("budget", [1, 2, 4])
 def test_a_small_budget_gives_names_without_a_proof(ranking: Ranking, seed: int, budget: int) -> None:
-    names = some_trie(seed + 10, most=60)
+    names = some_trie(seed + 10, max_names=60)
     found = ExactSearch(explorer(names, mentions=3), 2, ranking=ranking, budget=budget).run()
     beams = BeamSearch(explorer(names, mentions=3), WIDTH, ranking=ranking).run()
-    every = [every_score(names, drawn, (mention,)) for mention in range(3)]
-    for decoded, beam, known in zip(found, beams, every, strict=True):
+    all_scores = [score_all_names(names, drawn, (mention,)) for mention in range(3)]
+    for decoded, beam, known in zip(found, beams, all_scores, strict=True):
         assert decoded.is_proved == (decoded.expansions <= budget)
         assert len(decoded.hypotheses) == min(2, len(known))
         for each in decoded.hypotheses:
@@ -78,11 +78,11 @@ def test_a_small_budget_gives_names_without_a_proof(ranking: Ranking, seed: int,
 
 
 def test_the_budgets_above_are_too_small_for_some() -> None:
-    names = some_trie(11, most=60)
+    names = some_trie(11, max_names=60)
     assert not any(each.is_proved for each in ExactSearch(explorer(names, mentions=3), 2, budget=1).run())
 
 
-def test_the_budget_is_kept_though_many_are_asked_about_at_once() -> None:
+def test_the_budget_is_kept_though_many_are_queried_at_once() -> None:
     """After the root there are three prefixes to ask about, and the budget has one left: nobody asks about all three."""
     names = trie([3], [4], [5])
     (little,) = ExactSearch(explorer(names), 3, budget=2, at_once=8).run()
@@ -93,7 +93,7 @@ def test_the_budget_is_kept_though_many_are_asked_about_at_once() -> None:
 
 def test_proved_and_unproved_in_one_batch() -> None:
     """The budget is each mention's own; those that are proved leave the batch, and the others fall back on a beam."""
-    names = some_trie(1, most=60)
+    names = some_trie(1, max_names=60)
     free = ExactSearch(explorer(names, mentions=8), 1, budget=1000, at_once=1).run()
     budget = sorted(each.expansions for each in free)[4]
     found = ExactSearch(explorer(names, mentions=8), 1, budget=budget, at_once=1).run()

@@ -49,7 +49,7 @@ def test_the_prompt_counts() -> None:
     assert np.allclose(found.known[1][ROOT].log_probs, drawn((1,)).log_softmax(0).numpy()[tokens], atol=1e-5)
 
 
-def test_nodes_are_asked_about_together() -> None:
+def test_nodes_are_queried_together() -> None:
     found, session = explorer(NAMES, mentions=2)
     three, six = path_of(NAMES, 3), path_of(NAMES, 6)
     found.ask([Request(0, three, ROOT), Request(0, six, ROOT), Request(1, three, ROOT)])
@@ -88,9 +88,9 @@ def test_reading_ahead_stops_at_a_choice_and_at_the_end() -> None:
 
 @pytest.mark.parametrize("widest", [1, 2, 3])
 def test_only_the_best_children_are_kept(widest: int) -> None:
-    every, _ = explorer(NAMES)
+    whole_explorer, _ = explorer(NAMES)
     found, _ = explorer(NAMES, widest=widest)
-    known, whole = found.known[0][ROOT], every.known[0][ROOT]
+    known, whole = found.known[0][ROOT], whole_explorer.known[0][ROOT]
     assert sorted(known.log_probs.tolist()) == sorted(whole.log_probs.tolist())[-widest:]
     require_right(found, 0, ROOT, ())
 
@@ -121,11 +121,11 @@ def test_the_kept_go_on_under_their_own_numbers() -> None:
 
 
 @pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])
-@pytest.mark.parametrize("place", [3, 6, slice(None)])
-def test_what_a_model_cannot_say_is_impossible(value: float, place: Any) -> None:
+@pytest.mark.parametrize("index", [3, 6, slice(None)])
+def test_what_a_model_cannot_say_is_impossible(value: float, index: Any) -> None:
     def broken(path: Path) -> torch.Tensor:
         logits = drawn(path)
-        logits[place] = value
+        logits[index] = value
         return logits
 
     found, _ = explorer(NAMES, table=broken)
@@ -133,8 +133,8 @@ def test_what_a_model_cannot_say_is_impossible(value: float, place: Any) -> None
     assert not np.isnan(log_probs).any()
     assert bool((log_probs <= 0).all())
     tokens = NAMES.children(ROOT)[0].tolist()
-    if isinstance(place, int):
-        assert log_probs[tokens.index(place)] == -np.inf
+    if isinstance(index, int):
+        assert log_probs[tokens.index(index)] == -np.inf
         assert np.isfinite(log_probs).any() == (value == -torch.inf)
     else:
         assert not np.isfinite(log_probs).any()

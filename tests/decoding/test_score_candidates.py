@@ -26,8 +26,8 @@ NAMES = [[[4, 5, 6], [4, 5], [9]], [], [[4, 5, 6, 7, 8, 9], [4], [4]]]
 def forced(family: str, source: list[int], prompt: list[int], name: list[int]) -> float:
     found, eos = model(family), model(family).config.eos_token_id
     return sum(
-        float(torch.log_softmax(logits(found, source, [*prompt, *name[:place]]), dim=-1)[token])
-        for place, token in enumerate([*name, eos])
+        float(torch.log_softmax(logits(found, source, [*prompt, *name[:row]]), dim=-1)[token])
+        for row, token in enumerate([*name, eos])
     )
 
 
@@ -56,17 +56,17 @@ def test_any_names_in_any_batches(names: list[list[list[int]]], rows: int) -> No
         sessions.append(PathSession(sources))
         return sessions[-1]
 
-    sources, prompts = [[place + 1] for place in range(len(names))], [[place % 3] for place in range(len(names))]
+    sources, prompts = [[row + 1] for row in range(len(names))], [[row % 3] for row in range(len(names))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_ROWS", rows)
         found = score_given(start, sources, prompts, names, eos=EOS)
-    for source, prompt, given_names, scores in zip(sources, prompts, names, found, strict=True):
-        expected = [log_prob(drawn, (*source, *prompt), tuple(name)) for name in given_names]
+    for source, prompt, candidates, scores in zip(sources, prompts, names, found, strict=True):
+        expected = [log_prob(drawn, (*source, *prompt), tuple(name)) for name in candidates]
         assert [scored.log_prob for scored in scores] == pytest.approx(expected, abs=CLOSE)
     assert all(len(session.passes) <= 1 for session in sessions)
 
 
-def test_nothing_is_asked_about_nothing() -> None:
+def test_nothing_is_scored_for_nothing() -> None:
     def start(_sources: object) -> PathSession:
         raise AssertionError
 

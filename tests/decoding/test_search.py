@@ -96,16 +96,16 @@ def test_a_restriction(search: Any) -> None:
     names = trie([3], [3, 4], [5], [6, 7])
     wanted = names.restriction(np.array([False, True, False, True]))
     found = search_names(PathSession, names, SOURCES, PROMPTS, SearchConfig(search), restriction=wanted)
-    every = {each.leaf for decoded in found for each in decoded.hypotheses}
-    assert every == {names.find([3, 4]), names.find([6, 7])}
+    leaves = {each.leaf for decoded in found for each in decoded.hypotheses}
+    assert leaves == {names.find([3, 4]), names.find([6, 7])}
     nobody = names.restriction(np.zeros(4, dtype=bool))
     assert [
         each.hypotheses for each in search_names(PathSession, names, [[1]], [[]], SearchConfig(search), restriction=nobody)
     ] == [()]
 
 
-def test_the_exact_search_has_the_budget_it_is_given() -> None:
-    names = some_trie(1, most=60)
+def test_the_exact_search_has_the_budget_it_is_passed() -> None:
+    names = some_trie(1, max_names=60)
     (little,) = search_names(PathSession, names, [[1]], [[]], SearchConfig("exact", budget=1))
     (much,) = search_names(PathSession, names, [[1]], [[]], SearchConfig("exact", budget=1000))
     assert (little.is_proved, much.is_proved) == (False, True)

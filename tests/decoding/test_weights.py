@@ -29,11 +29,11 @@ def model(tmp_path: Path, saved: Path) -> Path:
 
 
 def test_the_weights_are_those_of_the_file(model: Path) -> None:
-    opened = open_model(model, "fp32")
+    loaded = open_model(model, "fp32")
     wanted = tiny_bart().state_dict()
-    assert all(torch.equal(tensor, wanted[name]) for name, tensor in opened.state_dict().items())
-    assert not opened.training
-    assert not any(parameter.requires_grad for parameter in opened.parameters())
+    assert all(torch.equal(tensor, wanted[name]) for name, tensor in loaded.state_dict().items())
+    assert not loaded.training
+    assert not any(parameter.requires_grad for parameter in loaded.parameters())
 
 
 def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +60,7 @@ def without_head(found: dict[str, torch.Tensor]) -> None:
         found[name.removeprefix("model.")] = found.pop(name)
 
 
-def every_tied_copy(found: dict[str, torch.Tensor]) -> None:
+def all_tied_copies(found: dict[str, torch.Tensor]) -> None:
     for name in ("lm_head", "model.encoder.embed_tokens", "model.decoder.embed_tokens"):
         found[f"{name}.weight"] = found["model.shared.weight"].clone()
 
@@ -69,13 +69,13 @@ def in_bf16(found: dict[str, torch.Tensor]) -> None:
     found.update({name: tensor.bfloat16() for name, tensor in found.items()})
 
 
-@pytest.mark.parametrize("change", [drop_bias, without_head, every_tied_copy, in_bf16])
+@pytest.mark.parametrize("change", [drop_bias, without_head, all_tied_copies, in_bf16])
 def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
     rewritten(model, change)
-    opened, wanted = open_model(model, "fp32"), tiny_bart()
+    loaded, wanted = open_model(model, "fp32"), tiny_bart()
     tolerance = 0.02 if change is in_bf16 else 0.0
-    assert torch.allclose(opened.lm_head.weight, wanted.lm_head.weight, atol=tolerance)
-    assert opened.lm_head.weight is opened.model.decoder.embed_tokens.weight
+    assert torch.allclose(loaded.lm_head.weight, wanted.lm_head.weight, atol=tolerance)
+    assert loaded.lm_head.weight is loaded.model.decoder.embed_tokens.weight
 
 
 # What is refused.
@@ -120,7 +120,7 @@ def test_weights_that_are_not_there_are_not_made_up(model: Path, spoil: Callable
     assert caught.value.code == "model-malformed"
 
 
-def test_beside_safetensors_an_old_file_is_not_looked_at(model: Path) -> None:
+def test_next_to_safetensors_an_old_file_is_not_looked_at(model: Path) -> None:
     (model / "pytorch_model.bin").write_bytes(b"not even a pickle")
     assert open_model(model)
 

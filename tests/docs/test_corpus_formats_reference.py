@@ -17,7 +17,7 @@ PAGE = DOCS.read_text("utf-8")
 SRC = Path(__file__).parents[2] / "src" / "onym" / "corpora"
 
 
-def test_the_page_has_every_format_in_order() -> None:
+def test_the_page_has_each_format_in_order() -> None:
     assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == ("Ids", "Problems", *FORMATS)
 
 
@@ -29,6 +29,6 @@ def test_the_row_says_what_the_format_holds(name: str) -> None:
     assert {facet for facet, cell in cells.items() if cell != "no"} == get(name).HOLDS
 
 
-def test_every_code_of_a_problem_is_listed() -> None:
+def test_each_code_of_a_problem_is_listed() -> None:
     text = "\n".join(path.read_text("utf-8") for path in SRC.rglob("*.py"))
     assert set(re.findall(r"^\| `(corpus-\w+)`", PAGE, re.MULTILINE)) == set(re.findall(r'"(corpus-[a-z]+)"', text))

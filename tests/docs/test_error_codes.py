@@ -58,7 +58,7 @@ def test_a_code_is_found() -> None:
     assert raised("code = 'a-b' if deep else 'c-d'\nraise LimitError(code, 'what')") == {"a-b", "c-d"}
 
 
-def test_a_code_that_is_not_written_out_is_found() -> None:
+def test_a_code_that_is_no_literal_is_found() -> None:
     with pytest.raises(AssertionError, match="line 1"):
         raised("raise InputError(code_of(file), 'what')")
 
@@ -67,22 +67,22 @@ def test_codes_are_in_kebab_case() -> None:
     assert {code for code in codes_of_source() if not re.fullmatch(r"[a-z]+(?:-[a-z]+)+", code)} == set()
 
 
-def test_the_page_has_every_code_once_and_no_other() -> None:
+def test_the_page_has_each_code_once_and_no_other() -> None:
     assert headings() == sorted(codes_of_source())
 
 
-def test_every_section_says_something() -> None:
+def test_each_section_says_something() -> None:
     sections = re.split(r"^## .+$", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
     assert [len(section.split()) >= 5 for section in sections] == [True] * len(headings())
 
 
-def test_the_page_has_every_class_and_its_exit_status() -> None:
+def test_the_page_has_each_class_and_its_exit_status() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d) \|", PAGE.read_text("utf-8"), re.MULTILINE))
     classes = {name: str(getattr(errors, name).exit_status) for name in CLASSES if name != "OnymError"}
     assert rows == classes
 
 
-def test_every_code_stands_in_a_test() -> None:
+def test_each_code_stands_in_a_test() -> None:
     files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
     text = "\n".join(path.read_text("utf-8") for path in files)
     assert sorted(code for code in codes_of_source() if not re.search(rf"[\"']{code}\b", text)) == []

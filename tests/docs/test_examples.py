@@ -158,7 +158,7 @@ def run_page(text: str, page: str, folder: Path) -> int:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text("utf-8")
     opened = [line.lower() for line in text.splitlines() if re.match(r"^[\s>]*(?:`{3,}|~{3,})\s*\S", line)]
     expected = sum("py" in line or "console" in line or "shell" in line for line in opened)

@@ -13,7 +13,7 @@ from onym.kb.readers import ORDER as FORMATS
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "formats.md").read_text("utf-8")
 
 
-def test_the_page_has_every_format_in_order() -> None:
+def test_the_page_has_each_format_in_order() -> None:
     assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == FORMATS
 
 

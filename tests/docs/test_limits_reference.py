@@ -19,11 +19,11 @@ def rows(heading: str) -> dict[str, str]:
     return dict(re.findall(r"^\| `(\w+)` \| ([\d.,]+) \| \S", section, re.MULTILINE))
 
 
-def test_every_limit_of_files() -> None:
+def test_each_limit_of_files() -> None:
     assert rows("Limits of files") == {key: f"{value:,}" for key, value in asdict(DEFAULT_LIMITS).items()}
 
 
-def test_every_limit_of_downloads() -> None:
+def test_each_limit_of_downloads() -> None:
     assert rows("Limits of downloads") == {key: f"{value:,}" for key, value in asdict(Patience()).items()}
 
 

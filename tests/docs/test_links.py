@@ -48,7 +48,7 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
     assert dead_links(page) == ["b.md", "#two"]
 
 
-def test_every_page_of_docs_is_in_the_navigation() -> None:
+def test_each_page_of_docs_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")[1]
     listed = re.findall(r"- (\S+\.md)$", navigation, re.MULTILINE)
     assert sorted(listed) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md"))

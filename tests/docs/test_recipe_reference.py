@@ -24,7 +24,7 @@ def rows(heading: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("heading", "model"), [("Recipe", Recipe), ("Source", SourceConfig)])
-def test_every_key_has_a_row_with_its_default(heading: str, model: type[BaseModel]) -> None:
+def test_each_key_has_a_row_with_its_default(heading: str, model: type[BaseModel]) -> None:
     found = rows(heading)
     assert list(found) == list(model.model_fields)
     for key, field in model.model_fields.items():
@@ -36,7 +36,7 @@ def test_every_key_has_a_row_with_its_default(heading: str, model: type[BaseMode
             assert shown == (list(default) if isinstance(default, tuple) else default)
 
 
-def test_every_kind_is_named() -> None:
+def test_each_kind_is_named() -> None:
     assert [kind for kind in get_args(KindLabel) if f"`{kind}`" not in PAGE] == []
 
 

@@ -148,6 +148,6 @@ def test_a_source_that_is_open_already_is_not_looked_for(tmp_path: Path) -> None
     recipe = Recipe.of({"sources": [{"path": "part.tsv"}]})
     with pytest.raises(InputError, match="input-missing"):
         build_kb(recipe, tmp_path / "kb", root=tmp_path)
-    manifest = build_kb(recipe, tmp_path / "kb", root=tmp_path, opened={"part.tsv": Source.of_files("part.tsv", [file])})
+    manifest = build_kb(recipe, tmp_path / "kb", root=tmp_path, sources={"part.tsv": Source.of_files("part.tsv", [file])})
     assert KnowledgeBase.open(tmp_path / "kb").find("fever") == 0
     assert [(entry.name, entry.sha256) for entry in manifest.inputs] == [("part.tsv", file.digest())]

@@ -20,7 +20,7 @@ NEW = (
 )
 
 
-def test_every_kind_of_change(build: Builder) -> None:
+def test_each_kind_of_change(build: Builder) -> None:
     change = diff(build(OLD, dest="old"), build(NEW, dest="new"))
     assert change.added.rows() == [("a:6", "added")]
     assert change.renamed.rows() == [("a:2", "old name", "new name")]
@@ -33,11 +33,11 @@ def test_every_kind_of_change(build: Builder) -> None:
 
 @pytest.mark.real_data
 def test_two_releases_of_hpo(real_data: Path, tmp_path: Path) -> None:
-    opened = []
+    kbs = []
     for release in ("2025-01-16", "2026-02-16"):
         build_kb(Recipe.of({"sources": [{"path": f"ontologies/hp-{release}.obo.gz"}]}), tmp_path / release, root=real_data)
-        opened.append(KnowledgeBase.open(tmp_path / release))
-    old, new = opened
+        kbs.append(KnowledgeBase.open(tmp_path / release))
+    old, new = kbs
     assert (len(new), new.manifest.counts["definitions"]) == (19_389, 16_905)
     change = diff(old, new)
     gone = change.merged.height + change.retired.height + change.removed.height

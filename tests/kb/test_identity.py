@@ -93,7 +93,7 @@ def test_an_xref_to_a_retired_id_leads_to_its_successor() -> None:
     assert found.final.rows() == [("mondo:1", "mesh:2")]
 
 
-def test_without_merging_every_concept_stays() -> None:
+def test_without_merging_each_concept_stays() -> None:
     found, _ = run(["mesh:1", "mondo:1"], [("mondo:1", "mesh:1")], [], merge=False)
     assert found.final.is_empty()
     assert found.added.is_empty()
@@ -141,7 +141,7 @@ def test_names_of_an_unjoined_concept_stay_its_own_and_are_not_preferred_elsewhe
     assert kb.report()["decided"]["names added through cross-references"] == 2
 
 
-def test_a_stated_id_leads_to_every_concept_that_states_it_even_if_it_is_one() -> None:
+def test_a_stated_id_leads_to_each_concept_that_states_it_even_if_it_is_one() -> None:
     found, _ = run(["a:1", "a:2", "a:3"], [], [], [("a:1", "a:2"), ("a:3", "a:2"), ("a:3", "a:9"), ("a:3", "a:3")])
     assert found.final.is_empty()
     assert aliases(found) == {

@@ -44,16 +44,16 @@ def test_an_ambiguous_alternative_id_names_its_concepts(build: Builder) -> None:
 
 
 def test_names_lead_to_concepts_and_back(kb: KnowledgeBase) -> None:
-    for place in range(len(kb)):
-        for name in kb.names_of(place):
-            assert place in kb.name_concepts[int(name)]
-            assert place in kb.concepts_named(kb.names[int(name)])
+    for row in range(len(kb)):
+        for name in kb.names_of(row):
+            assert row in kb.name_concepts[int(name)]
+            assert row in kb.concepts_named(kb.names[int(name)])
     assert [kb.concept_ids[c] for c in kb.concepts_named("mi")] == ["mesh:D006973", "mesh:D009203"]
     assert kb.concepts_named("no such name") == []
     assert kb.find("HEART-attack!") == kb.find("heart attack") >= 0
 
 
-def test_iteration_gives_every_concept_in_order(kb: KnowledgeBase) -> None:
+def test_iteration_gives_each_concept_in_order(kb: KnowledgeBase) -> None:
     assert [concept.id for concept in kb] == ["mesh:D005334", "mesh:D006973", "mesh:D009203"]
 
 
@@ -82,7 +82,7 @@ def test_columns_that_do_not_fit_are_refused(tiny_kb: Path) -> None:
         kb.require_sound()
 
 
-def test_a_copy_is_verified_when_it_is_first_opened(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_is_verified_when_it_is_first_loaded(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tiny_kb, copy)
     seen = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from onym.kb import KnowledgeBase, layout
 
 
-def test_every_column_is_described(tiny_kb: Path) -> None:
+def test_each_column_is_described(tiny_kb: Path) -> None:
     files = KnowledgeBase.open(tiny_kb).manifest.files
     columns = {name.removesuffix(".npy") for name in files if name.endswith(".npy")}
     columns = {name.removesuffix(".offsets").removesuffix(".values").removesuffix(".data") for name in columns}

@@ -8,7 +8,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import chosen, concepts_of_types, concepts_with_ids, names_of
+from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of
 
 
 def ids(kb: KnowledgeBase, mask: object) -> list[str]:
@@ -34,26 +34,26 @@ def test_an_unknown_type_or_id_is_said(tiny_kb: Path) -> None:
         concepts_with_ids(kb, ["mesh:D999999"])
 
 
-def test_nothing_asked_is_everything(tiny_kb: Path) -> None:
-    assert chosen(KnowledgeBase.open(tiny_kb)) is None
+def test_no_filter_is_everything(tiny_kb: Path) -> None:
+    assert select_concepts(KnowledgeBase.open(tiny_kb)) is None
 
 
 def test_both_must_hold(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
-    only = chosen(kb, ["C14"], ["mesh:D009203", "mesh:D005334"])
+    only = select_concepts(kb, ["C14"], ["mesh:D009203", "mesh:D005334"])
     assert only is not None
-    assert [kb.concept_ids[place] for place in only.nonzero()[0].tolist()] == ["mesh:D009203"]
-    by_ids = chosen(kb, (), ["mesh:D005334"])
+    assert [kb.concept_ids[row] for row in only.nonzero()[0].tolist()] == ["mesh:D009203"]
+    by_ids = select_concepts(kb, (), ["mesh:D005334"])
     assert by_ids is not None
     assert by_ids.sum() == 1
 
 
-def test_names_belong_to_chosen_concepts(tiny_kb: Path) -> None:
+def test_names_belong_to_selected_concepts(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
-    names = [kb.names[place] for place in names_of(kb, concepts_of_types(kb, ["C23"])).nonzero()[0].tolist()]
+    names = [kb.names[row] for row in names_of(kb, concepts_of_types(kb, ["C23"])).nonzero()[0].tolist()]
     assert names == ["fever", "hyperthermia", "pyrexia"]
 
 
 def test_what_is_unknown_is_said(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="filter-unknown"):
-        chosen(KnowledgeBase.open(tiny_kb), ["C99"])
+        select_concepts(KnowledgeBase.open(tiny_kb), ["C99"])

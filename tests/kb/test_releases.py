@@ -5,7 +5,7 @@ from __future__ import annotations
 from onym.kb.releases import RELEASES
 
 
-def test_every_release_has_a_licence_and_either_addresses_or_advice() -> None:
+def test_each_release_has_a_licence_and_either_addresses_or_advice() -> None:
     for name, release in RELEASES.items():
         assert name == release.name
         assert release.licence

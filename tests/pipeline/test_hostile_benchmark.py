@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from benchmarks.commands import pipeline_hostile_text
-from benchmarks.commands.pipeline_hostile_text import LONGEST, NAMES, Made, judged, made_kb, make, missed, run
+from benchmarks.commands.pipeline_hostile_text import MAX_LENGTH, NAMES, Made, judged, made_kb, make, missed, run
 
 from onym.detect.base import Detected, Span, detect_batches, with_spans
 from onym.kb import KnowledgeBase
@@ -24,13 +24,13 @@ def test_texts_are_the_same_each_time_and_as_hard_as_they_are_said_to_be() -> No
     every = "".join(made.text for made in texts)
     for char in ("\r\n", "\u200b", "\u0301", "\U0001f9ec", "\u202e", "\u0130", "\ud83d"):
         assert char in every
-    assert max(len(made.text) for made in texts) == LONGEST
+    assert max(len(made.text) for made in texts) == MAX_LENGTH
     for made in texts:
         assert all(made.text[start:end] in NAMES for start, end in made.planted)
 
 
 def test_nothing_is_wrong_in_some_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline_hostile_text, "LONGEST", 5_000)
+    monkeypatch.setattr(pipeline_hostile_text, "MAX_LENGTH", 5_000)
     figures = run(Namespace(quick=True, documents=12, detector="dictionary", seed=1))
     assert (figures["documents"], figures["offset_errors"], figures["crashes"]) == (12, 0, 0)
     assert isinstance(figures["mentions"], int)

@@ -24,9 +24,9 @@ TOP_K = typer.Option(min=1, max=1000, help="How many candidates a mention gets."
 
 def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
     """Return the concepts that may be answers; None is all of them."""
-    from onym.kb.masks import chosen
+    from onym.kb.masks import select_concepts
 
-    return chosen(kb, listed(types), list(ids_in(concepts)) if concepts else ())
+    return select_concepts(kb, listed(types), list(ids_in(concepts)) if concepts else ())
 
 
 def listed(words: str) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ Item = Document | Problem
 
 
 class Output(Protocol):
-    """Where a writer puts its files: one file, or several beside each other."""
+    """Where a writer puts its files: one file, or several in one folder."""
 
     def file(self, name: str = "") -> AbstractContextManager[BinaryIO]:
         """Open the file of that name for writing; the one file, where there is only one."""
@@ -56,17 +56,17 @@ class Format(Protocol):
     def read(self, source: Source) -> Iterator[Item]:
         """Yield documents in order, and problems where they are found."""
 
-    def held(self, document: Document) -> frozenset[Facet]:
-        """Return the facets of this very document that reading gives back exactly as they are."""
+    def preserved_facets(self, document: Document) -> frozenset[Facet]:
+        """Return the facets of this document that come back unchanged when it is written and read again."""
 
     def write(self, documents: Iterable[Document], output: Output, style: Style = "") -> None:
         """Write documents; what the format does not hold is left out."""
 
 
-def hold_all(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
-    """Be the `held` of a format that holds everything of every document.
+def preserve_all(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
+    """Return all facets: the `preserved_facets` of a format that loses nothing.
 
-    >>> hold_all(Document("1", "fever")) == ALL
+    >>> preserve_all(Document("1", "fever")) == ALL
     True
     """
     return ALL

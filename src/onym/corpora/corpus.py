@@ -121,7 +121,7 @@ def require_writable(format: str) -> Format:  # noqa: A002
 
 @contextmanager
 def output_at(path: Path, form: Format, *, force: bool = False) -> Iterator[Output]:
-    """Open the place for a format's files: one file, or a folder."""
+    """Open the output of a format: one file, or a folder."""
     if form.IS_FOLDER:
         with whole_folder(path, force=force) as folder:
             yield folder
@@ -149,7 +149,7 @@ def _taken(items: Iterable[Item], form: Format, written: Written) -> Iterator[Do
         else:
             written.documents += 1
             written.mentions += len(item.mentions)
-            written.lost.update(sorted(facets_of(item) - form.held(item)))
+            written.lost.update(sorted(facets_of(item) - form.preserved_facets(item)))
             yield item
 
 

@@ -57,6 +57,18 @@ def view(document: Document, facets: Collection[Facet]) -> View:
     return seen
 
 
+def describe_loss(format: str, facet: Facet, documents: int) -> str:  # noqa: A002
+    """Return a sentence about what a format cannot store, and in how many documents it was there.
+
+    >>> describe_loss("pubtator", "text", 1)
+    'pubtator cannot store every character of the text: some are replaced (1 document)'
+    >>> describe_loss("brat", "passages", 20)
+    'brat cannot store all passages (20 documents)'
+    """
+    what = "every character of the text: some are replaced" if facet == "text" else f"all {facet}"
+    return f"{format} cannot store {what} ({documents:,} document{'' if documents == 1 else 's'})"
+
+
 def _mention_view(mention: Mention, facets: Collection[Facet]) -> tuple[Any, ...]:
     ids_facet: Facet = "composites" if len(mention.concept_ids) > 1 else "concept ids"
     return (

@@ -117,8 +117,8 @@ def _require_free(dest: Path, *, force: bool) -> None:
 def _own_kb(benchmark: Benchmark, inputs: Inputs, dest: Path) -> KnowledgeBase | None:
     if benchmark.names is None:
         return None
-    recipe, opened = benchmark.names(inputs)
-    build_kb(recipe, dest, opened=opened)
+    recipe, sources = benchmark.names(inputs)
+    build_kb(recipe, dest, sources=sources)
     return KnowledgeBase.open(dest)
 
 

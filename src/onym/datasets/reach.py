@@ -34,5 +34,5 @@ class Reach:
     def _claimed(self, concept_id: str) -> frozenset[int]:
         found = self._ids.get(concept_id)
         if found is None:
-            found = self._ids[concept_id] = frozenset(self.kb.claims(concept_id))
+            found = self._ids[concept_id] = frozenset(self.kb.concepts_with_id(concept_id))
         return found

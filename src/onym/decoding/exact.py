@@ -38,12 +38,12 @@ class _Branch:
     children: Ints
     log_probs: Floats
     bounds: Floats
-    place: int = 0
+    position: int = 0
 
     def take(self) -> _Prefix:
         """Return the next child."""
-        place, self.place = self.place, self.place + 1
-        return _Prefix(int(self.children[place]), float(self.log_probs[place]), self.parent.depth + 1, self.parent.node)
+        position, self.position = self.position, self.position + 1
+        return _Prefix(int(self.children[position]), float(self.log_probs[position]), self.parent.depth + 1, self.parent.node)
 
 
 @dataclass(slots=True)
@@ -52,16 +52,16 @@ class _Search:
 
     heap: list[tuple[float, int, _Branch]] = field(default_factory=list)
     names: list[Hypothesis] = field(default_factory=list)
-    opened: list[_Prefix] = field(default_factory=list)
+    frontier: list[_Prefix] = field(default_factory=list)
     is_proved: bool = False
-    is_given_up: bool = False
+    is_over_budget: bool = False
     count: int = 0
 
     def push(self, branch: _Branch) -> None:
         """Put a branch in its place by what it promises; one without more children is forgotten."""
-        if branch.place < len(branch.children):
+        if branch.position < len(branch.children):
             self.count += 1
-            heapq.heappush(self.heap, (-float(branch.bounds[branch.place]), self.count, branch))
+            heapq.heappush(self.heap, (-float(branch.bounds[branch.position]), self.count, branch))
 
 
 class ExactSearch:
@@ -82,12 +82,12 @@ class ExactSearch:
     def run(self) -> list[Decoded]:
         """Return the best names of every mention, and whether they were proved to be."""
         explorer = self._explorer
-        searches = [_Search(opened=[_Prefix(ROOT, 0.0, 0, ROOT)]) for _ in explorer.known]
+        searches = [_Search(frontier=[_Prefix(ROOT, 0.0, 0, ROOT)]) for _ in explorer.known]
         active = list(range(len(searches)))
         while active:
             for mention in active:
                 self._round(searches[mention], mention)
-            active = [m for m in active if not (searches[m].is_proved or searches[m].is_given_up)]
+            active = [m for m in active if not (searches[m].is_proved or searches[m].is_over_budget)]
             unproved = [mention for mention, search in enumerate(searches) if not search.is_proved]
             if active:
                 explorer.keep(unproved)
@@ -98,19 +98,19 @@ class ExactSearch:
 
     def _round(self, search: _Search, mention: int) -> None:
         """Take in what was asked about, and choose what to ask next."""
-        for prefix in search.opened:
+        for prefix in search.frontier:
             self._take_in(search, mention, prefix)
-        search.opened = self._next(search)
-        search.is_proved = not search.opened
-        search.is_given_up = self._explorer.expansions[mention] + len(search.opened) > self._budget
+        search.frontier = self._next(search)
+        search.is_proved = not search.frontier
+        search.is_over_budget = self._explorer.expansions[mention] + len(search.frontier) > self._budget
 
     def _take_in(self, search: _Search, mention: int, prefix: _Prefix) -> None:
         """Take the names that end below a prefix, and put its other children on the heap."""
         trie, known = self._explorer.trie, self._explorer.known[mention][prefix.node]
         log_probs = known.log_probs + np.float32(prefix.log_prob)
         is_possible, is_end = np.isfinite(log_probs), trie.is_leaf(known.children)
-        for place in np.flatnonzero(is_end & is_possible).tolist():
-            search.names.append(Hypothesis(int(known.children[place]), float(log_probs[place]), prefix.depth + 1))
+        for child in np.flatnonzero(is_end & is_possible).tolist():
+            search.names.append(Hypothesis(int(known.children[child]), float(log_probs[child]), prefix.depth + 1))
         search.names = list(best(search.names, self._ranking, self._top_k))
         onward = np.flatnonzero(~is_end & is_possible)
         children, log_probs = known.children[onward], log_probs[onward]
@@ -133,7 +133,7 @@ class ExactSearch:
 
     def _unknown(self, search: _Search, mention: int) -> list[Request]:
         known = self._explorer.known[mention]
-        return [Request(mention, each.node, each.parent) for each in search.opened if each.node not in known]
+        return [Request(mention, each.node, each.parent) for each in search.frontier if each.node not in known]
 
     def _fall_back(self, searches: list[_Search]) -> None:
         unproved = [mention for mention, search in enumerate(searches) if not search.is_proved]

@@ -100,7 +100,7 @@ class Known:
         """Return every concept that has this id as its own or as another one of it."""
         if concept_id not in self._claims:
             current = self._current(concept_id)
-            found = self._kb.claims(current) if self._kb else ()
+            found = self._kb.concepts_with_id(current) if self._kb else ()
             self._claims[concept_id] = frozenset(self._kb.concept_ids[c] for c in found) if self._kb else frozenset({current})
         return self._claims[concept_id]
 

@@ -101,7 +101,7 @@ def _to_final(rows: pl.DataFrame, final: pl.DataFrame) -> pl.DataFrame:
 
 
 def coded(column: pl.Series) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
-    """Return the distinct values in order, and each row's place among them.
+    """Return the distinct values in order, and each row's index among them.
 
     >>> values, codes = coded(pl.Series(["b", "a", "b"]))
     >>> values.to_list(), codes.tolist()
@@ -134,14 +134,14 @@ def unique_terms(named: Named, name: Ints, found: Gathered) -> Terms:
     order = np.lexsort((named.row, kind, key))
     first = _starts(key[order])
     pairs = _distinct((np.cumsum(first) - 1).astype(np.uint64) << 16 | source[order])
-    chosen = order[first]
+    selected = order[first]
     return Terms(
-        concept=named.concept[chosen],
-        name=name[named.row[chosen]],
-        kind=kind[chosen],
-        language=found.names.column("language").to_numpy()[named.row[chosen]],
-        row=named.row[chosen],
-        source_offsets=counts_to_offsets(np.bincount((pairs >> 16).astype(np.int64), minlength=len(chosen))),
+        concept=named.concept[selected],
+        name=name[named.row[selected]],
+        kind=kind[selected],
+        language=found.names.column("language").to_numpy()[named.row[selected]],
+        row=named.row[selected],
+        source_offsets=counts_to_offsets(np.bincount((pairs >> 16).astype(np.int64), minlength=len(selected))),
         source_values=(pairs & 0xFFFF).astype(np.uint16),
     )
 
@@ -203,8 +203,8 @@ def facts(
     table = concepts.alias("concept").to_frame().with_row_index("code")
     known = rows.join(table, on="concept", maintain_order="left")
     values, codes = coded(known[column])
-    offsets, places = grouped(known["code"].to_numpy(), codes, len(concepts))
-    return to_strings(values), offsets, places, rows.height - known.height
+    offsets, members = grouped(known["code"].to_numpy(), codes, len(concepts))
+    return to_strings(values), offsets, members, rows.height - known.height
 
 
 def to_strings(column: pl.Series) -> Strings:

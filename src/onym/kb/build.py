@@ -1,4 +1,4 @@
-"""From a recipe to a KnowledgeBase artefact, in one pass over the sources and in one published step."""
+"""From a recipe to a KnowledgeBase artefact, in one pass over the sources and atomically."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def build_kb(
     *,
     root: Path | None = None,
     progress: Progress = lambda _what, _rows: None,
-    opened: Mapping[str, Source] | None = None,
+    sources: Mapping[str, Source] | None = None,
 ) -> Manifest:
     """Build the knowledge base of a recipe at `dest`. Its paths are relative to `root`, by default the current folder.
 
-    A path that stands in `opened` is not looked for: its source is there already, as a part of an archive may be.
+    A path that is a key of `sources` is not opened: its source is passed in, for instance a part of an archive.
     """
     root = root or Path()
     with staging(dest) as stage:
-        found = gather(recipe, root, progress, opened or {})
+        found = gather(recipe, root, progress, sources or {})
         progress("joining sources", found.rows)
         identity = _identify(found, recipe, root)
         progress("sorting names", found.rows)
@@ -111,10 +111,10 @@ def _write_facts(stage: Stage, found: Gathered, identity: Identity, concepts: pl
         ("definitions", found.definitions.frame(), "definition"),
         ("xrefs", identity.xrefs, "xref"),
     ):
-        values, offsets, places, lost = assemble.facts(rows, column, concepts, identity.final)
+        values, offsets, members, lost = assemble.facts(rows, column, concepts, identity.final)
         stage.write_strings(name, values)
-        stage.write_ragged(f"concept.{name}", offsets, places.astype("<u4"))
-        numbers[name] = len(places)
+        stage.write_ragged(f"concept.{name}", offsets, members.astype("<u4"))
+        numbers[name] = len(members)
         if lost:
             found.dropped[f"{name} of concepts without a name"] += lost
     return numbers | _write_aliases(stage, found, identity, concepts)
@@ -129,9 +129,9 @@ def _write_aliases(stage: Stage, found: Gathered, identity: Identity, concepts: 
     stage.write_strings("aliases", assemble.to_strings(rows["alias"]))
     stage.write_array("alias.concept", rows["code"].fill_null(NO_CONCEPT).to_numpy().astype("<u4"))
     stage.write_array("alias.kind", rows["kind"].to_numpy().astype("|u1"))
-    known = rows.select("code").with_row_index("place").filter(pl.col("code").is_not_null())
-    offsets, places = assemble.grouped(known["code"].to_numpy(), known["place"].to_numpy(), len(concepts))
-    stage.write_ragged("concept.aliases", offsets, places.astype("<u4"))
+    known = rows.select("code").with_row_index("row").filter(pl.col("code").is_not_null())
+    offsets, members = assemble.grouped(known["code"].to_numpy(), known["row"].to_numpy(), len(concepts))
+    stage.write_ragged("concept.aliases", offsets, members.astype("<u4"))
     return {"aliases": rows.height}
 
 

@@ -45,10 +45,10 @@ def check_kb(folder: Path) -> list[Problem]:
 
 
 def _content(kb: KnowledgeBase) -> Iterator[Problem]:
-    claims = np.diff(kb.name_concepts.offsets.astype(np.int64))
-    crowded = np.flatnonzero(claims > _MANY)
+    concepts_per_name = np.diff(kb.name_concepts.offsets.astype(np.int64))
+    crowded = np.flatnonzero(concepts_per_name > _MANY)
     if len(crowded):
-        worst = sorted(crowded, key=lambda i: -claims[i])
+        worst = sorted(crowded, key=lambda i: -concepts_per_name[i])
         yield _warning(f"{len(crowded):,} names are claimed by more than {_MANY} concepts", [kb.names[int(i)] for i in worst])
     names = pl.Series(kb.names.to_arrow())
     mixed = names.filter(names.str.contains(_LATIN) & names.str.contains(_LOOKALIKE))

@@ -26,10 +26,10 @@ def export_kb(
 ) -> None:
     """Write every concept.
 
-    jsonl     one object a line: concept_id, canonical_name, aliases, types, definition, xrefs (scispaCy's entities)
+    jsonl     one object per line: concept_id, canonical_name, aliases, types, definition, xrefs (scispaCy's entities)
     biosyn    `id||name` lines with normalised names
     genbioel  one object from id to a list of normalised names (target_kb.json)
-    tsv       one line a name: id, name, kind, language, types, definition, xrefs
+    tsv       one line per name: id, name, kind, language, types, definition, xrefs
     """
     writers = {"jsonl": _jsonl, "biosyn": _biosyn, "genbioel": _genbioel, "tsv": _tsv}
     if form not in get_args(ExportFormat):
@@ -45,8 +45,8 @@ def _jsonl(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
 
 
 def _entities(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> Iterator[dict[str, object]]:
-    for place in range(start, end):
-        concept = kb.concept(place)
+    for row in range(start, end):
+        concept = kb.concept(row)
         yield {
             "concept_id": styled(concept.id, ids),
             "canonical_name": concept.preferred_name,
@@ -70,7 +70,7 @@ def _genbioel(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
 
 
 def _tsv(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
-    facts = [(kb.concept_ids[place], *_facts(kb, place)) for place in range(start, end)]
+    facts = [(kb.concept_ids[row], *_facts(kb, row)) for row in range(start, end)]
     about = pl.DataFrame(facts, schema=["id", "types", "definition", "xrefs"], orient="row")
     terms = term_frame(kb, start, end)
     terms = terms.with_columns(first=pl.int_range(pl.len()).over("id") == 0)
@@ -82,11 +82,11 @@ def _tsv(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
     return buffer.getvalue()
 
 
-def _facts(kb: KnowledgeBase, place: int) -> tuple[str, str, str]:
+def _facts(kb: KnowledgeBase, row: int) -> tuple[str, str, str]:
     return (
-        "|".join(kb.types[t] for t in kb.concept_types[place]),
-        " ".join(kb.definitions[d] for d in kb.concept_definitions[place]),
-        "|".join(kb.xrefs[x] for x in kb.concept_xrefs[place]),
+        "|".join(kb.types[t] for t in kb.concept_types[row]),
+        " ".join(kb.definitions[d] for d in kb.concept_definitions[row]),
+        "|".join(kb.xrefs[x] for x in kb.concept_xrefs[row]),
     )
 
 

@@ -27,10 +27,10 @@ def term_frame(kb: KnowledgeBase, start: int = 0, end: int | None = None) -> pl.
     end = len(kb) if end is None else min(end, len(kb))
     first, last = int(kb.concept_terms[start]), int(kb.concept_terms[end])
     bounds = kb.concept_terms[start : end + 1].astype(np.int64)
-    places = np.repeat(np.arange(start, end), bounds[1:] - bounds[:-1])
+    rows = np.repeat(np.arange(start, end), bounds[1:] - bounds[:-1])
     return pl.DataFrame(
         {
-            "id": pl.Series(kb.concept_ids.to_arrow()).gather(places),
+            "id": pl.Series(kb.concept_ids.to_arrow()).gather(rows),
             "name": pl.Series(kb.names.to_arrow()).gather(kb.term_names[first:last]),
             "form": pl.Series(kb.term_forms.to_arrow()).slice(first, last - first),
             "kind": pl.Series(KIND_LABELS).gather(kb.term_kinds[first:last]),

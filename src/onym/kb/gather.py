@@ -128,11 +128,11 @@ class Gathered:
     rows: int = 0
 
 
-def gather(recipe: Recipe, root: Path, progress: Progress, opened: Mapping[str, Source] = MappingProxyType({})) -> Gathered:
-    """Read all sources of a recipe; their paths are relative to `root`, but those in `opened` are there already."""
+def gather(recipe: Recipe, root: Path, progress: Progress, sources: Mapping[str, Source] = MappingProxyType({})) -> Gathered:
+    """Read all sources of a recipe; their paths are relative to `root`, except those that are keys of `sources`."""
     found = Gathered()
     for config in recipe.sources:
-        source = opened.get(config.path) or Source.open(root / config.path)
+        source = sources.get(config.path) or Source.open(root / config.path)
         label = config.name or source.name.split(".")[0]
         for batch in _batches(source, config):
             _take(found, pl.DataFrame(batch), recipe, label)

@@ -101,24 +101,24 @@ class KnowledgeBase:
 
     def concepts_named(self, name: str) -> list[int]:
         """Return the concepts that have this name, in the order of their ids."""
-        place = self.find(name)
-        return [int(c) for c in self.name_concepts[place]] if place >= 0 else []
+        row = self.find(name)
+        return [int(c) for c in self.name_concepts[row]] if row >= 0 else []
 
     def resolve(self, concept_id: str) -> tuple[int, ...]:
         """Return the concepts that an id leads to: none, one, or several where an alternative id is claimed twice."""
         for candidate in self._spellings(concept_id.strip()):
-            place = self.concept_ids.find(candidate)
-            if place >= 0:
-                return (place,)
+            row = self.concept_ids.find(candidate)
+            if row >= 0:
+                return (row,)
             if aliased := self._aliased(candidate):
                 return aliased
         return ()
 
-    def claims(self, concept_id: str) -> tuple[int, ...]:
+    def concepts_with_id(self, concept_id: str) -> tuple[int, ...]:
         """Return every concept that has this id: the one it is the id of, and those of which it is another id.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-        >>> [kb.concept_ids[c] for c in kb.claims("omim:608446")]
+        >>> [kb.concept_ids[c] for c in kb.concepts_with_id("omim:608446")]
         ['mesh:D009203']
         """
         found: dict[int, None] = dict.fromkeys(self.resolve(concept_id))
@@ -126,25 +126,25 @@ class KnowledgeBase:
             found |= dict.fromkeys(self._aliased(candidate))
         return tuple(found)
 
-    def concept(self, place: int) -> Concept:
-        """Return the concept at a place."""
-        start, end = int(self.concept_terms[place]), int(self.concept_terms[place + 1])
+    def concept(self, row: int) -> Concept:
+        """Return the concept in a row."""
+        start, end = int(self.concept_terms[row]), int(self.concept_terms[row + 1])
         return Concept(
-            id=self.concept_ids[place],
+            id=self.concept_ids[row],
             terms=tuple(self._term(t) for t in range(start, end)),
-            types=tuple(self.types[t] for t in self.concept_types[place]),
-            definitions=tuple(self.definitions[d] for d in self.concept_definitions[place]),
-            xrefs=tuple(self.xrefs[x] for x in self.concept_xrefs[place]),
-            alternative_ids=tuple(self.aliases[a] for a in self.concept_aliases[place]),
+            types=tuple(self.types[t] for t in self.concept_types[row]),
+            definitions=tuple(self.definitions[d] for d in self.concept_definitions[row]),
+            xrefs=tuple(self.xrefs[x] for x in self.concept_xrefs[row]),
+            alternative_ids=tuple(self.aliases[a] for a in self.concept_aliases[row]),
         )
 
-    def names_of(self, place: int) -> npt.NDArray[np.uint32]:
+    def names_of(self, row: int) -> npt.NDArray[np.uint32]:
         """Return the name ids of a concept, the preferred one first."""
-        return self.term_names[int(self.concept_terms[place]) : int(self.concept_terms[place + 1])]
+        return self.term_names[int(self.concept_terms[row]) : int(self.concept_terms[row + 1])]
 
-    def preferred_form(self, place: int) -> str:
+    def preferred_form(self, row: int) -> str:
         """Return the name of a concept that a person should see."""
-        return self.term_forms[int(self.concept_terms[place])]
+        return self.term_forms[int(self.concept_terms[row])]
 
     def report(self) -> dict[str, Any]:
         """Return what the build dropped and decided, by reason."""
@@ -195,11 +195,11 @@ class KnowledgeBase:
 
     def _aliased(self, alias: str) -> tuple[int, ...]:
         key, found = alias.encode("utf-8", "surrogatepass"), []
-        place = self.aliases.lower_bound(key)
-        while place < len(self.aliases) and self.aliases.bytes_at(place) == key:
-            if int(self.alias_concepts[place]) != NO_CONCEPT:
-                found.append(int(self.alias_concepts[place]))
-            place += 1
+        row = self.aliases.lower_bound(key)
+        while row < len(self.aliases) and self.aliases.bytes_at(row) == key:
+            if int(self.alias_concepts[row]) != NO_CONCEPT:
+                found.append(int(self.alias_concepts[row]))
+            row += 1
         return tuple(found)
 
     def _spellings(self, concept_id: str) -> Iterator[str]:
@@ -219,8 +219,8 @@ class KnowledgeBase:
 
 
 def _prefixes(ids: Strings) -> Iterator[str]:
-    place = 0
-    while place < len(ids):
-        prefix = ids[place].partition(":")[0]
+    row = 0
+    while row < len(ids):
+        prefix = ids[row].partition(":")[0]
         yield prefix
-        place = max(place + 1, ids.lower_bound(f"{prefix};".encode()))  # ';' follows ':' in ASCII
+        row = max(row + 1, ids.lower_bound(f"{prefix};".encode()))  # ';' follows ':' in ASCII

@@ -1,4 +1,4 @@
-"""Choosing concepts: by their semantic types or their ids, and the names that belong to the chosen ones."""
+"""Selecting concepts by semantic type or id, and the names of the selected ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
     True
     """
     wanted = {name: kb.types.find(name) for name in types}
-    if missing := [name for name, place in wanted.items() if place < 0]:
+    if missing := [name for name, row in wanted.items() if row < 0]:
         fix = "onym kb show CONCEPT lists a concept's types"
         raise ConfigError("filter-unknown", f"no concept has the semantic type {missing[0]!r}", fix=fix)
     mask = np.zeros(len(kb), dtype=bool)
@@ -60,11 +60,11 @@ def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def chosen(kb: KnowledgeBase, types: Sequence[str] = (), concept_ids: Collection[str] = ()) -> ConceptMask | None:
-    """Return the concepts of some types, with some ids, or with both; None is all of them, where nothing is asked.
+def select_concepts(kb: KnowledgeBase, types: Sequence[str] = (), concept_ids: Collection[str] = ()) -> ConceptMask | None:
+    """Return the concepts with one of the types and one of the ids. None stands for all concepts: no types and no ids.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> chosen(kb) is None, int(chosen(kb, ["C14"], ["D009203", "D005334"]).sum())
+    >>> select_concepts(kb) is None, int(select_concepts(kb, ["C14"], ["D009203", "D005334"]).sum())
     (True, 1)
     """
     masks = [concepts_of_types(kb, types)] if types else []

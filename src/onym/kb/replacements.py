@@ -24,5 +24,5 @@ def read_replacements(path: Path, prefix: str = "mesh") -> pl.DataFrame:
     old, new = next((pair for pair in _NAMES if set(pair) <= set(there)), (there[0], there[1]))
     frames = [pl.DataFrame(batch) for batch in iter_table(file, form, [old, new])]
     rows = pl.concat(frames) if frames else pl.DataFrame(schema={old: pl.String, new: pl.String})
-    given = rows.filter((pl.col(old) != "") & (pl.col(new) != ""))
-    return given.select(concept=curies(pl.col(old), prefix), successor=curies(pl.col(new), prefix))
+    filled = rows.filter((pl.col(old) != "") & (pl.col(new) != ""))
+    return filled.select(concept=curies(pl.col(old), prefix), successor=curies(pl.col(new), prefix))

@@ -32,7 +32,7 @@ _BATCH_ROWS = 65_536
 
 
 class Rows:
-    """Rows gathered one by one into batches, for formats that are trees and not tables. `where` is for an error's place.
+    """Rows gathered one by one into batches, for formats that are trees and not tables. `where` names the file in errors.
 
     >>> from onym.types import NameKind
     >>> rows = Rows()

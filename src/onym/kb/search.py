@@ -33,9 +33,9 @@ def search(kb: KnowledgeBase, text: str, limit: int = 10) -> list[Hit]:
     ['mesh:D006973']
     """
     hits: dict[int, Hit] = {}
-    for place, match in _names(kb, normal_name(text), limit):
-        for concept in kb.name_concepts[place]:
-            hit = Hit(kb.concept_ids[int(concept)], kb.preferred_form(int(concept)), kb.names[place], match)
+    for row, match in _names(kb, normal_name(text), limit):
+        for concept in kb.name_concepts[row]:
+            hit = Hit(kb.concept_ids[int(concept)], kb.preferred_form(int(concept)), kb.names[row], match)
             hits.setdefault(int(concept), hit)
         if len(hits) >= limit:
             break
@@ -50,8 +50,8 @@ def _names(kb: KnowledgeBase, text: str, limit: int) -> Iterator[tuple[int, Matc
         yield exact, "exact"
     first = kb.names.lower_bound(text.encode())
     beginning = range(first, min(first + 10 * limit, kb.names.lower_bound(text.encode() + b"\xff")))
-    yield from ((place, "prefix") for place in sorted(beginning, key=lambda i: len(kb.names[i])))
-    yield from ((place, "words") for place in _holding_all(kb, text.split()))
+    yield from ((row, "prefix") for row in sorted(beginning, key=lambda i: len(kb.names[i])))
+    yield from ((row, "words") for row in _holding_all(kb, text.split()))
 
 
 def _holding_all(kb: KnowledgeBase, words: list[str]) -> list[int]:

@@ -17,7 +17,7 @@ from onym.detect import detector_config, open_detector
 from onym.detect.base import DetectorConfig
 from onym.errors import InputError, IntegrityError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import chosen
+from onym.kb.masks import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
 from onym.pipeline.config import FORMAT, PipelineConfig, Reference, plug_ins_of, require_plug_ins
@@ -118,7 +118,7 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
     context = context or OpenContext()
     kb = KnowledgeBase.open(folder / config.kb.path)
     require_digest(config.kb.path, config.kb.digest, kb.digest, folder)
-    only = chosen(kb, config.types, config.concepts)
+    only = select_concepts(kb, config.types, config.concepts)
 
     def resolve(reference: ModelReference) -> ModelReference:
         return reference.resolved(folder)

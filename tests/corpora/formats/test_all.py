@@ -14,7 +14,7 @@ from onym.corpora.formats import READ_ONLY, get
 from onym.errors import OnymError
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Passage, Problem, Relation
-from tests.corpora.strategies import assert_held, documents, lists_of_mentions, trip, written
+from tests.corpora.strategies import assert_preserved, documents, lists_of_mentions, trip, written
 
 # Formats of single mentions: a document of several becomes several.
 OF_MENTIONS = {"genbioel", "biosyn", "cometa", "askapatient"}
@@ -29,16 +29,16 @@ def form(request: pytest.FixtureRequest) -> Format:
 @pytest.mark.parametrize("name", WHOLE)
 @settings(max_examples=60)
 @given(document=documents())
-def test_what_is_held_comes_back(name: str, document: Document) -> None:
-    assert_held(get(name), document)
+def test_what_is_preserved_comes_back(name: str, document: Document) -> None:
+    assert_preserved(get(name), document)
 
 
 @pytest.mark.parametrize("name", sorted(OF_MENTIONS))
 @settings(max_examples=100)
 @given(document=documents() | lists_of_mentions())
-def test_what_is_held_of_mentions_comes_back(name: str, document: Document) -> None:
-    if get(name).held(document):
-        assert_held(get(name), document)
+def test_what_is_preserved_of_mentions_comes_back(name: str, document: Document) -> None:
+    if get(name).preserved_facets(document):
+        assert_preserved(get(name), document)
     else:
         trip(get(name), [document])
 
@@ -89,9 +89,11 @@ def test_damaged_files_give_problems_or_errors_of_ours(name: str, data: st.DataO
     files = dict(written(get(name), [DOCUMENT, Document("2", "fever", (Mention(0, 5, "fever"),))]))
     for _ in range(data.draw(st.integers(1, 4))):
         key = data.draw(st.sampled_from(sorted(files)))
-        place = data.draw(st.integers(0, len(files[key])))
+        offset = data.draw(st.integers(0, len(files[key])))
         cut = data.draw(st.integers(0, 6))
-        files[key] = files[key][:place] + data.draw(st.sampled_from(MARKS) | st.binary(max_size=3)) + files[key][place + cut :]
+        files[key] = (
+            files[key][:offset] + data.draw(st.sampled_from(MARKS) | st.binary(max_size=3)) + files[key][offset + cut :]
+        )
     source = Source.of_files("a", [InputFile.from_bytes(key or "a.txt", value) for key, value in files.items()])
     said = []
     try:

@@ -49,7 +49,7 @@ OTHER = ONE.replace('"id": 7', '"id": 8')
         f"{ONE}\n{OTHER}\n",
     ],
 )
-def test_every_shape(text: str) -> None:
+def test_each_shape(text: str) -> None:
     source = source_of(a__json=text)
     assert detect(source) == "bioc_json"
     items = list(bioc_json.read(source))

@@ -45,7 +45,7 @@ def test_a_document_with_everything() -> None:
     assert list(bioc_xml.read(source_of(b__xml=written(bioc_xml, [doc])[""]))) == [doc]
 
 
-def test_offsets_in_bytes_are_found_out_and_told() -> None:
+def test_offsets_in_bytes_are_found_out_and_reported() -> None:
     problem, doc = items(DOC.format(abstract=19, hiv=19, rea=28).replace('length="5"', 'length="6"'))
     assert isinstance(problem, Problem)
     assert isinstance(doc, Document)
@@ -78,7 +78,7 @@ def test_malformed_documents_stop_nothing(body: str) -> None:
     assert doc == Document("2", "b")
 
 
-def test_annotations_without_a_place_or_beyond_the_text() -> None:
+def test_annotations_without_a_location_or_beyond_the_text() -> None:
     body = '<annotation><text>a</text></annotation><annotation><location offset="5" length="2"/><text>ab</text></annotation>'
     found = items(f"<document><id>1</id><passage><offset>0</offset><text>a</text>{body}</passage></document>")
     assert [item.code for item in found if isinstance(item, Problem)] == ["corpus-offsets"] * 2
@@ -100,8 +100,8 @@ def test_entities_are_refused() -> None:
 
 def test_what_xml_forbids_is_replaced_one_for_one() -> None:
     doc = Document("1", "a\x01b", (Mention(2, 3, "b", id="T"),))
-    assert bioc_xml.held(doc) >= {"mentions", "mention ids"}
-    assert "text" not in bioc_xml.held(doc)
+    assert bioc_xml.preserved_facets(doc) >= {"mentions", "mention ids"}
+    assert "text" not in bioc_xml.preserved_facets(doc)
     (back,) = bioc_xml.read(source_of(a__xml=written(bioc_xml, [doc])[""]))
     assert isinstance(back, Document)
     assert (back.text, back.mentions[0].start) == ("a\ufffdb", 2)

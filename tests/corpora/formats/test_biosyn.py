@@ -28,14 +28,14 @@ def test_queries_are_read_and_written_again() -> None:
         ("mesh:D001260",), ("mesh:D001943", "mesh:D010051"), ("omim:609536",), (),
     ]  # fmt: skip
     assert doc.mentions[0].notes == (("offsets", "40|61"),)
-    assert biosyn.held(doc) == biosyn.HOLDS
+    assert biosyn.preserved_facets(doc) == biosyn.HOLDS
     assert written(biosyn, [doc]) == {"7.concept": TEXT.encode()}
 
 
 def test_other_documents_keep_their_offsets() -> None:
     doc = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",), "Disease"),))
     assert written(biosyn, [doc]) == {"1.concept": b"1||5|10||Disease||fever||D005334\n"}
-    assert "mentions" not in biosyn.held(doc)
+    assert "mentions" not in biosyn.preserved_facets(doc)
 
 
 @pytest.mark.parametrize("line", ["7||1|2||x", "7|1|2|x|y|z", "||1|2||x||y||z"])

@@ -39,7 +39,7 @@ def test_a_document_with_everything() -> None:
     assert (virus.surface, virus.type, virus.id) == ("HIV", "Virus", "T3")
     assert doc.relations == (Relation("Causes", (("Arg1", "T3"), ("Arg2", "T1")), "R1"),)
     assert [key for key, _ in doc.notes] == ["E1", "A1", "M1", "*", "#1"]
-    assert brat.held(doc) == brat.HOLDS
+    assert brat.preserved_facets(doc) == brat.HOLDS
 
 
 def test_it_is_written_again() -> None:
@@ -84,7 +84,7 @@ def test_mentions_without_ids_are_numbered_and_relations_follow() -> None:
     )  # fmt: skip
     lines = written(brat, [doc])["1.ann"].decode().splitlines()
     assert lines == ["T1\tx_y 0 1\ta", "T2\tEntity 1 2\tb", "R1\tr s:T2 t:T1"]
-    assert not brat.held(doc) & {"types", "mention ids", "relations"}
+    assert not brat.preserved_facets(doc) & {"types", "mention ids", "relations"}
 
 
 def test_ids_that_are_paths_stay_in_the_folder() -> None:

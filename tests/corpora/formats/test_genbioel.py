@@ -22,7 +22,7 @@ def test_lines_are_read_and_written_again() -> None:
     assert (first.id, first.text, first.notes) == ("train.1", "a high fever , which rose", (("split", "train"),))
     assert first.mentions == (Mention(7, 12, "fever", ("mesh:D005334",), notes=(("target", "pyrexia"),)),)
     assert second.mentions[0].concept_ids == ("mesh:D009203", "umls:C0027051")
-    assert genbioel.held(first) == genbioel.HOLDS
+    assert genbioel.preserved_facets(first) == genbioel.HOLDS
     assert written(genbioel, [first, second]) == {
         "train.source": SOURCE.encode(), "train.target": TARGET.encode(), "trainlabel.txt": LABEL.encode(),
     }  # fmt: skip
@@ -39,7 +39,7 @@ def test_a_document_becomes_a_line_for_each_mention() -> None:
     files = written(genbioel, [doc])
     assert files["test.source"] == b'["START mi END and fever."]\n["mi and START fever END ."]\n'
     assert files["testlabel.txt"] == b"D009203\n-1\n"
-    assert genbioel.held(doc) == frozenset()
+    assert genbioel.preserved_facets(doc) == frozenset()
 
 
 def test_a_long_document_is_cut_as_genbioel_does() -> None:

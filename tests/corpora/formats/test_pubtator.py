@@ -55,7 +55,7 @@ def test_it_is_written_again_byte_for_byte() -> None:
 def test_ids_are_written_as_they_were(cell: str) -> None:
     text = f"1|t|Cancer\n1|a|\n1\t0\t6\tCancer\tDisease\t{cell}\n\n"
     (doc,) = documents(text)
-    assert "notes" in pubtator.held(doc)
+    assert "notes" in pubtator.preserved_facets(doc)
     assert written(pubtator, [doc])[""].decode() == text
 
 
@@ -110,7 +110,7 @@ def test_blocks_of_one_article_are_numbered_and_other_repetitions_reported() -> 
         ("2|a|other", "corpus-malformed"),
     ],
 )
-def test_what_is_wrong_is_told_and_the_rest_is_read(line: str, code: str) -> None:
+def test_what_is_wrong_is_reported_and_the_rest_is_read(line: str, code: str) -> None:
     found = items(f"1|t|Fever\n{line}\n\n2|t|Next\n2|a|one\n")
     assert [(item.document_id, item.code) for item in found if isinstance(item, Problem)] == [("1", code)]
     assert [doc.id for doc in documents_of(found)] == (["1", "2"] if code == "corpus-offsets" else ["2"])
@@ -124,7 +124,7 @@ def test_a_block_without_a_title_is_malformed() -> None:
 
 def test_line_breaks_become_spaces_and_offsets_stay() -> None:
     doc = Document("a|b", "One\nfe\rver", (Mention(4, 10, "fe\rver", type="a\tb"),))
-    assert pubtator.held(doc) == {"mentions", "concept ids", "composites", "relations", "notes"}
+    assert pubtator.preserved_facets(doc) == {"mentions", "concept ids", "composites", "relations", "notes"}
     (back,) = documents(written(pubtator, [doc])[""].decode())
     assert back.text == "One fe ver"
     assert (back.id, back.mentions[0].surface, back.mentions[0].type) == ("a b", "fe ver", "a b")

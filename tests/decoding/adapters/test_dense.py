@@ -37,7 +37,7 @@ def test_in_bf16(rows: int, *, has_bias: bool) -> None:
         assert torch.allclose(found.float(), part(states).float(), atol=0.03)
 
 
-def test_keys_and_values_of_every_layer() -> None:
+def test_keys_and_values_of_each_layer() -> None:
     layers, heads = 2, 3
     parts = [linear(12) for _ in range(2 * layers)]
     with torch.no_grad():

@@ -77,5 +77,5 @@ def test_whole_dictionaries(real_data: Path, corpus: str, rows: int, ids: int) -
     names = found.filter(pl.col("name").is_not_null())
     assert names.height >= rows
     assert names.height < rows * 1.002  # names of several concepts together count for each
-    every = pl.concat([found["concept_id"], found["xrefs"].drop_nulls().explode()])
-    assert abs(every.n_unique() - ids) <= 100
+    all_ids = pl.concat([found["concept_id"], found["xrefs"].drop_nulls().explode()])
+    assert abs(all_ids.n_unique() - ids) <= 100

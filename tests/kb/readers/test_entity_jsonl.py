@@ -102,6 +102,6 @@ def test_genuine_entities(real_data: Path) -> None:
     source = Source.open(real_data / "umls_like" / "scispacy_umls_test_fixture.json")
     assert readers.detect(source) == "entity_jsonl"
     rows = [row for batch in readers.read(source, "entity_jsonl") for row in batch.to_pylist()]
-    given = json.loads((real_data / "umls_like" / "scispacy_umls_test_fixture.json").read_text())
-    assert [row["name"] for row in rows if row["kind"] == 0] == [entity["canonical_name"] for entity in given]
-    assert sum(row["kind"] == 1 for row in rows) == sum(len(entity["aliases"]) for entity in given)
+    entities = json.loads((real_data / "umls_like" / "scispacy_umls_test_fixture.json").read_text())
+    assert [row["name"] for row in rows if row["kind"] == 0] == [entity["canonical_name"] for entity in entities]
+    assert sum(row["kind"] == 1 for row in rows) == sum(len(entity["aliases"]) for entity in entities)

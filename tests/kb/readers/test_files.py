@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.kb.readers._files import chosen, head
+from onym.kb.readers._files import head, matching_files
 from onym.store.files.source import InputFile
 
 
@@ -13,6 +13,6 @@ def test_the_head_begins_with_what_is_written() -> None:
 
 def test_files_that_look_right_or_all() -> None:
     files = [InputFile.from_bytes(name, b"") for name in ("a", "b", "c")]
-    assert [file.name for file in chosen(files, lambda file: file.name != "b")] == ["a", "c"]
-    assert chosen(files, lambda _: False) == files
-    assert chosen([], lambda _: True) == []
+    assert [file.name for file in matching_files(files, lambda file: file.name != "b")] == ["a", "c"]
+    assert matching_files(files, lambda _: False) == files
+    assert matching_files([], lambda _: True) == []

@@ -40,7 +40,7 @@ def test_a_supplementary_record() -> None:
     assert facts_of(rows, "definition") == [("mesh:C900001", "made-up substance; structure given")]
 
 
-def test_terms_of_every_concept_of_a_record() -> None:
+def test_terms_of_each_concept_of_a_record() -> None:
     two = term("Neoplasms", 'RecordPreferredTermYN="Y"') + term("Cancer", 'RecordPreferredTermYN="N"')
     two = two.replace("</ConceptList><ConceptList>", "")
     assert [name for _, name, _ in names_of(rows_of(descriptor(two), "mesh_xml"))] == ["Neoplasms", "Cancer"]

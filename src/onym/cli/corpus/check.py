@@ -16,7 +16,7 @@ def command(
     from_: Annotated[str, typer.Option("--from", help="The format, where it is not recognised.")] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """List what is wrong in a corpus, by document and place. Exit status 5 if anything is.
+    """List the problems of a corpus, by document and line. Exit status 5 if there are any.
 
     Example: onym corpus check NCBItrainset_corpus.txt
     """

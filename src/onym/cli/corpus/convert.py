@@ -28,6 +28,7 @@ def command(
     """
     from onym.cli.corpus._items import FAILED, counted
     from onym.corpora.corpus import read_corpus, require_writable, write_corpus
+    from onym.corpora.facets import describe_loss
     from onym.errors import ConfigError
 
     if id_style not in ("", "curie", "obo", "raw"):
@@ -42,7 +43,7 @@ def command(
         write_json({"documents": written.documents, "mentions": written.mentions, "lost": lost, "problems": problems})
     else:
         write_lines([("documents", f"{written.documents:,}"), ("mentions", f"{written.mentions:,}")])
-        rows = [f"lost: {facet}, in {count:,} documents" for facet, count in written.lost.most_common()]
+        rows = [describe_loss(to, facet, count) for facet, count in written.lost.most_common()]
         rows += [f"{p.code}: {p.document_id}: {p.what} {p.where}".rstrip() for p in written.problems]
         for row in rows:
             stderr().print(row, markup=False, highlight=False, soft_wrap=True)

@@ -13,13 +13,13 @@ def recipe_of(
     sources: list[str], options: dict[str, Any], source_options: dict[str, str], columns: list[str], root: Path | None
 ) -> tuple[Recipe, Path]:
     """Return the recipe and the folder that its paths are relative to; options that are given win over a recipe's own."""
-    given = {key: value for key, value in options.items() if value is not None}
+    overrides = {key: value for key, value in options.items() if value is not None}
     if len(sources) == 1 and sources[0].endswith(".toml"):
         path = Path(sources[0])
         recipe = Recipe.from_toml(path)
-        return Recipe.of({**recipe.model_dump(), **given}, where=str(path)), root or path.parent
+        return Recipe.of({**recipe.model_dump(), **overrides}, where=str(path)), root or path.parent
     named = {"columns": _columns(columns), **source_options}
-    return Recipe.of({"sources": [{"path": path, **named} for path in sources], **given}), root or Path()
+    return Recipe.of({"sources": [{"path": path, **named} for path in sources], **overrides}), root or Path()
 
 
 def _columns(pairs: list[str]) -> dict[str, str]:

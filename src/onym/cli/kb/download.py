@@ -17,7 +17,7 @@ def command(
     sha256: Annotated[str, typer.Option(help="The digest that a single file must have.")] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Download a terminology from its official address; an interrupted download goes on where it stopped.
+    """Download a terminology from its official address; an interrupted download resumes.
 
     Example: onym kb download hpo -o releases
     """

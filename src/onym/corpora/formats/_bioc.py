@@ -1,4 +1,4 @@
-"""What BioC means, in XML and in JSON alike: passages with offsets, annotations with places, relations, infons.
+"""What BioC means, in XML and in JSON alike: passages with offsets, annotations with locations, relations, infons.
 
 Offsets count from the document's beginning. The specification counts bytes and most files count code points: a document is
 read in the way in which more of its annotations are found, and a problem tells where that is bytes.
@@ -22,16 +22,16 @@ _TYPE, _IDENTIFIER = "type", "identifier"
 _ID_KEYS = {"identifier": "", "MESH": "mesh", "OMIM": "omim", "NCBI GENE": "ncbigene", "NCBI Gene": "ncbigene"}
 _ID_KEYS |= {"NCBI Taxonomy": "ncbitaxon", "CUI": "umls", "UMLS": "umls", "HPO": "hp"}
 _RESERVED = frozenset({_TYPE, _IDENTIFIER})
-_LONGEST = DEFAULT_LIMITS.json_item_bytes
+_MAX_GAP = DEFAULT_LIMITS.json_item_bytes
 
 
 @dataclass
 class BiocAnnotation:
-    """An annotation: its places are offset and length."""
+    """An annotation: its locations are offset and length."""
 
     id: str
     infons: Notes
-    places: tuple[tuple[int, int], ...]
+    locations: tuple[tuple[int, int], ...]
     text: str | None
 
 
@@ -93,13 +93,13 @@ def by_passage(bioc: BiocDocument) -> list[list[BiocAnnotation]]:
     """Return the annotations of each passage: the last one that begins before they do."""
     found: list[list[BiocAnnotation]] = [[] for _ in bioc.passages]
     for annotation in bioc.annotations:
-        start = min(offset for offset, _ in annotation.places)
-        place = max((n for n, passage in enumerate(bioc.passages) if passage.offset <= start), default=0)
-        found[place].append(annotation)
+        start = min(offset for offset, _ in annotation.locations)
+        number = max((n for n, passage in enumerate(bioc.passages) if passage.offset <= start), default=0)
+        found[number].append(annotation)
     return found
 
 
-def held_by(document: Document, *, unique_keys: bool) -> frozenset[Facet]:
+def preserved_in_bioc(document: Document, *, unique_keys: bool) -> frozenset[Facet]:
     """Return what comes back of a document; with `unique_keys`, an infon's key can stand only once."""
     lost: set[Facet] = set()
     if document.passages and not covers(document):
@@ -133,20 +133,20 @@ def covers(document: Document) -> bool:
 
     One passage without a kind or notes says no more than none.
     """
-    place = 0
+    offset = 0
     for passage in document.passages:
-        if passage.start < place or document.text[place : passage.start].strip(" "):
+        if passage.start < offset or document.text[offset : passage.start].strip(" "):
             return False
-        place = passage.end
+        offset = passage.end
     is_said = document.passages[1:] or any(passage.kind or passage.notes for passage in document.passages)
-    return bool(is_said) and place == len(document.text)
+    return bool(is_said) and offset == len(document.text)
 
 
 def _annotation(mention: Mention, text: str, style: Style) -> BiocAnnotation:
     spans = mention.parts or ((mention.start, mention.end),)
-    places = tuple((start, end - start) for start, end in spans)
+    locations = tuple((start, end - start) for start, end in spans)
     surface = " ".join(text[start:end] for start, end in spans)
-    return BiocAnnotation(mention.id, _mention_infons(mention, style), places, surface)
+    return BiocAnnotation(mention.id, _mention_infons(mention, style), locations, surface)
 
 
 def _mention_infons(mention: Mention, style: Style) -> Notes:
@@ -189,7 +189,7 @@ _Layout = Callable[[BiocDocument, str], tuple[str, list[int], Callable[[int], in
 
 
 def _draft(bioc: BiocDocument, where: str, layout: _Layout) -> Draft:
-    text, starts, place_of = layout(bioc, where)
+    text, starts, to_code_point = layout(bioc, where)
     draft = Draft(bioc.id, text, bioc.infons)
     for start, passage in zip(starts, bioc.passages, strict=True):
         kind = dict(reversed(passage.infons)).get(_TYPE, "")
@@ -198,7 +198,7 @@ def _draft(bioc: BiocDocument, where: str, layout: _Layout) -> Draft:
     if len(draft.passages) == 1 and draft.passages[0] == Passage(0, len(text)):
         draft.passages.clear()
     for annotation in bioc.annotations:
-        _add(draft, annotation, place_of, where)
+        _add(draft, annotation, to_code_point, where)
     for relation in bioc.relations:
         kind = dict(reversed(relation.infons)).get(_TYPE, "")
         notes = tuple(infon for infon in relation.infons if infon[0] != _TYPE)
@@ -208,7 +208,7 @@ def _draft(bioc: BiocDocument, where: str, layout: _Layout) -> Draft:
 
 def _code_points(bioc: BiocDocument, where: str) -> tuple[str, list[int], Callable[[int], int]]:
     text, starts = padded(((passage.offset, passage.text) for passage in bioc.passages), where, len)
-    return text, starts, lambda place: place
+    return text, starts, lambda offset: offset
 
 
 def _bytes(bioc: BiocDocument, where: str) -> tuple[str, list[int], Callable[[int], int]]:
@@ -222,27 +222,27 @@ def padded(passages: Iterable[tuple[int, str]], where: str, size: Callable[[str]
     """Put passages at their offsets, with spaces between them; return the text and the offsets."""
     pieces: list[str] = []
     starts: list[int] = []
-    place = 0
+    end = 0
     for offset, text in passages:
-        if offset < place:
+        if offset < end:
             raise MalformedError("a passage begins before the one before it ends", where)
-        if offset - place > _LONGEST:
-            raise MalformedError(f"a passage begins more than {_LONGEST:,} places after the one before it", where)
-        pieces += (" " * (offset - place), text)
+        if offset - end > _MAX_GAP:
+            raise MalformedError(f"a passage begins more than {_MAX_GAP:,} characters after the one before it", where)
+        pieces += (" " * (offset - end), text)
         starts.append(offset)
-        place = offset + size(text)
+        end = offset + size(text)
     return "".join(pieces), starts
 
 
-def _add(draft: Draft, annotation: BiocAnnotation, place_of: Callable[[int], int], where: str) -> None:
+def _add(draft: Draft, annotation: BiocAnnotation, to_code_point: Callable[[int], int], where: str) -> None:
     kind, concept_ids, notes = _meaning(annotation.infons)
-    place = f"{where}, annotation {annotation.id}" if annotation.id else where
+    spot = f"{where}, annotation {annotation.id}" if annotation.id else where
     try:
-        spans: list[Span] = [(place_of(offset), place_of(offset + length)) for offset, length in annotation.places]
+        spans: list[Span] = [(to_code_point(offset), to_code_point(offset + length)) for offset, length in annotation.locations]
     except InputError:
         spans = []
     start = min((span[0] for span in spans), default=0)
     end = max((span[1] for span in spans), default=0)
     parts = tuple(spans) if len(spans) > 1 else ()
     fields = {"type": kind, "id": annotation.id}
-    draft.add(start, end, annotation.text, concept_ids=concept_ids, parts=parts, notes=notes, where=place, **fields)
+    draft.add(start, end, annotation.text, concept_ids=concept_ids, parts=parts, notes=notes, where=spot, **fields)

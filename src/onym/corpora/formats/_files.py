@@ -17,7 +17,7 @@ _HEAD = 16 * 1024
 _ENOUGH = 20  # files to look at before a folder is taken for another format
 _IN_NAMES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-#")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 _LEFT_ASIDE = ("readme", "license", "licence", "provenance", ".ds_store", "annotation.conf", "visual.conf")
 
 
@@ -40,7 +40,7 @@ def any_looks(source: Source, looks_right: Callable[[InputFile], bool]) -> bool:
     return any(looks_right(file) for file in candidates(source)[:_ENOUGH])
 
 
-def chosen(source: Source, looks_right: Callable[[InputFile], bool]) -> list[InputFile]:
+def matching_files(source: Source, looks_right: Callable[[InputFile], bool]) -> list[InputFile]:
     """Return the files that look right; all of them where none does, so that reading says what is wrong with them."""
     files = candidates(source)
     return [file for file in files if looks_right(file)] or files
@@ -68,8 +68,8 @@ class _Recoded(io.RawIOBase):
 
     def __init__(self, file: InputFile) -> None:
         super().__init__()
-        self._opened = file.open()
-        self._stream = self._opened.__enter__()
+        self._context = file.open()
+        self._stream = self._context.__enter__()
 
     def read(self, size: int | None = -1) -> bytes:
         wanted = -1 if size is None or size < 0 else max(1, size // 2)  # a byte becomes two at most
@@ -77,7 +77,7 @@ class _Recoded(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            self._opened.__exit__(None, None, None)
+            self._context.__exit__(None, None, None)
         super().close()
 
 
@@ -105,7 +105,7 @@ def file_name(document_id: str) -> str:
     escaped = "".join(char if char in _IN_NAMES else _escaped(char) for char in document_id)
     if escaped.startswith("."):
         escaped = "%2E" + escaped[1:]
-    if len(escaped) > _LONGEST_NAME:
+    if len(escaped) > _MAX_NAME:
         return f"{escaped[:150]}~{hashlib.sha256(document_id.encode()).hexdigest()[:16]}"
     return escaped or "%"
 

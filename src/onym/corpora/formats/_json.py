@@ -1,4 +1,4 @@
-"""JSON files of documents: one object, a list, an object with a list in it, or one object a line."""
+"""JSON files of documents: one object, a list, an object with a list in it, or one object per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onym.store.files.source import InputFile
 
 
 def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
-    """Yield each document's place and value; one that is no object, or is not on a line of its own JSON, as an error.
+    """Yield where each document is, and its value; one that is no object, or is not on a line of its own JSON, as an error.
 
     `lists` are the keys under which a collection has its documents.
     """

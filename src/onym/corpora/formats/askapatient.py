@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import any_looks, chosen, from_latin1, head, iter_lines
+from onym.corpora.formats._files import any_looks, from_latin1, head, iter_lines, matching_files
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
@@ -28,10 +28,10 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each line; its id is the file's name and the line's number."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold a document that is one mention, in characters of ISO-8859-1."""
     text = document.text
     if len(document.mentions) != 1 or document.mentions[0].surface != text or _shown(text) != text or not text.strip():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from onym.corpora.base import ALL, Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, Span, distinct
 from onym.corpora.formats._bioc import covers, padded
-from onym.corpora.formats._files import any_looks, chosen, head
+from onym.corpora.formats._files import any_looks, head, matching_files
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, objects, pairs_of, string, strings
 from onym.kb.curie import to_curie
@@ -33,10 +33,10 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Relations have two arguments; passages leave no text out; an id has both its parts."""
     lost: set[Facet] = set()
     if document.passages and not (covers(document) and not any(passage.start == passage.end for passage in document.passages)):
@@ -54,7 +54,7 @@ def held(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one object a line."""
+    """Write one object per line."""
     with output.file() as file:
         for document in documents:
             plain = json.dumps(_plain(document, style), ensure_ascii=False, separators=(",", ":"))
@@ -142,7 +142,7 @@ def _own(name: str, document_id: str, kind: str) -> str:
 
 
 def _plain(document: Document, style: Style) -> Plain:
-    passages = document.passages if "passages" in held(document) else ()
+    passages = document.passages if "passages" in preserved_facets(document) else ()
     notes = dict(document.notes)
     return {
         "id": document.id,

@@ -1,4 +1,4 @@
-"""BioC in JSON: one collection, a list of documents, or one document a line, as PubTator's service answers."""
+"""BioC in JSON: one collection, a list of documents, or one document per line, as PubTator's service answers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from onym.corpora.formats._bioc import (
     BiocRelation,
     bioc_of,
     by_passage,
-    held_by,
     items_of,
+    preserved_in_bioc,
 )
-from onym.corpora.formats._files import any_looks, chosen, head
+from onym.corpora.formats._files import any_looks, head, matching_files
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, number, objects, string
 from onym.store.files.source import InputFile, Source
@@ -39,16 +39,16 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold all but passages that leave out text, and notes whose keys stand twice or are BioC's own."""
-    return held_by(document, unique_keys=True)
+    return preserved_in_bioc(document, unique_keys=True)
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one collection, a document a line."""
+    """Write one collection, one document per line."""
     with output.file() as file:
         file.write(b'{"source":"","date":"","key":"","version":"1.0","infons":{},"documents":[')
         for number_of, document in enumerate(documents):
@@ -90,8 +90,8 @@ def _bioc(plain: Plain, document_id: str, where: str) -> BiocDocument:
 
 def _add_annotations(bioc: BiocDocument, plain: Plain, where: str) -> None:
     for annotation in objects(plain, "annotations", where):
-        places = objects(annotation, "locations", where)
-        spans = tuple((number(place, "offset", where), number(place, "length", where)) for place in places)
+        locations = objects(annotation, "locations", where)
+        spans = tuple((number(location, "offset", where), number(location, "length", where)) for location in locations)
         surface = string(annotation, "text", where) if annotation.get("text") is not None else None
         bioc.annotations.append(BiocAnnotation(_text(annotation, "id", where), _infons(annotation, where), spans, surface))
     for relation in objects(plain, "relations", where):
@@ -147,5 +147,5 @@ def _annotation(annotation: BiocAnnotation) -> Plain:
         "id": annotation.id,
         "infons": dict(annotation.infons),
         "text": annotation.text,
-        "locations": [{"offset": offset, "length": length} for offset, length in annotation.places],
+        "locations": [{"offset": offset, "length": length} for offset, length in annotation.locations],
     }

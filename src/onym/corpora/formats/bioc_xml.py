@@ -15,10 +15,10 @@ from onym.corpora.formats._bioc import (
     BiocRelation,
     bioc_of,
     by_passage,
-    held_by,
     items_of,
+    preserved_in_bioc,
 )
-from onym.corpora.formats._files import any_looks, chosen, head
+from onym.corpora.formats._files import any_looks, head, matching_files
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records
 from onym.types import Document, Notes
@@ -49,12 +49,12 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold all but characters that XML forbids, passages that leave out text, and notes named as BioC's own infons."""
-    facets = held_by(document, unique_keys=False)
+    facets = preserved_in_bioc(document, unique_keys=False)
     if _FORBIDDEN.search(document.text):
         facets -= {"text"}
     strings = [document.id, *(part for note in document.notes for part in note)]
@@ -113,13 +113,13 @@ def _add_passage(bioc: BiocDocument, element: Element, where: str) -> None:
 
 
 def _annotation(element: Element, where: str) -> BiocAnnotation:
-    places = tuple(
-        (_number(place.get("offset") or "", where), _number(place.get("length") or "", where))
-        for place in element.findall("location")
+    locations = tuple(
+        (_number(location.get("offset") or "", where), _number(location.get("length") or "", where))
+        for location in element.findall("location")
     )
     text = element.find("text")
     surface = None if text is None else text.text or ""
-    return BiocAnnotation(element.get("id") or "", _infons(element), places, surface)
+    return BiocAnnotation(element.get("id") or "", _infons(element), locations, surface)
 
 
 def _relation(element: Element) -> BiocRelation:
@@ -154,9 +154,9 @@ def _document(bioc: BiocDocument) -> Iterator[str]:
 
 
 def _annotation_tag(annotation: BiocAnnotation) -> str:
-    places = "".join(f'<location offset="{offset}" length="{length}"/>' for offset, length in annotation.places)
+    locations = "".join(f'<location offset="{offset}" length="{length}"/>' for offset, length in annotation.locations)
     surface = f"<text>{_text(annotation.text or '')}</text>"
-    return f"<annotation{_id(annotation.id)}>{_infon_tags(annotation.infons)}{places}{surface}</annotation>\n"
+    return f"<annotation{_id(annotation.id)}>{_infon_tags(annotation.infons)}{locations}{surface}</annotation>\n"
 
 
 def _infon_tags(infons: Notes) -> str:

@@ -1,7 +1,7 @@
 """BioSyn's and SapBERT's queries, `.concept` files: `document||start|end||type||mention||ids`, without the text.
 
-The mentions are already worked on (lower case, abbreviations written out), so they are no longer the text at their offsets: the
-document's text is the mentions, one a line, and a note of each keeps the offsets.
+The mentions are already worked on (lower case, expanded abbreviations), so they are no longer the text at their offsets: the
+document's text is the mentions, one per line, and a note of each keeps the offsets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IS_FOLDER = True
 
 OFFSETS = "offsets"
 _PREFIX = "mesh"
-_LINE = re.compile(r"(?P<id>[^|]+)\|\|(?P<places>[^|]*\|[^|]*)\|\|(?P<type>[^|]*)\|\|(?P<surface>.+)\|\|(?P<ids>.*)")
+_LINE = re.compile(r"(?P<id>[^|]+)\|\|(?P<offsets>[^|]*\|[^|]*)\|\|(?P<type>[^|]*)\|\|(?P<surface>.+)\|\|(?P<ids>.*)")
 _OFFSETS = re.compile(r"[0-9]+\|[0-9]+")
 _TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))
 _MARKS = re.compile(r"[|\n\r\x00\ufeff]")
@@ -37,8 +37,8 @@ def read(source: Source) -> Iterator[Item]:
     return distinct(item for file in source.matching("*.concept") or source.files for item in _read_file(file))
 
 
-def held(document: Document) -> frozenset[Facet]:
-    """Hold the mentions of a document that is nothing but its mentions, one a line."""
+def preserved_facets(document: Document) -> frozenset[Facet]:
+    """Hold the mentions of a document that is nothing but its mentions, one per line."""
     lost: set[Facet] = set()
     if document.text != "\n".join(mention.surface for mention in document.mentions) or not _are_lines(document):
         lost |= {"text", "mentions"}
@@ -56,7 +56,7 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
     for document in documents:
         with output.file(f"{file_name(document.id)}.concept") as file:
             for mention in document.mentions:
-                cells = [_name(document.id), _places(mention), _MARKS.sub(" ", mention.type), _surface(mention)]
+                cells = [_name(document.id), _offsets(mention), _MARKS.sub(" ", mention.type), _surface(mention)]
                 file.write("||".join([*cells, _ids(mention, style)]).encode() + b"\n")
 
 
@@ -88,7 +88,7 @@ def _document(rows: list[tuple[re.Match[str], str]]) -> Iterator[Item]:
     for row, where in rows:
         end = start + len(row["surface"])
         concept_ids, notes = noted_ids(row["ids"], row["type"], _PREFIX)
-        more = (*notes, (OFFSETS, row["places"]))
+        more = (*notes, (OFFSETS, row["offsets"]))
         draft.add(start, end, concept_ids=concept_ids, type=row["type"], notes=more, where=where)
         start = end + 1
     yield from draft.items()
@@ -108,7 +108,7 @@ def _name(document_id: str) -> str:
     return name if name.strip() else "-"
 
 
-def _places(mention: Mention) -> str:
+def _offsets(mention: Mention) -> str:
     noted = dict(mention.notes).get(OFFSETS, "")
     return noted if _OFFSETS.fullmatch(noted) else f"{mention.start}|{mention.end}"
 

@@ -18,7 +18,7 @@ from onym.types import Document, Mention, Notes, Relation
 HOLDS: frozenset[Facet] = ALL - {"passages"}
 IS_FOLDER = True
 
-_PLACES = re.compile(r"(\S+) ([0-9]{1,9} [0-9]{1,9}(?:;[0-9]{1,9} [0-9]{1,9})*)")
+_TYPE_AND_OFFSETS = re.compile(r"(\S+) ([0-9]{1,9} [0-9]{1,9}(?:;[0-9]{1,9} [0-9]{1,9})*)")
 _MENTION, _RELATION = re.compile(r"T[0-9]+"), re.compile(r"R[0-9]+")
 _OTHER = re.compile(r"[EAM#][0-9]+|\*")
 _TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))
@@ -33,12 +33,12 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Yield a document for each text file, with the mentions of the annotation file beside it."""
+    """Yield a document for each text file, with the mentions of its annotation file."""
     return distinct(_read_all(source))
 
 
-def held(document: Document) -> frozenset[Facet]:
-    """Mention ids are `T1`, relations stand between mentions, and types have no spaces; the rest is not held."""
+def preserved_facets(document: Document) -> frozenset[Facet]:
+    """Mention ids are `T1`, relations stand between mentions, and types have no spaces; the rest is not preserved."""
     lost: set[Facet] = set()
     stem = file_name(document.id)
     if id_of_file(InputFile.from_bytes(f"{stem}.txt", b"")) != document.id:
@@ -74,10 +74,10 @@ def _read_all(source: Source) -> Iterator[Item]:
         if not file.name.endswith(".txt"):
             continue
         draft = Draft(id_of_file(file), whole_text(file))
-        beside = annotations.get(file.name.removesuffix(".txt"))
+        annotation_file = annotations.get(file.name.removesuffix(".txt"))
         try:
-            if beside:
-                _read_annotations(draft, beside)
+            if annotation_file:
+                _read_annotations(draft, annotation_file)
         except MalformedError as e:
             yield e.problem(draft.id)
         else:
@@ -107,7 +107,7 @@ def _read_annotations(draft: Draft, file: InputFile) -> None:
 
 
 def _normalisations(lines: list[tuple[str, str, str]]) -> dict[str, list[tuple[str, str]]]:
-    """Return the ids of each mention, with the names that stand beside them."""
+    """Return the ids of each mention, with their names."""
     found: dict[str, list[tuple[str, str]]] = {}
     for _, rest, where in lines:
         reference, _, name = rest.partition("\t")
@@ -120,10 +120,10 @@ def _normalisations(lines: list[tuple[str, str, str]]) -> dict[str, list[tuple[s
 
 def _add_mention(draft: Draft, name: str, rest: str, ids: list[tuple[str, str]], where: str) -> None:
     head, _, surface = rest.partition("\t")
-    places = _PLACES.fullmatch(head)
-    if not places:
+    match = _TYPE_AND_OFFSETS.fullmatch(head)
+    if not match:
         raise MalformedError("a mention is not of the form: Type START END", where)
-    spans: list[Span] = [(int(start), int(end)) for start, end in (place.split(" ") for place in places[2].split(";"))]
+    spans: list[Span] = [(int(start), int(end)) for start, end in (span.split(" ") for span in match[2].split(";"))]
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
     flat = _flat(draft.text, spans)
     notes = tuple((f"{_NAME}{curie}", said) for curie, said in ids if said != flat)
@@ -132,7 +132,7 @@ def _add_mention(draft: Draft, name: str, rest: str, ids: list[tuple[str, str]],
         end,
         None if surface == flat else surface,
         concept_ids=tuple(curie for curie, _ in ids),
-        type=places[1],
+        type=match[1],
         id=name,
         parts=tuple(spans) if len(spans) > 1 else (),
         notes=notes,
@@ -157,9 +157,9 @@ def _lines(document: Document, style: Style) -> Iterator[str]:
     count = 0
     for name, mention in zip(names, document.mentions, strict=True):
         spans = mention.parts or ((mention.start, mention.end),)
-        places = ";".join(f"{start} {end}" for start, end in spans)
+        offsets = ";".join(f"{start} {end}" for start, end in spans)
         flat = _flat(document.text, spans)
-        yield f"{name}\t{_SPACE.sub('_', mention.type) or 'Entity'} {places}\t{flat}"
+        yield f"{name}\t{_SPACE.sub('_', mention.type) or 'Entity'} {offsets}\t{flat}"
         said = dict(mention.notes)
         for curie in mention.concept_ids:
             count += 1

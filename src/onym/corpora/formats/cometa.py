@@ -1,6 +1,6 @@
 """COMETA: a table separated by tabs with columns id, term, general label and id, specific label and id, example.
 
-Written from the specification. The concept is the general one, and notes keep the rest. The mention is the first place where
+Written from the specification. The concept is the general one, and notes keep the rest. The mention is the first span where
 the term stands in the example; where it stands nowhere, it is put before it, as GenBioEL does.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import any_looks, chosen, head
+from onym.corpora.formats._files import any_looks, head, matching_files
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, header, iter_table
@@ -35,10 +35,10 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each row."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold a document of one mention that stands nowhere before in its text."""
     if len(document.mentions) != 1:
         return frozenset()
@@ -62,8 +62,8 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
             for mention in document.mentions:
                 notes = dict(mention.notes)
                 cells = [document.id, mention.surface, *[""] * 4, document.text]
-                for key, place in _NOTED.items():
-                    cells[place] = notes.get(key, "")
+                for key, column in _NOTED.items():
+                    cells[column] = notes.get(key, "")
                 cells[3] = written_ids(_untyped(mention), style, _PREFIX) or "-"
                 file.write("\t".join(_quoted(cell) for cell in cells).encode() + b"\n")
 
@@ -91,7 +91,7 @@ def _document(cells: list[str], where: str) -> Iterator[Item]:
     start = example.find(term)
     draft = Draft(document_id, example if start >= 0 else f"{term} {example}")
     concept_ids, notes = noted_ids(cells[3], "", _PREFIX)
-    more = tuple((key, cells[place]) for key, place in _NOTED.items() if cells[place])
+    more = tuple((key, cells[column]) for key, column in _NOTED.items() if cells[column])
     draft.add(max(start, 0), max(start, 0) + len(term), term, concept_ids=concept_ids, notes=(*notes, *more), where=where)
     yield from draft.items()
 

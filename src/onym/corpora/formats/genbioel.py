@@ -45,7 +45,7 @@ def read(source: Source) -> Iterator[Item]:
     return distinct(_read_all(source))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold a document of one mention in lower-case text that is short enough to stand whole."""
     if len(document.mentions) != 1:
         return frozenset()

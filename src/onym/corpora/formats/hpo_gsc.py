@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
+from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
@@ -29,10 +29,10 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold a text without line breaks, mentions and their ids, but no types."""
     lost: set[Facet] = set()
     if _BREAK.search(document.text):

@@ -1,4 +1,4 @@
-"""Onym's own JSONL: one document a line, with everything that a document holds. See docs/reference/corpus-formats.md."""
+"""Onym's own JSONL: one document per line, with everything that a document holds. See docs/reference/corpus-formats.md."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
+from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
 from onym.corpora.draft import MalformedError, distinct
-from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
+from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files
 from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
 from onym.errors import InputError, OnymError
 from onym.store.files.json import parsed_line
@@ -17,7 +17,7 @@ from onym.types import Document, LinkedDocument
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
-held = hold_all
+preserved_facets = preserve_all
 
 _BEGIN = re.compile(rb'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"text"\s*:')
 
@@ -29,7 +29,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
@@ -48,7 +48,7 @@ def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
 
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
     """Yield the linked documents of every file; a line that is none is an error."""
-    for file in chosen(source, _looks_right):
+    for file in matching_files(source, _looks_right):
         for number, line in iter_lines(file):
             if line.strip():
                 where = f"{file.name}:{number}"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style, hold_all
+from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
 from onym.corpora.draft import MalformedError, distinct
-from onym.corpora.formats._files import any_looks, chosen
+from onym.corpora.formats._files import any_looks, matching_files
 from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
 from onym.errors import InputError
 from onym.store.files.parquet import iter_parquet, write_parquet
@@ -19,7 +19,7 @@ from onym.types import Document, LinkedDocument
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
-held = hold_all
+preserved_facets = preserve_all
 
 _PAIRS = pa.list_(pa.list_(pa.string()))
 _SPANS = pa.list_(pa.list_(pa.int64()))
@@ -59,7 +59,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
@@ -76,7 +76,7 @@ def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
 
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
     """Yield the linked documents of every file; a row that is none is an error."""
-    for file in chosen(source, _looks_right):
+    for file in matching_files(source, _looks_right):
         rows = (row for batch in iter_parquet(file, LINKED_SCHEMA) for row in batch.to_pylist())
         for number, row in enumerate(rows, 1):
             where = f"{file.name}, row {number}"

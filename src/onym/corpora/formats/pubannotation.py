@@ -13,7 +13,7 @@ from typing import Any
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, Span, distinct
-from onym.corpora.formats._files import any_looks, chosen, head
+from onym.corpora.formats._files import any_looks, head, matching_files
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, number, objects, string
 from onym.kb.curie import styled, to_curie
@@ -36,10 +36,10 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in chosen(source, _looks_right) for item in _read_file(file))
+    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold types that do not look like ids, and relations of two arguments."""
     lost: set[Facet] = set()
     if any(_ID.fullmatch(mention.type) for mention in document.mentions):
@@ -55,12 +55,12 @@ def held(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one list, a document a line."""
+    """Write one list, one document per line."""
     with output.file() as file:
         file.write(b"[")
-        for place, document in enumerate(documents):
+        for index, document in enumerate(documents):
             plain = json.dumps(_plain(document, style), ensure_ascii=False, separators=(",", ":"))
-            file.write((",\n" if place else "\n").encode() + plain.encode())
+            file.write((",\n" if index else "\n").encode() + plain.encode())
         file.write(b"\n]\n")
 
 
@@ -136,8 +136,8 @@ def _plain(document: Document, style: Style) -> Plain:
     notes = {key: value for key, value in document.notes if key in _KEPT}
     attributes: list[Plain] = []
     denotations = []
-    for place, mention in enumerate(document.mentions, 1):
-        name = mention.id or f"#T{place}"
+    for index, mention in enumerate(document.mentions, 1):
+        name = mention.id or f"#T{index}"
         denotations.append(_denotation(mention, name))
         attributes += [{"subj": name, "pred": key, "obj": value} for key, value in _attributes(mention, style)]
     return {
@@ -145,7 +145,7 @@ def _plain(document: Document, style: Style) -> Plain:
         **notes,
         "text": document.text,
         "denotations": denotations,
-        "attributes": [{"id": f"A{place}", **each} for place, each in enumerate(attributes, 1)],
+        "attributes": [{"id": f"A{index}", **each} for index, each in enumerate(attributes, 1)],
         "relations": [
             {
                 **({"id": relation.id} if relation.id else {}),

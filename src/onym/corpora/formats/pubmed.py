@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import MalformedError
-from onym.corpora.formats._files import any_looks, chosen, head
+from onym.corpora.formats._files import any_looks, head, matching_files
 from onym.errors import ConfigError
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records
@@ -33,7 +33,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each citation. Ids are not compared with one another: a baseline has millions."""
-    for file in chosen(source, _looks_right):
+    for file in matching_files(source, _looks_right):
         for number, article in enumerate(iter_records(file, _ARTICLE), 1):
             try:
                 yield _document(article, f"{file.name}, article {number}")
@@ -41,7 +41,7 @@ def read(source: Source) -> Iterator[Item]:
                 yield e.problem(f"article {number}")
 
 
-def held(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
+def preserved_facets(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
     """Hold nothing: the format is not written."""
     return frozenset()
 
@@ -64,13 +64,13 @@ def _document(article: Element, where: str) -> Document:
         raise MalformedError("an article has no PMID or no title", where)
     title = _text(found.find("ArticleTitle"))
     abstract = found.find("Abstract")
-    pieces, passages, place = [title], [Passage(0, len(title), "title")], len(title)
+    pieces, passages, end = [title], [Passage(0, len(title), "title")], len(title)
     for section in () if abstract is None else abstract.findall("AbstractText"):
         label = section.get("Label")
         piece = f"{label}: {_text(section)}" if label else _text(section)
-        passages.append(Passage(place + 1, place + 1 + len(piece), "abstract"))
+        passages.append(Passage(end + 1, end + 1 + len(piece), "abstract"))
         pieces.append(piece)
-        place += 1 + len(piece)
+        end += 1 + len(piece)
     return Document(pmid, " ".join(pieces), passages=tuple(passages))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct, raw_id
-from onym.corpora.formats._files import any_looks, chosen, head, iter_lines
+from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files
 from onym.corpora.ids import KEY, ids_text, keeps_ids, noted_ids, parsed_ids, written_ids
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Passage, Relation
@@ -48,10 +48,10 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file; blocks of one id that follow one another are told apart by a number."""
-    return distinct((item for file in chosen(source, _looks_right) for item in _read_file(file)), runs=True)
+    return distinct((item for file in matching_files(source, _looks_right) for item in _read_file(file)), runs=True)
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Line breaks become spaces, tabs in types and ids too; one title and one abstract are the only passages."""
     lost: set[Facet] = set()
     if _BREAK.search(document.text):
@@ -168,11 +168,11 @@ def _said(cells: list[str], kind: str) -> tuple[tuple[str, ...], Notes]:
 def _relation_of(cells: list[str], known: dict[str, str]) -> Relation:
     """Return the relation of the columns after the document's id."""
     arguments, notes = [], []
-    for place, cell in enumerate(cells[1:3], 1):
+    for number, cell in enumerate(cells[1:3], 1):
         argument = _meant(cell, known)
-        arguments.append((f"Arg{place}", argument))
+        arguments.append((f"Arg{number}", argument))
         if _argument(argument) != cell:
-            notes.append((f"{KEY}{place}", cell))
+            notes.append((f"{KEY}{number}", cell))
     if len(cells) > 3:
         notes.append((_MORE, "\t".join(cells[3:])))
     return Relation(cells[0], tuple(arguments), notes=tuple(notes))
@@ -217,8 +217,8 @@ def _more_cells(mention: Mention, style: Style) -> list[str]:
 def _relation_cells(relation: Relation, known: dict[str, str], style: Style) -> list[str]:
     notes = dict(relation.notes)
     cells = [_clean(relation.type)]
-    for place, (_, argument) in enumerate(relation.arguments, 1):
-        cells.append(_clean(_argument_cell(argument, notes.get(f"{KEY}{place}", ""), known, style)))
+    for number, (_, argument) in enumerate(relation.arguments, 1):
+        cells.append(_clean(_argument_cell(argument, notes.get(f"{KEY}{number}", ""), known, style)))
     return [*cells, _BREAK.sub(" ", notes[_MORE])] if _MORE in notes else cells
 
 

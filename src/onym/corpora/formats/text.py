@@ -1,4 +1,4 @@
-"""Plain text: one document a file, its name the id. The text is kept exactly, line ends and all."""
+"""Plain text: one document per file, its name the id. The text is kept exactly, line ends and all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(source: Source) -> Iterator[Item]:
     return distinct(Document(id_of_file(file), whole_text(file)) for file in files)
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold the text; an id that is too long for the name of a file is cut."""
     stem = file_name(document.id)
     is_kept = id_of_file(InputFile.from_bytes(f"{stem}.txt", b"")) == document.id

@@ -14,6 +14,6 @@ def head(file: InputFile) -> bytes:
     return file.head(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
-def chosen(files: list[InputFile], looks_right: Callable[[InputFile], bool]) -> list[InputFile]:
+def matching_files(files: list[InputFile], looks_right: Callable[[InputFile], bool]) -> list[InputFile]:
     """Return the files that look right; all of them where none does, so that reading says what is wrong with them."""
     return [file for file in files if looks_right(file)] or files

@@ -20,9 +20,9 @@ def batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
     [True]
     """
     if frame.height:
-        given = frame.select(name for name in SCHEMA.names if name in frame.columns).to_arrow(compat_level=_COMPACT)
+        rows = frame.select(name for name in SCHEMA.names if name in frame.columns).to_arrow(compat_level=_COMPACT)
         columns = [
-            given[field.name].cast(field.type) if field.name in given.column_names else pa.nulls(frame.height, field.type)
+            rows[field.name].cast(field.type) if field.name in rows.column_names else pa.nulls(frame.height, field.type)
             for field in SCHEMA
         ]
         yield from pa.table(columns, schema=SCHEMA).to_batches()

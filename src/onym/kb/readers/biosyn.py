@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import curies
-from onym.kb.readers._files import chosen, head
+from onym.kb.readers._files import head, matching_files
 from onym.kb.readers._frame import bar_list, batches, kind, omim_numbers
 from onym.store.files.lines import Block, iter_blocks
 from onym.store.files.source import InputFile, Source
@@ -26,7 +26,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield names; the first id is the concept's, the others are its alternative ids. Bare numbers are OMIM's."""
-    for file in chosen(source.matching("*.txt"), _is_dictionary):
+    for file in matching_files(source.matching("*.txt"), _is_dictionary):
         for block in iter_blocks(file):
             yield from _read_block(block)
 

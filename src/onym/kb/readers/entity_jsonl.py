@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import to_curie
-from onym.kb.readers._files import chosen, head
+from onym.kb.readers._files import head, matching_files
 from onym.kb.readers._json import require_object, string, strings
 from onym.kb.schema import Rows
 from onym.store.files.json import first_byte, iter_items, parsed_line
@@ -26,7 +26,7 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield names, types and definitions; a bare id is UMLS's."""
     rows = Rows(source.name)
-    for file in chosen(_files(source), _is_entities):
+    for file in matching_files(_files(source), _is_entities):
         for entity in _entities(file):
             _add(rows, require_object(entity, file), file)
             yield from rows.full()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from onym.kb.curie import to_curie
-from onym.kb.readers._files import chosen, head
+from onym.kb.readers._files import head, matching_files
 from onym.kb.readers._json import strings
 from onym.kb.schema import Rows
 from onym.store.files.json import iter_pairs
@@ -27,7 +27,7 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield names as they stand; a bare id is UMLS's, OMIM's (six digits), SNOMED CT's (more digits), or MeSH's."""
     rows = Rows(source.name)
-    for file in chosen(source.matching("*.json"), _is_target_kb):
+    for file in matching_files(source.matching("*.json"), _is_target_kb):
         for key, value in iter_pairs(file):
             concept_id = to_curie(key, _prefix(key))
             for name in strings({"names": value}, "names", file):

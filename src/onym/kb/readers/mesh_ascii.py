@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from onym.errors import InputError, LimitError
-from onym.kb.readers._files import chosen, head
+from onym.kb.readers._files import head, matching_files
 from onym.kb.readers._frame import batches, kind
 from onym.kb.readers._mesh import ABBREVIATION_TAGS
 from onym.store.files.lines import Block, iter_blocks
@@ -26,7 +26,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield headings, entry terms, scope notes, semantic types and tree branches."""
-    for file in chosen(source.matching("*.bin"), _is_ascii_mesh):
+    for file in matching_files(source.matching("*.bin"), _is_ascii_mesh):
         for records in _whole_records(file):
             yield from _read_records(records)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from onym.kb.readers._files import chosen, head
+from onym.kb.readers._files import head, matching_files
 from onym.kb.readers._mesh import ABBREVIATION_TAGS, branches
 from onym.kb.schema import Rows
 from onym.store.files.source import InputFile, Source
@@ -29,7 +29,7 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield every term of every concept of each record, scope notes and tree branches."""
     rows = Rows(source.name)
-    for file in chosen(_files(source), _is_mesh):
+    for file in matching_files(_files(source), _is_mesh):
         for record in iter_records(file, frozenset(RECORDS)):
             _add(rows, record)
             yield from rows.full()

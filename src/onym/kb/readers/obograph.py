@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from onym.kb.curie import to_curie
-from onym.kb.readers._files import chosen, head
+from onym.kb.readers._files import head, matching_files
 from onym.kb.readers._json import objects, require_object, string
 from onym.kb.readers._synonyms import synonym_kind
 from onym.kb.schema import Rows
@@ -34,7 +34,7 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield labels, synonyms, definitions, cross-references, alternative ids and successors of class nodes."""
     rows = Rows(source.name)
-    for file in chosen(source.matching("*.json"), _is_graph):
+    for file in matching_files(source.matching("*.json"), _is_graph):
         for node in iter_items(file, "graphs.item.nodes.item"):
             _add(rows, require_object(node, file), file)
             yield from rows.full()

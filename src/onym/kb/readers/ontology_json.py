@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import to_curie
-from onym.kb.readers._files import chosen, head
+from onym.kb.readers._files import head, matching_files
 from onym.kb.readers._json import objects, require_object, string, strings
 from onym.kb.schema import Rows
 from onym.store.files.json import first_byte, iter_items, iter_pairs
@@ -32,7 +32,7 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield labels, synonyms, definitions, cross-references, alternative ids and successors."""
     rows = Rows(source.name)
-    for file in chosen(source.matching("*.json"), _is_ontology):
+    for file in matching_files(source.matching("*.json"), _is_ontology):
         if first_byte(file) == "[":
             for term in iter_items(file, "item"):
                 _add_listed(rows, require_object(term, file), file)

@@ -65,15 +65,15 @@ def _preferred(source: Source) -> pl.DataFrame:
     members = _frame(
         source.matching("der2_crefset_*language*snapshot*.txt"), ["active", "referencedComponentId", "acceptabilityId"]
     )
-    chosen = members.filter((pl.col("active") == "1") & (pl.col("acceptabilityId") == PREFERRED))
-    return chosen.select(id="referencedComponentId", is_preferred=pl.lit(value=True)).unique()
+    preferred = members.filter((pl.col("active") == "1") & (pl.col("acceptabilityId") == PREFERRED))
+    return preferred.select(id="referencedComponentId", is_preferred=pl.lit(value=True)).unique()
 
 
 def _names(frame: pl.DataFrame, preferred: pl.DataFrame) -> Iterator[pa.RecordBatch]:
     rows = frame.join(preferred, on="id", how="left", maintain_order="left").with_columns(
         pl.col("is_preferred").fill_null(value=False)
     )
-    chosen = (
+    name_kind = (
         pl.when((pl.col("typeId") == SYNONYM) & pl.col("is_preferred"))
         .then(kind(NameKind.PREFERRED))
         .otherwise(kind(NameKind.EXACT))
@@ -81,7 +81,7 @@ def _names(frame: pl.DataFrame, preferred: pl.DataFrame) -> Iterator[pa.RecordBa
     # The fully specified name ends in its semantic tag: "Asthma (disorder)". The tag is a type, the rest a name.
     tag = pl.when(pl.col("typeId") == FSN).then(pl.col("term").str.extract(r" \(([^()]+)\)$", 1))
     name = pl.when(tag.is_not_null()).then(pl.col("term").str.replace(r" \([^()]+\)$", "")).otherwise(pl.col("term"))
-    yield from batches(rows.select(_curie("conceptId"), name=name, kind=chosen, language="languageCode"))
+    yield from batches(rows.select(_curie("conceptId"), name=name, kind=name_kind, language="languageCode"))
     tagged = rows.with_columns(tag=tag).filter(pl.col("tag").is_not_null())
     yield from batches(tagged.select(_curie("conceptId"), semantic_types=pl.concat_list("tag")))
 

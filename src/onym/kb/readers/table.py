@@ -68,23 +68,23 @@ def _columns(file: InputFile, named: dict[str, str]) -> dict[str, str]:
 
 
 def _read_rows(frame: pl.DataFrame, prefix: str) -> Iterator[pa.RecordBatch]:
-    given = set(frame.columns)
+    present = set(frame.columns)
     rows = frame.with_columns(concept_id=curies(pl.col("id"), prefix))
     kinds = pl.col("kind").str.to_lowercase().replace_strict(_KINDS, default=int(NameKind.EXACT), return_dtype=pl.UInt8)
     shown = rows.select(
         "concept_id", "name",
-        kinds if "kind" in given else kind(NameKind.PREFERRED),
-        *[_filled(name) for name in ("language", "source", "definition") if name in given],
-        *([curies(_filled("replaced_by"), prefix).alias("replaced_by")] if "replaced_by" in given else []),
-        *([bar_list("types").alias("semantic_types")] if "types" in given else []),
-        *([bar_list("xrefs").list.eval(curies(pl.element(), prefix)).alias("xrefs")] if "xrefs" in given else []),
+        kinds if "kind" in present else kind(NameKind.PREFERRED),
+        *[_filled(name) for name in ("language", "source", "definition") if name in present],
+        *([curies(_filled("replaced_by"), prefix).alias("replaced_by")] if "replaced_by" in present else []),
+        *([bar_list("types").alias("semantic_types")] if "types" in present else []),
+        *([bar_list("xrefs").list.eval(curies(pl.element(), prefix)).alias("xrefs")] if "xrefs" in present else []),
     )  # fmt: skip
     yield from batches(shown)
-    if "synonyms" in given:
+    if "synonyms" in present:
         others = rows.with_columns(name=bar_list("synonyms")).explode("name").filter(pl.col("name").is_not_null())
         yield from batches(
             others.select(
-                "concept_id", "name", kind(NameKind.EXACT), *[_filled(n) for n in ("language", "source") if n in given]
+                "concept_id", "name", kind(NameKind.EXACT), *[_filled(n) for n in ("language", "source") if n in present]
             )
         )
 

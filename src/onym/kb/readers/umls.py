@@ -108,14 +108,14 @@ def _curie(column: str) -> pl.Expr:
 
 def _names(frame: pl.DataFrame) -> pl.DataFrame:
     is_preferred = (pl.col("TS") == "P") & (pl.col("STT") == "PF") & (pl.col("ISPREF") == "Y")
-    chosen = (
+    name_kind = (
         pl.when(pl.col("SUPPRESS") != "N").then(kind(NameKind.SUPPRESSED))
         .when(is_preferred).then(kind(NameKind.PREFERRED))
         .when(pl.col("TTY").is_in(ABBREVIATION_TTYS)).then(kind(NameKind.ABBREVIATION))
         .otherwise(kind(NameKind.EXACT))
     )  # fmt: skip
     language = pl.col("LAT").replace(LANGUAGES).str.to_lowercase()
-    return frame.select(_curie("CUI"), name="STR", kind=chosen, language=language, source="SAB")
+    return frame.select(_curie("CUI"), name="STR", kind=name_kind, language=language, source="SAB")
 
 
 def _trade_names(source: Source) -> pl.DataFrame | None:
