@@ -25,6 +25,7 @@ import torch
 
 from benchmarks.decode.setup import BATCH, WIDTH
 from benchmarks.report import percent
+from benchmarks.results.tasks import open_task
 from benchmarks.results.generative_model import RANKINGS
 from benchmarks.results.tasks import KINDS
 from onym.decoding.adapters import adapter_of

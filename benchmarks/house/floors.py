@@ -23,7 +23,7 @@ FLOORS = (
     ("registry",),
     ("types",),
     ("errors",),
-    ("_version",),
+    ("_lazy", "_version"),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 ROOT_MODULES = ("__init__", "__main__")  # the front door: they may import any room

@@ -8,7 +8,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of
+from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of, select_concepts
 
 
 def ids(kb: KnowledgeBase, mask: object) -> list[str]:
