@@ -19,7 +19,7 @@ from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
 from benchmarks.results.predict import folder_of
 from benchmarks.results.tasks import task
 from onym.encoders.collective import Collective
-from onym.index import index_beside
+from onym.index import open_derived_index
 from onym.linkers.base import Linker
 from onym.linkers.collective import CollectiveLinker, ConsistencyConfig
 from onym.linkers.dense import DenseConfig, DenseLinker
@@ -58,7 +58,7 @@ def systems(asked: EndToEndTask, dense: DenseLinker, model: Collective) -> Itera
         yield "dense", {"expand": expand}, linker
     if model.names is None:
         return
-    index = index_beside(asked.kb, model.names, dense.index.origin.kind)
+    index = open_derived_index(asked.kb, model.names, dense.index.origin.kind)
     for expand in (False, True):
         for share in (False, True):
             settings = ConsistencyConfig(expand=expand, share=share)

@@ -37,7 +37,7 @@ from onym.linkers.settings import read_settings
 from onym.text.layout import Layout
 from onym.text.template import template_named
 from onym.text.tokens import Tokenizer
-from onym.trie.derived import trie_beside
+from onym.trie.derived import open_derived_trie
 from onym.trie.packed import PackedTrie
 
 MENTIONS, QUICK_MENTIONS, RUNS = 512, 32, 3
@@ -60,7 +60,7 @@ class Setup:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="a trained model's folder: measure it, on real mentions")
-    parser.add_argument("--ranking", choices=RANKINGS, default="", help="with --model: how to rank, if not as it wants")
+    parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: how to rank, if not as it wants")
     parser.add_argument("--benchmark", choices=KINDS, default="ncbi_disease", help="with --model: whose test mentions")
 
 
@@ -171,7 +171,7 @@ def _setup(options: argparse.Namespace) -> Setup:
     return Setup(
         model=model,
         kb=asked.kb,
-        trie=trie_beside(asked.kb, tokenizer, template),
+        trie=open_derived_trie(asked.kb, tokenizer, template),
         layout=layout,
         sources=[layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs],
         prompts=[layout.prompt(mention.surface) for _, mention in pairs],

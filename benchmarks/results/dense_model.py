@@ -18,7 +18,7 @@ _ANSWERS = 10
 
 def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> DenseLinker:
     """Open an encoder to predict with; vectors are compared as it was made for, or as `ranking` says."""
-    similarity = "" if ranking == "own" else ranking
+    similarity = None if ranking == "own" else ranking
     return DenseLinker.from_pretrained(folder, kb, kind=search, encoder=read_settings(folder).changed(similarity=similarity))
 
 

@@ -15,7 +15,7 @@ import pytest
 from onym.encoders.encoder import Encoder
 from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError
-from onym.index.derived import index_beside
+from onym.index.derived import open_derived_index
 from onym.kb import KnowledgeBase
 from onym.linkers import dense, nearest
 from onym.linkers.base import concepts_of_types, concepts_with_ids
@@ -58,7 +58,7 @@ def hashed(kb: KnowledgeBase, **settings: Any) -> DenseLinker:
     """Return a linker whose vectors say nothing but which texts are equal."""
     encoder: Any = Hashed()
     encoder.config = {}
-    return DenseLinker(kb, encoder, index_beside(kb, encoder), DenseConfig(**settings))
+    return DenseLinker(kb, encoder, open_derived_index(kb, encoder), DenseConfig(**settings))
 
 
 def answers(linker: DenseLinker, *documents: Document, **options: Any) -> list[tuple[Candidate, ...]]:

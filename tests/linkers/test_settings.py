@@ -23,7 +23,7 @@ def test_a_folder_without_any(tmp_path: Path) -> None:
 
 def test_what_is_given_counts_and_nothing_is_not_given() -> None:
     own = ModelSettings(window=64, ranking="sum")
-    assert own.changed(window=0, ranking="", search="", template="") == own
+    assert own.changed(window=None, ranking=None, search=None, template=None) == own
     changed = own.changed(window=32, search="exact")
     assert (changed.window, changed.search, changed.ranking) == (32, "exact", "sum")
     assert own.window == 64

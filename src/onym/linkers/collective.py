@@ -13,7 +13,7 @@ import numpy as np
 from onym.encoders.collective import Collective
 from onym.encoders.loading import Precision
 from onym.errors import ConfigError
-from onym.index.derived import index_beside
+from onym.index.derived import open_derived_index
 from onym.index.kinds import AUTO
 from onym.index.search import Index
 from onym.index.source import Progress, silent
@@ -67,7 +67,7 @@ class CollectiveLinker:
         if opened.names is None:
             fix = "use it as a detector, with another linker"
             raise ConfigError("model-family", "the model finds mentions and links none", where=opened.name, fix=fix)
-        return cls(kb, opened, index_beside(kb, opened.names, kind, progress=progress), settings)
+        return cls(kb, opened, open_derived_index(kb, opened.names, kind, progress=progress), settings)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from onym.encoders.encoder import Encoder
 from onym.encoders.loading import Precision
 from onym.encoders.settings import EncoderSettings
-from onym.index.derived import index_beside
+from onym.index.derived import open_derived_index
 from onym.index.kinds import AUTO
 from onym.index.search import Index
 from onym.index.source import Progress, silent
@@ -70,7 +70,7 @@ class DenseLinker:
         """
         folder = folder_of(model, download=download)
         opened = Encoder.open(folder, encoder, precision, name="" if Path(model).exists() else str(model))
-        return cls(kb, opened, index_beside(kb, opened, kind, progress=progress), settings)
+        return cls(kb, opened, open_derived_index(kb, opened, kind, progress=progress), settings)
 
     @property
     def config(self) -> dict[str, Any]:

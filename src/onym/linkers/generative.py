@@ -27,7 +27,7 @@ from onym.text.layout import Layout
 from onym.text.template import GENBIOEL, Template, template_named
 from onym.text.tokens import FILE, Tokenizer
 from onym.trie.artefact import Progress
-from onym.trie.derived import trie_beside
+from onym.trie.derived import open_derived_trie
 from onym.trie.packed import PackedTrie
 from onym.trie.restriction import Restriction
 from onym.types import Candidate, Document, Link, Mention
@@ -70,7 +70,7 @@ class GenerativeLinker:
         model: dict[str, Any] | None = None,
     ) -> None:
         self.kb = kb
-        self.trie = trie or trie_beside(kb, tokenizer, template)
+        self.trie = trie or open_derived_trie(kb, tokenizer, template)
         if self.trie.vocabulary > adapter.vocabulary:
             what = f"the tokenizer has {self.trie.vocabulary:,} tokens, the model {adapter.vocabulary:,}"
             raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
@@ -115,7 +115,7 @@ class GenerativeLinker:
             "precision": str(opened.dtype).removeprefix("torch."),
         }
         template, settings = template or template_named(own.template), settings or GenerativeConfig.of(own)
-        trie = trie_beside(kb, known, template, progress=progress)
+        trie = open_derived_trie(kb, known, template, progress=progress)
         return cls(kb, adapter_of(opened), known, template=template, settings=settings, trie=trie, model=about)
 
     @property

@@ -107,8 +107,8 @@ def _generative(kb: KnowledgeBase, options: LinkerOptions, progress: Progress) -
         raise missing_extra("a generative linker", "generative") from e
     template = template_named(options.template) if options.template else None
     model = Path(options.model) if Path(options.model).is_dir() else options.model
-    given = {name: getattr(options, name) for name in ("search", "ranking", "window")}
-    own = read_settings(folder_of(model, download=options.download)).changed(**given)
+    changes = {name: getattr(options, name) or None for name in ("search", "ranking", "window")}
+    own = read_settings(folder_of(model, download=options.download)).changed(**changes)
     return GenerativeLinker.from_pretrained(
         model,
         kb,

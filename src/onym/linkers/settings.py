@@ -15,7 +15,7 @@ SETTINGS = "onym.json"
 class ModelSettings(FolderSettings):
     """What a generative model reads and how names are searched and ranked.
 
-    >>> ModelSettings().changed(window=64, search="").window
+    >>> ModelSettings().changed(window=64, search=None).window
     64
     """
 

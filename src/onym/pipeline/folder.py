@@ -156,7 +156,7 @@ def _detector(settings: DetectorSettings, linker: Linker, only: ConceptMask | No
 
 def _model(reference: Reference, linker: Linker, folder: Path) -> Collective:
     """Return a detector's model; where it is the linker's as well, that very one: a document is then read once for both."""
-    place = _require_there(reference, folder, "detector's model", FETCHED)
+    place = _require_there(reference, folder, "detector's model", None)
     try:
         from onym.encoders.collective import Collective
     except ImportError as e:
@@ -180,7 +180,7 @@ def _detector_settings(choice: Choice, folder: Path) -> DetectorSettings:
     if choice.detector == "dictionary":
         return DictionarySettings(nested=choice.nested)
     if choice.detector == "model":
-        found = _reference(choice.detector_model, folder, FETCHED, download=choice.options.download)
+        found = _reference(choice.detector_model, folder, None, download=choice.options.download)
         if found is None:
             raise ConfigError(
                 "model-missing", "a trained detector needs its model", fix="name its folder with --detector-model"
@@ -203,16 +203,16 @@ def _linker_settings(choice: Choice, folder: Path) -> LinkerSettings:
     return LinkerSettings.of({"kind": choice.linker, **told})
 
 
-def _reference(model: str, folder: Path, files: Sequence[str], *, download: bool) -> Reference | None:
+def _reference(model: str, folder: Path, files: Sequence[str] | None, *, download: bool) -> Reference | None:
     if not model:
         return None
-    found = folder_of(model, files, download=download)
+    found = folder_of(model, files or FETCHED, download=download)
     return Reference(path=_written(found, folder), digest=folder_digest(found, files))
 
 
-def _files(name: str) -> Sequence[str]:
-    """Return what is needed of a model's folder: of one that only lends its tokenizer, that alone."""
-    return (TOKENIZER,) if name == "tokenizer" else FETCHED
+def _files(name: str) -> Sequence[str] | None:
+    """Return what is needed of a model's folder: of one that only lends its tokenizer, that alone; None is all of it."""
+    return (TOKENIZER,) if name == "tokenizer" else None
 
 
 def _written(path: Path, folder: Path) -> str:
@@ -230,7 +230,7 @@ def _options(settings: LinkerSettings, folder: Path) -> LinkerOptions:
     return LinkerOptions(**told)
 
 
-def _require_there(reference: Reference, folder: Path, what: str, files: Sequence[str]) -> Path:
+def _require_there(reference: Reference, folder: Path, what: str, files: Sequence[str] | None) -> Path:
     place = place_of(reference, folder)
     if not place.is_dir():
         raise InputError("pipeline-missing", f"the {what} of the pipeline is not there", where=str(place), fix=_FIX)
