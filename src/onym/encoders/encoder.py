@@ -16,6 +16,7 @@ from onym.encoders.batches import batches
 from onym.encoders.loading import Precision, library, open_pretrained
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
+from onym.encoders.threads import fix_thread_count
 from onym.encoders.vectors import vectors_of
 from onym.errors import ConfigError, InputError
 from onym.store.digests import file_digest
@@ -80,6 +81,7 @@ class Encoder:
 
         A text that is there several times is read once. What does not fit into the settings' length is not read.
         """
+        fix_thread_count()
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         tokens = self._tokenizer.ids_of(list(row_of))
         found = np.zeros((len(row_of), self.width), dtype=np.float32)  # a text without any token stays at zero
