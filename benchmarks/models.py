@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from onym.store.artefact.verified import cache_folder
+from onym.store.cache import cache_folder
 
 
 def model_folder(name: str) -> Path:

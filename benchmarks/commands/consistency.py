@@ -21,7 +21,7 @@ from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
 from benchmarks.results.predict import folder_of
 from benchmarks.results.tasks import open_task
 from onym.encoders.collective import Collective
-from onym.index import index_beside
+from onym.index import open_derived_index
 from onym.linkers import collective, dense, exact
 from onym.linkers.base import Linker
 from onym.linkers.collective import CollectiveLinker
@@ -62,7 +62,7 @@ def systems(asked: EndToEndTask, encoder: DenseLinker, model: Collective) -> Ite
         yield "dense", options, DenseLinker(asked.kb, encoder.encoder, encoder.index, dense.Config.of(options))
     if model.names is None:
         return
-    index = index_beside(asked.kb, model.names, encoder.index.origin.kind)
+    index = open_derived_index(asked.kb, model.names, encoder.index.origin.kind)
     for expand in (False, True):
         for average in (False, True):
             options = {"expand_abbreviations": expand, "average_repeated_mentions": average}

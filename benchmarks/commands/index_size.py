@@ -37,9 +37,9 @@ from onym.index import KINDS, Index, build_index, open_index
 from onym.index.kinds import AUTO, kind_for
 from onym.index.library import faiss
 from onym.index.source import VectorSource
-from onym.index.vectors import SHARD, NameVectors, vectors_beside
+from onym.index.vectors import SHARD, NameVectors, open_derived_vectors
 from onym.kb import KnowledgeBase
-from onym.store.artefact.verified import cache_folder
+from onym.store.cache import cache_folder
 
 SEED, K, BATCH, WIDTH = 13, 10, 1_000, 384
 MAX_GB, MAX_OPEN_S = 12.0, 1.0
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 def _drawn_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
     kb, encoder = kb_of_numbers(base / "kb", 10_000), Drawn(64)
-    vectors = vectors_beside(kb, encoder)
+    vectors = open_derived_vectors(kb, encoder)
     rng = np.random.default_rng(SEED)
     wanted = near(vectors.rows(np.sort(rng.choice(len(vectors), BATCH, replace=False))), rng)
     return {
@@ -99,7 +99,7 @@ def _real_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
     encoder.encode(shard)
     figures: dict[str, object] = {"shard_names": len(shard), "shard_s": round(time.perf_counter() - start, 1)}
     wanted = encoder.encode(surfaces()[: options.queries])
-    vectors = vectors_beside(kb, encoder)
+    vectors = open_derived_vectors(kb, encoder)
     figures |= {"names": len(vectors), "queries": len(wanted), "precision": encoder.precision}
     return figures | {"rows": _rows(base, Names(kb, encoder, vectors, wanted), options.only)}
 

@@ -25,9 +25,8 @@ import torch
 
 from benchmarks.decode.setup import BATCH, WIDTH
 from benchmarks.report import percent
-from benchmarks.results.tasks import open_task
 from benchmarks.results.generative_model import RANKINGS
-from benchmarks.results.tasks import KINDS
+from benchmarks.results.tasks import KINDS, open_task
 from onym.decoding.adapters import adapter_of
 from onym.decoding.results import Decoded, Ranking
 from onym.decoding.search import SearchConfig, search_names
@@ -38,7 +37,7 @@ from onym.linkers.generative import ModelSettings
 from onym.text.layout import Layout
 from onym.text.template import template_named
 from onym.text.tokens import Tokenizer
-from onym.trie.derived import trie_beside
+from onym.trie.derived import open_derived_trie
 from onym.trie.packed import PackedTrie
 
 MENTIONS, QUICK_MENTIONS, RUNS = 512, 32, 3
@@ -174,7 +173,7 @@ def _setup(options: argparse.Namespace) -> Setup:
     return Setup(
         model=model,
         kb=task.kb,
-        trie=trie_beside(task.kb, tokenizer, template),
+        trie=open_derived_trie(task.kb, tokenizer, template),
         layout=layout,
         sources=[layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs],
         prompts=[layout.prompt(mention.surface) for _, mention in pairs],

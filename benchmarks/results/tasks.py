@@ -40,7 +40,7 @@ from onym.datasets.inputs import Inputs, members
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
-from onym.store.artefact.verified import cache_folder
+from onym.store.cache import cache_folder
 from onym.store.files.source import InputFile, Source
 from onym.types import Document
 

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_an_index_is_kept_beside_the_knowledge_base(folder: Path) -> None:
+def test_an_index_is_kept_with_the_knowledge_base(folder: Path) -> None:
     told = json.loads(onym("index", "build", "kb", "--model", "tiny-bert", "--json", cwd=folder).stdout)
     assert (told["kind"], told["counts"]) == ("flat", {"names": 4})
     assert Path(told["folder"]).parent == Path("kb/indexes")

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_trie_is_kept_beside_the_knowledge_base(folder: Path) -> None:
+def test_a_trie_is_kept_with_the_knowledge_base(folder: Path) -> None:
     told = json.loads(onym("trie", "build", "kb", "--tokenizer", "words", "--json", cwd=folder).stdout)
     assert told["counts"] == {"longest": 2, "names": 4, "nodes": 9}
     assert Path(told["folder"]).parent == Path("kb/tries")

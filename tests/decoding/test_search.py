@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from onym.decoding.adapters import adapter_of
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
 from tests.decoding.paths import PathSession, drawn, some_trie, trie
+from tests.linkers.tiny_model import tiny_bart
 
 SOURCES = [[1], [2, 2], [3], [4, 4, 4], [5], [6, 6], [7]]
 PROMPTS = [[], [1], [1, 1], [], [3], [], [2]]
@@ -75,6 +77,25 @@ def test_batches_side_by_side_give_the_same_and_leave_the_threads_as_they_were(s
     finally:
         torch.set_num_threads(1)
     assert threading.get_ident() not in threads
+
+
+@both
+def test_many_threads_find_what_one_finds(search: Any) -> None:
+    adapter = adapter_of(tiny_bart())
+    names = trie_of([[5, 6], [5, 7, 8], [9], [10, 11, 12]], adapter.eos, adapter.vocabulary)
+    sources = [[0, *range(4, 5 + number % 9), 2] for number in range(24)]
+
+    def decode(_: int) -> list[Any]:
+        config = SearchConfig(search, batch=4)
+        return search_names(lambda some: TreeSession(adapter, some), names, sources, [[2]] * len(sources), config)
+
+    torch.set_num_threads(2)
+    try:
+        alone = decode(0)
+        with ThreadPoolExecutor(8) as pool:
+            assert all(found == alone for found in pool.map(decode, range(16)))
+    finally:
+        torch.set_num_threads(1)
 
 
 def test_no_mention() -> None:

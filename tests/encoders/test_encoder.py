@@ -151,6 +151,20 @@ def test_the_digest_is_of_all_that_makes_the_vectors(tmp_path: Path, model: Path
     assert Encoder.open(model).digest not in digests
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pooling": {"pooling_mode": "cls"}},
+        {"kinds": ("Transformer", "Pooling"), "config_sentence_transformers": {"similarity_fn_name": "dot"}},
+        {"sentence_bert_config": {"max_seq_length": 12}},
+    ],
+)
+def test_the_digest_is_of_the_files_of_sentence_transformers_too(model: Path, change: dict[str, Any]) -> None:
+    before = Encoder.open(save_modules(model)).digest
+    assert Encoder.open(save_modules(model)).digest == before
+    assert Encoder.open(save_modules(model, **change)).digest != before
+
+
 def test_what_is_told(saved: Path) -> None:
     config = Encoder.open(saved, precision="bf16").config
     assert {key: config[key] for key in ("model", "precision", "pooling", "similarity", "length")} == {

@@ -86,6 +86,13 @@ def test_a_broken_file(tmp_path: Path, modules: Any) -> None:
         read_modules(tmp_path)
 
 
+@pytest.mark.parametrize("path", ["..", "../other", ".hidden", "a/b", "/etc"])
+def test_a_module_outside_of_the_folder_or_hidden_in_it(tmp_path: Path, path: str) -> None:
+    modules = [{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": path}]
+    with pytest.raises(InputError, match="model-malformed"):
+        read_modules(save_modules(tmp_path, modules=modules))
+
+
 def test_the_pooling_is_no_object(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="model-malformed"):
         read_modules(save_modules(tmp_path, pooling=[1]))

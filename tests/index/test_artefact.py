@@ -12,15 +12,15 @@ import pytest
 
 from onym.errors import IntegrityError
 from onym.index import artefact as artefact_module
-from onym.index.artefact import IndexOrigin, open_file, write_index
+from onym.index.artefact import IndexOrigin, open_index_artefact, write_index
 from onym.index.build import build_index
 from onym.index.kinds import KINDS
 from onym.index.library import faiss
 from onym.index.search import Index, open_index
 from onym.index.source import silent
-from onym.index.vectors import vectors_beside
+from onym.index.vectors import open_derived_vectors
 from onym.kb import KnowledgeBase
-from onym.store.artefact.reader import Record, staging
+from onym.store.artefact.stage import Record, staging
 from tests.index.made import WIDTH, Hashed, names_of
 
 
@@ -56,7 +56,7 @@ def test_the_file_is_as_faiss_itself_writes_it(kb: KnowledgeBase, tmp_path: Path
     wanted.train(vectors)
     wanted.add(vectors)
     assert file_of(tmp_path / "index").read_bytes() == faiss().serialize_index(wanted).tobytes()
-    index, origin, _ = open_file(tmp_path / "index", IndexOrigin.of(kb, Hashed(), kind))
+    index, origin, _ = open_index_artefact(tmp_path / "index", IndexOrigin.of(kb, Hashed(), kind))
     assert (index.ntotal, index.d, origin.kind) == (30, WIDTH, kind)
 
 
@@ -71,12 +71,12 @@ def test_wide_vectors_of_many_names(large_kb: KnowledgeBase, tmp_path: Path, kin
     """The limits that FAISS is given when it reads are no smaller than what it needs."""
     encoder = Hashed(width=96)
     build_index(large_kb, encoder, tmp_path / "index", kind)
-    assert open_file(tmp_path / "index")[0].d == 96
+    assert open_index_artefact(tmp_path / "index")[0].d == 96
 
 
 def test_the_names_may_have_been_read_in_another_precision(kb: KnowledgeBase, tmp_path: Path) -> None:
     build_index(kb, Hashed(precision="bfloat16"), tmp_path / "index")
-    assert open_file(tmp_path / "index", IndexOrigin.of(kb, Hashed(), "flat"))[1].precision == "bfloat16"
+    assert open_index_artefact(tmp_path / "index", IndexOrigin.of(kb, Hashed(), "flat"))[1].precision == "bfloat16"
 
 
 @pytest.mark.usefixtures("never_read")
@@ -87,7 +87,7 @@ def test_the_names_may_have_been_read_in_another_precision(kb: KnowledgeBase, tm
 def test_an_index_of_other_things(kb: KnowledgeBase, tmp_path: Path, encoder: Hashed, kind: str, other: str) -> None:
     build_index(kb, Hashed(), tmp_path / "index")
     with pytest.raises(IntegrityError, match=other) as caught:
-        open_file(tmp_path / "index", IndexOrigin.of(kb, encoder, kind))
+        open_index_artefact(tmp_path / "index", IndexOrigin.of(kb, encoder, kind))
     assert caught.value.code == "index-mismatch"
 
 
@@ -107,7 +107,7 @@ def test_a_file_that_is_not_the_manifests(kb: KnowledgeBase, tmp_path: Path, spo
     path = file_of(tmp_path / "index")
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(IntegrityError, match="artefact-torn"):
-        open_file(tmp_path / "index")
+        open_index_artefact(tmp_path / "index")
 
 
 def flat(count: int = 30, width: int = WIDTH, index: Any = None) -> bytes:
@@ -141,7 +141,7 @@ def test_a_file_that_is_not_what_its_origin_says(
 ) -> None:
     """All digests are right here: somebody made it so."""
     with pytest.raises(IntegrityError, match="artefact-torn"):
-        open_file(republished(kb, tmp_path / "index", data(), **changes))
+        open_index_artefact(republished(kb, tmp_path / "index", data(), **changes))
 
 
 @pytest.mark.usefixtures("never_read")
@@ -152,7 +152,7 @@ def test_codes_that_claim_another_length(kb: KnowledgeBase, tmp_path: Path) -> N
     for claimed in (0, 30 * WIDTH - 1, 30 * WIDTH + 1, 2**62):
         spoilt = data[:at] + struct.pack("<Q", claimed) + data[at + 8 :]
         with pytest.raises(IntegrityError, match="artefact-torn"):
-            open_file(republished(kb, tmp_path / "index", spoilt))
+            open_index_artefact(republished(kb, tmp_path / "index", spoilt))
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfpq"])
@@ -174,9 +174,7 @@ def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path
 
 
 @pytest.mark.parametrize("vectors", [None, b"", bytes(30 * WIDTH * 2 - 2), bytes(30 * WIDTH * 2 + 2)])
-def test_vectors_beside_the_index_that_are_not_those_of_the_names(
-    kb: KnowledgeBase, tmp_path: Path, vectors: bytes | None
-) -> None:
+def test_vectors_of_the_index_that_are_not_those_of_the_names(kb: KnowledgeBase, tmp_path: Path, vectors: bytes | None) -> None:
     build_index(kb, Hashed(), tmp_path / "good", "ivfpq")
     with staging(tmp_path / "index") as stage:
         for name, data in (("index.faiss", file_of(tmp_path / "good").read_bytes()), ("vectors.f16", vectors)):
@@ -202,23 +200,23 @@ def test_places_are_looked_at_once_on_each_machine(
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / ("cache" if is_known_here else "other")))
     monkeypatch.setattr(artefact_module, "_read", lambda _data, origin, _where: origin)
     if is_known_here:  # whoever publishes has built it
-        open_file(tmp_path / "index")
+        open_index_artefact(tmp_path / "index")
         return
     with pytest.raises(IntegrityError, match="a neighbour does not exist"):
-        open_file(tmp_path / "index")
+        open_index_artefact(tmp_path / "index")
 
 
 def test_limits_of_faiss_are_as_before(kb: KnowledgeBase, tmp_path: Path) -> None:
     before = faiss().get_deserialization_vector_byte_limit(), faiss().get_deserialization_loop_limit()
     build_index(kb, Hashed(), tmp_path / "index")
-    open_file(tmp_path / "index")
+    open_index_artefact(tmp_path / "index")
     assert (faiss().get_deserialization_vector_byte_limit(), faiss().get_deserialization_loop_limit()) == before
 
 
 def test_an_index_stays_usable_when_another_is_published(kb: KnowledgeBase, tmp_path: Path) -> None:
     build_index(kb, Hashed(), tmp_path / "index")
-    index, _, _held = open_file(tmp_path / "index")
-    vectors = vectors_beside(kb, Hashed())
+    index, _, _held = open_index_artefact(tmp_path / "index")
+    vectors = open_derived_vectors(kb, Hashed())
     for kind in ("sq8", "flat16"):
         with staging(tmp_path / "index") as stage:
             write_index(stage, tmp_path / "index", IndexOrigin.of(kb, Hashed(), kind), vectors, progress=silent)

@@ -6,7 +6,7 @@ import pytest
 
 from onym.errors import IntegrityError
 from onym.index.build import build_index
-from onym.index.derived import kept_beside
+from onym.index.derived import open_derived_index_artefact
 from onym.index.info import info
 from onym.kb import KnowledgeBase
 from tests.index.made import WIDTH, Hashed
@@ -21,7 +21,7 @@ def test_of_an_index_and_of_a_knowledge_base(kb: KnowledgeBase, tmp_path: Path) 
     (told,) = info(tmp_path / "index")
     assert (told["kb"], told["encoder"], told["kind"], told["names"]) == (kb.digest, "hashed", "flat", 30)
     assert (told["bytes"], told["bytes_per_name"]) == (45 + 30 * WIDTH * 4, 65.5)
-    kept = {kept_beside(kb, Hashed(), kind) for kind in ("flat", "sq8")}
+    kept = {open_derived_index_artefact(kb, Hashed(), kind).artefact.location for kind in ("flat", "sq8")}
     found = info(folder)
     assert {Path(each["folder"]) for each in found} == kept
     assert {**told, "folder": ""} in [{**each, "folder": ""} for each in found]

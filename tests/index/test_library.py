@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -15,12 +16,16 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "onym[dense]" in caught.value.fix
 
 
-def test_one_thread_and_then_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_thread_and_then_as_before() -> None:
     library = faiss()
+    with ThreadPoolExecutor(1) as pool:
+        others = pool.submit(library.omp_get_max_threads).result()
     library.omp_set_num_threads(2)
     try:
         with one_thread():
             assert library.omp_get_max_threads() == 1
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(library.omp_get_max_threads).result() == others, "other threads are as they were"
         assert library.omp_get_max_threads() == 2
     finally:
         library.omp_set_num_threads(1)

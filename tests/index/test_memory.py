@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onym.index.derived import index_beside
+from onym.index.derived import open_derived_index
 from onym.index.memory import index_in_memory
 from tests.index.made import Hashed, kb_of, names_of, words
 
@@ -14,7 +14,7 @@ from tests.index.made import Hashed, kb_of, names_of, words
 def test_it_finds_what_an_index_on_disk_finds(tmp_path: Path) -> None:
     kb, encoder = kb_of(tmp_path, words(50)), Hashed()
     queries = encoder.encode(["one", "two", *names_of(kb)[:3]])
-    kept, own = index_beside(kb, encoder), index_in_memory(kb, encoder)
+    kept, own = open_derived_index(kb, encoder), index_in_memory(kb, encoder)
     assert len(own) == len(kept) == 50
     for within in (None, np.arange(0, 50, 3)):
         (scores, ids), (wanted, wanted_ids) = (each.search(queries, 7, within) for each in (own, kept))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from onym.errors import ConfigError, IntegrityError
 from onym.index import search as search_module
 from onym.index.artefact import IndexOrigin
-from onym.index.derived import index_beside
+from onym.index.derived import open_derived_index
 from onym.index.kinds import KINDS
 from onym.index.library import faiss
 from onym.index.search import Index
@@ -39,11 +40,11 @@ def recall(found: Any, wanted: Any) -> float:
 
 @pytest.fixture(params=KINDS)
 def index(request: pytest.FixtureRequest, large_kb: KnowledgeBase) -> Index:
-    return index_beside(large_kb, Hashed(), request.param)
+    return open_derived_index(large_kb, Hashed(), request.param)
 
 
 def test_exact_search(large_kb: KnowledgeBase) -> None:
-    scores, ids = index_beside(large_kb, Hashed()).search(QUERIES, 10)
+    scores, ids = open_derived_index(large_kb, Hashed()).search(QUERIES, 10)
     wanted_scores, wanted = plain(large_kb, 10)
     assert np.array_equal(ids, wanted)
     np.testing.assert_allclose(scores, wanted_scores, rtol=1e-5)
@@ -70,7 +71,7 @@ def test_within_some_names(index: Index, large_kb: KnowledgeBase, part: float) -
 
 
 def test_what_lists_find_is_chosen_again_by_the_vectors(large_kb: KnowledgeBase) -> None:
-    scores, ids = index_beside(large_kb, Hashed(), "ivfpq").search(QUERIES, 10)
+    scores, ids = open_derived_index(large_kb, Hashed(), "ivfpq").search(QUERIES, 10)
     vectors = Hashed().encode(names_of(large_kb)).astype(np.float16).astype(np.float32)
     np.testing.assert_allclose(scores, np.einsum("nkw,nw->nk", vectors[ids], QUERIES), atol=1e-5)
 
@@ -85,7 +86,7 @@ def test_where_there_are_fewer(index: Index) -> None:
 
 
 def test_no_vectors_and_more_names_than_there_are(kb: KnowledgeBase) -> None:
-    index = index_beside(kb, Hashed())
+    index = open_derived_index(kb, Hashed())
     scores, ids = index.search(QUERIES[:0], 5)
     assert scores.shape == ids.shape == (0, 5)
     ids = index.search(QUERIES[:1], 50)[1]
@@ -94,7 +95,7 @@ def test_no_vectors_and_more_names_than_there_are(kb: KnowledgeBase) -> None:
 
 
 def test_blocks_change_nothing(large_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = index_beside(large_kb, Hashed(), "sq8")
+    index = open_derived_index(large_kb, Hashed(), "sq8")
     whole = index.search(QUERIES, 10)
     monkeypatch.setattr(search_module, "_BLOCK", 7)
     blocks = index.search(QUERIES, 10)
@@ -111,7 +112,7 @@ def test_equal_names_are_in_the_order_of_their_ids() -> None:
 
 
 def test_the_map_lives_as_long_as_the_index(kb: KnowledgeBase) -> None:
-    indexes = [index_beside(kb, Hashed(), kind) for kind in KINDS]
+    indexes = [open_derived_index(kb, Hashed(), kind) for kind in KINDS]
     gc.collect()
     asked = Hashed().encode([kb.names[11]])
     found = {index.origin.kind: int(index.search(asked, 1)[1][0, 0]) for index in indexes}
@@ -121,7 +122,7 @@ def test_the_map_lives_as_long_as_the_index(kb: KnowledgeBase) -> None:
 @pytest.mark.parametrize("shape", [(2, 15), (2, 17), (16,), (1, 2, 16)])
 def test_vectors_of_another_encoder(kb: KnowledgeBase, shape: tuple[int, ...]) -> None:
     with pytest.raises(ConfigError, match="index-query"):
-        index_beside(kb, Hashed()).search(np.zeros(shape, dtype=np.float32), 1)
+        open_derived_index(kb, Hashed()).search(np.zeros(shape, dtype=np.float32), 1)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +130,12 @@ def test_vectors_of_another_encoder(kb: KnowledgeBase, shape: tuple[int, ...]) -
 )
 def test_names_of_another_knowledge_base(kb: KnowledgeBase, within: npt.NDArray[Any]) -> None:
     with pytest.raises(ConfigError, match="index-query"):
-        index_beside(kb, Hashed()).search(QUERIES, 1, within)
+        open_derived_index(kb, Hashed()).search(QUERIES, 1, within)
 
 
 def test_a_name_that_does_not_exist(kb: KnowledgeBase) -> None:
     """An index whose lists hold other ids than 0, 1, 2..., as somebody may have made it."""
-    index = index_beside(kb, Hashed())
+    index = open_derived_index(kb, Hashed())
     small = index.origin.model_copy(update={"names": 5})
     library = faiss().IndexFlatIP(index.origin.width)
     library.add(Hashed().encode(names_of(kb)))
@@ -145,6 +146,17 @@ def test_a_name_that_does_not_exist(kb: KnowledgeBase) -> None:
 def test_little_memory_is_taken(tmp_path: Path, large_kb: KnowledgeBase) -> None:
     """FAISS points into the mapped file: it owns no copy of the codes."""
     for kind in ("flat", "flat16", "sq8", "hnsw"):
-        index = index_beside(large_kb, Hashed(), kind)._index
+        index = open_derived_index(large_kb, Hashed(), kind)._index
         codes = (faiss().downcast_index(index.storage) if kind == "hnsw" else index).codes
         assert not codes.is_owned
+
+
+def test_many_threads_find_what_one_finds(large_kb: KnowledgeBase, index: Index) -> None:
+    some = np.arange(0, len(large_kb.names), 2)
+
+    def search(_: int) -> list[Any]:
+        return [each.tolist() for within in (None, some) for each in index.search(QUERIES, 10, within)]
+
+    alone = search(0)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(found == alone for found in pool.map(search, range(32)))

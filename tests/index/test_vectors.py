@@ -11,9 +11,9 @@ import pytest
 
 from onym.errors import IntegrityError
 from onym.index import vectors as vectors_module
-from onym.index.vectors import VectorsOrigin, open_vectors, vectors_beside
+from onym.index.vectors import VectorsOrigin, open_derived_vectors, open_vectors
 from onym.kb import KnowledgeBase
-from onym.store.artefact.reader import Record, staging
+from onym.store.artefact.stage import Record, staging
 from tests.index.made import WIDTH, Hashed, kb_of, names_of, words
 
 
@@ -28,7 +28,7 @@ def every(kb: KnowledgeBase, encoder: Hashed) -> Any:
 
 def test_they_are_those_of_the_encoder(kb: KnowledgeBase) -> None:
     encoder = Hashed()
-    found = vectors_beside(kb, encoder)
+    found = open_derived_vectors(kb, encoder)
     assert encoder.encoded == names_of(kb)
     assert len(found) == 30
     assert np.array_equal(np.concatenate(list(found.shards())), every(kb, encoder))
@@ -38,17 +38,17 @@ def test_they_are_those_of_the_encoder(kb: KnowledgeBase) -> None:
 
 
 def test_they_are_encoded_once(kb: KnowledgeBase) -> None:
-    vectors_beside(kb, Hashed())
+    open_derived_vectors(kb, Hashed())
     again = Hashed()
-    vectors_beside(kb, again)
+    open_derived_vectors(kb, again)
     assert again.encoded == []
     assert not list(kb.folder.parent.glob("vectors/*/.work"))
 
 
 @pytest.mark.parametrize("other", [Hashed("other"), Hashed(precision="bfloat16")])
 def test_another_encoder_or_precision_has_its_own(kb: KnowledgeBase, other: Hashed) -> None:
-    vectors_beside(kb, Hashed())
-    vectors_beside(kb, other)
+    open_derived_vectors(kb, Hashed())
+    open_derived_vectors(kb, other)
     assert len(other.encoded) == 30
     assert len(list(kb.folder.parent.glob("vectors/*"))) == 2
 
@@ -57,27 +57,27 @@ def test_a_killed_build_goes_on_where_it_was(kb: KnowledgeBase) -> None:
     killed = Hashed()
     killed.fails_at = names_of(kb)[15]
     with pytest.raises(KeyboardInterrupt):
-        vectors_beside(kb, killed)
+        open_derived_vectors(kb, killed)
     assert killed.encoded == names_of(kb)[:14]
     encoder = Hashed()
-    found = vectors_beside(kb, encoder)
+    found = open_derived_vectors(kb, encoder)
     assert encoder.encoded == names_of(kb)[14:]
     assert np.array_equal(np.concatenate(list(found.shards())), every(kb, encoder))
 
 
 def test_two_builds_are_the_same_artefact(kb: KnowledgeBase, tmp_path: Path) -> None:
-    vectors_beside(kb, Hashed())
+    open_derived_vectors(kb, Hashed())
     first = {path.name for path in kb.folder.parent.glob("vectors/*/*") if path.is_dir()}
     shutil.rmtree(kb.folder.parent / "vectors")
-    vectors_beside(kb, Hashed())
+    open_derived_vectors(kb, Hashed())
     assert {path.name for path in kb.folder.parent.glob("vectors/*/*") if path.is_dir()} == first
 
 
 def test_a_new_release_encodes_only_new_names(tmp_path: Path) -> None:
-    vectors_beside(kb_of(tmp_path, words(30)), Hashed())
+    open_derived_vectors(kb_of(tmp_path, words(30)), Hashed())
     release = kb_of(tmp_path, ["a new one", *words(30)[5:], "zz, another"])
     encoder, told = Hashed(), []
-    found = vectors_beside(release, encoder, progress=lambda what, _names: told.append(what))
+    found = open_derived_vectors(release, encoder, progress=lambda what, _names: told.append(what))
     assert encoder.encoded == ["a new one", "zz another"]
     assert told[0] == "encoding names, 25 of them known before"
     assert np.array_equal(np.concatenate(list(found.shards())), every(release, encoder))
@@ -85,25 +85,25 @@ def test_a_new_release_encodes_only_new_names(tmp_path: Path) -> None:
 
 
 def test_a_torn_artefact_is_built_again(kb: KnowledgeBase) -> None:
-    vectors_beside(kb, Hashed())
+    open_derived_vectors(kb, Hashed())
     path = next(kb.folder.parent.glob("vectors/*/*/vectors-00001.npy"))
     path.write_bytes(path.read_bytes()[:-4])
     encoder = Hashed()
-    vectors_beside(kb, encoder)
+    open_derived_vectors(kb, encoder)
     assert len(encoder.encoded) == 30
 
 
 def test_the_cache_has_them_where_the_folder_cannot_be_written(kb: KnowledgeBase, tmp_path: Path) -> None:
     (kb.folder.parent / "vectors").write_text("no folder")
-    vectors_beside(kb, Hashed())
+    open_derived_vectors(kb, Hashed())
     again = Hashed()
-    vectors_beside(kb, again)
+    open_derived_vectors(kb, again)
     assert again.encoded == []
     assert len(list((tmp_path / "cache" / "vectors").iterdir())) == 1
 
 
 def test_a_sample_is_the_same_each_time(kb: KnowledgeBase) -> None:
-    found = vectors_beside(kb, Hashed())
+    found = open_derived_vectors(kb, Hashed())
     assert np.array_equal(found.sample(100), every(kb, Hashed()))
     few = found.sample(10)
     assert few.shape == (10, WIDTH)
@@ -130,7 +130,7 @@ def test_columns_that_do_not_fit_are_refused(kb: KnowledgeBase, tmp_path: Path, 
 
 
 def test_vectors_of_something_else(kb: KnowledgeBase) -> None:
-    vectors_beside(kb, Hashed())
+    open_derived_vectors(kb, Hashed())
     place = next(kb.folder.parent.glob("vectors/*"))
     with pytest.raises(IntegrityError, match="index-mismatch"):
         open_vectors(place, VectorsOrigin.of(kb, Hashed("other")))

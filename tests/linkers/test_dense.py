@@ -15,7 +15,7 @@ import pytest
 from onym.encoders.encoder import Encoder
 from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError
-from onym.index.derived import index_beside
+from onym.index.derived import open_derived_index
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types, concepts_with_ids
 from onym.linkers import _nearest as nearest
@@ -60,7 +60,7 @@ def hashed(kb: KnowledgeBase, **settings: Any) -> DenseLinker:
     """Return a linker whose vectors say nothing but which texts are equal."""
     encoder: Any = Hashed()
     encoder.config = {}
-    return DenseLinker(kb, encoder, index_beside(kb, encoder), Config(**settings))
+    return DenseLinker(kb, encoder, open_derived_index(kb, encoder), Config(**settings))
 
 
 def answers(linker: DenseLinker, *documents: Document, **options: Any) -> list[tuple[Candidate, ...]]:

@@ -314,7 +314,7 @@ def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, m
 # The trie, and what is told.
 
 
-def test_the_trie_is_kept_beside_the_knowledge_base_and_found_again(
+def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(
     model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = opened(model, kb)

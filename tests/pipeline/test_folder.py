@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,64 @@ def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, kb: Pa
     save_tokenizer(tmp_path / "tokens", more=1)
     with pytest.raises(IntegrityError, match="pipeline-changed"):
         load(tmp_path / "p")
+
+
+@pytest.fixture
+def dense(tmp_path: Path, kb: Path) -> Path:
+    """Return an encoder's folder as sentence-transformers writes it; there is a pipeline over it."""
+    pytest.importorskip("faiss")
+    from tests.encoders.test_modules import save_modules
+    from tests.encoders.tiny_encoder import save_encoder
+
+    model = save_modules(
+        save_encoder(tmp_path / "model"),
+        config_sentence_transformers={"similarity_fn_name": "cosine"},
+        special_tokens_map={},
+        tokenizer_config={},
+    )
+    (model / "README.md").write_text("A model.")
+    (model / "vocab.txt").write_text("fever")
+    build_pipeline(kb, tmp_path / "p", detector=None, linker=linker_config("dense", model=str(model)))
+    return model
+
+
+def test_a_change_of_any_file_of_a_model_is_refused(tmp_path: Path, dense: Path) -> None:
+    paths = [path for path in dense.rglob("*") if path.is_file()]
+    names = {path.relative_to(dense).as_posix() for path in paths}
+    assert names >= {"config.json", "model.safetensors", "tokenizer.json", "modules.json", "1_Pooling/config.json"}
+    for path in paths:
+        data = path.read_bytes()
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        with pytest.raises(IntegrityError, match="pipeline-changed"):
+            load(tmp_path / "p")
+        path.write_bytes(data)
+    load(tmp_path / "p")
+
+
+def test_loading_opens_each_artefact_once_and_hashes_each_file_once(
+    tmp_path: Path, dense: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from onym.store import digests
+    from onym.store.artefact.reader import Artefact
+
+    seen: Counter[Path] = Counter()
+    hash_file, open_version = digests.hash_file, Artefact._open.__func__  # type: ignore[attr-defined]
+
+    def count_hash(path: Path) -> str:
+        seen[path] += 1
+        return hash_file(path)
+
+    def count_open(cls: type[Artefact], folder: Path, *more: Any) -> Any:
+        seen[folder] += 1
+        return open_version(cls, folder, *more)
+
+    monkeypatch.setattr(digests, "_known", {})
+    monkeypatch.setattr(digests, "hash_file", count_hash)
+    monkeypatch.setattr(Artefact, "_open", classmethod(count_open))
+    load(tmp_path / "p")
+    assert {path.name for path in seen} >= {"model.safetensors", "tokenizer.json", "config.json"}
+    assert len([path for path in seen if path.is_dir()]) == 2, "the knowledge base and the index"
+    assert set(seen.values()) == {1}
 
 
 def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from onym.store.model_settings import FolderSettings, read_small
 class Colours(FolderSettings):
     FILE: ClassVar[str] = "colours.json"
 
-    red: int = Field(default=1, ge=1)
+    red: int = Field(default=1, ge=0)
     name: str = "plain"
 
 
@@ -29,15 +29,16 @@ def test_a_folder_without_any(tmp_path: Path) -> None:
     assert Colours.read(tmp_path) == Colours()
 
 
-def test_what_is_given_counts_and_nothing_is_not_given() -> None:
+def test_what_is_given_counts_and_none_is_not_given() -> None:
     own = Colours(red=3)
-    assert own.changed(red=0, name="") == own
+    assert own.changed(red=None, name=None) == own
+    assert own.changed(red=0, name="") == Colours(red=0, name="")
     assert own.changed(name="warm") == Colours(red=3, name="warm")
     with pytest.raises(ValidationError):
         own.changed(red=-1)
 
 
-@pytest.mark.parametrize(("text", "key"), [("{", "the file"), ('{"red": 0}', "red"), ('{"blue": 5}', "blue")])
+@pytest.mark.parametrize(("text", "key"), [("{", "the file"), ('{"red": -1}', "red"), ('{"blue": 5}', "blue")])
 def test_a_broken_file(tmp_path: Path, text: str, key: str) -> None:
     (tmp_path / "colours.json").write_text(text)
     with pytest.raises(InputError, match="model-malformed") as caught:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from onym.errors import ConfigError, InputError
-from onym.store.models import fetch_model, folder_digest, folder_of, require_safe, weights_digest
+from onym.errors import ConfigError, InputError, LimitError
+from onym.store.limits import Limits
+from onym.store.models import FETCHED, fetch_model, folder_digest, folder_of, require_safe, weight_files, weights_digest
 
 
 @pytest.fixture
@@ -70,7 +72,7 @@ def test_fetching_asks_for_no_code_and_no_old_weights(monkeypatch: pytest.Monkey
     assert fetch_model("lab/one") == Path("/models/one")
     fetch_model("lab/two", ("tokenizer.json",))
     assert asked == {
-        "lab/one": ["*.json", "*.safetensors", "*.txt", "*.model", "names/*.json", "names/*.safetensors"],
+        "lab/one": ["*.json", "*.safetensors", "*.txt", "*.model", "*.md"],
         "lab/two": ["tokenizer.json"],
     }
 
@@ -99,12 +101,125 @@ def test_without_the_library_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None
         fetch_model("lab/one")
 
 
-def test_the_digest_of_a_folder_is_that_of_what_is_fetched(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "model.safetensors").write_bytes(b"12")
-    first = folder_digest(tmp_path)
-    (tmp_path / "optimizer.pt").write_bytes(b"x")
-    assert folder_digest(tmp_path) == first
-    assert folder_digest(tmp_path, ["config.json"]) != first
-    (tmp_path / "model.safetensors").write_bytes(b"13")
-    assert folder_digest(tmp_path) != first
+def test_what_is_fetched_lies_in_sub_folders_too() -> None:
+    paths = pytest.importorskip("huggingface_hub.utils")
+    files = ["1_Pooling/config.json", "names/model.safetensors", "model.py", "pytorch_model.bin", "onnx/model.onnx"]
+    assert list(paths.filter_repo_objects(files, allow_patterns=list(FETCHED))) == files[:2]
+
+
+def test_an_adapter_is_refused(model: Path) -> None:
+    (model / "adapter_config.json").write_text("{}")
+    with pytest.raises(ConfigError, match="model-adapter"):
+        require_safe(model)
+
+
+# The digest of weights.
+
+
+def test_shards_are_those_that_an_index_names(tmp_path: Path) -> None:
+    for name in ("model-1.safetensors", "part.safetensors", "deep/part.safetensors", "heads.safetensors"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"1")
+    index = {"weight_map": {"a": "part.safetensors", "b": "deep/part.safetensors", "c": "model-1.safetensors"}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    names = ["deep/part.safetensors", "model-1.safetensors", "part.safetensors", "model.safetensors.index.json"]
+    assert weight_files(tmp_path) == [tmp_path / name for name in names]
+    before = weights_digest(tmp_path)
+    (tmp_path / "deep" / "part.safetensors").write_bytes(b"22")
+    assert weights_digest(tmp_path) != before
+
+
+def test_weights_are_those_that_the_configuration_names(model: Path) -> None:
+    (model / "config.json").write_text(json.dumps({"transformers_weights": "own.safetensors"}))
+    (model / "own.safetensors").write_bytes(b"1")
+    assert [path.name for path in weight_files(model)] == ["model.safetensors", "own.safetensors"]
+    (model / "config.json").write_text(json.dumps({"transformers_weights": "own.safetensors.index.json"}))
+    (model / "own.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "own.safetensors"}}))
+    names = ["model.safetensors", "own.safetensors", "own.safetensors.index.json"]
+    assert [path.name for path in weight_files(model)] == names
+
+
+@pytest.mark.parametrize("name", ["../other.safetensors", "/other.safetensors", "a/../../other.safetensors"])
+def test_weights_outside_of_the_folder_are_refused(model: Path, name: str) -> None:
+    (model / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
+    with pytest.raises(InputError, match="model-malformed"):
+        weights_digest(model)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"weight_map": 3}', '{"transformers_weights": 3}'])
+def test_files_that_name_nothing(model: Path, text: str) -> None:
+    (model / "config.json").write_text(text)
+    (model / "model.safetensors.index.json").write_text(text)
+    assert [path.name for path in weight_files(model)] == ["model.safetensors", "model.safetensors.index.json"]
+
+
+# The digest of a folder.
+
+
+def test_every_file_of_a_folder_counts(model: Path) -> None:
+    for name in ("README.md", "tokenizer.json", "spiece.model", "1_Pooling/config.json", "names/deep/model.safetensors", "odd"):
+        before = folder_digest(model)
+        (model / name).parent.mkdir(parents=True, exist_ok=True)
+        (model / name).write_text("1")
+        after = folder_digest(model)
+        (model / name).write_text("22")
+        assert len({before, after, folder_digest(model)}) == 3
+
+
+def test_a_file_under_another_name_is_another_folder(model: Path) -> None:
+    before = folder_digest(model)
+    (model / "config.json").rename(model / "other.json")
+    assert folder_digest(model) != before
+
+
+@pytest.mark.parametrize("name", ["optimizer.pt", "pytorch_model.bin", "onnx/model.onnx", "code.PY", ".git/config", ".cache"])
+def test_files_that_no_model_is_opened_from_do_not_count(model: Path, name: str) -> None:
+    before = folder_digest(model)
+    (model / name).parent.mkdir(exist_ok=True)
+    (model / name).write_text("1")
+    assert folder_digest(model) == before
+
+
+def test_weights_count_whatever_they_are_called(model: Path) -> None:
+    (model / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": ".deep/part.bin", "b": "none"}}))
+    (model / ".deep").mkdir()
+    (model / ".deep" / "part.bin").write_bytes(b"1")
+    before = folder_digest(model)
+    (model / ".deep" / "part.bin").write_bytes(b"22")
+    assert folder_digest(model) != before
+
+
+def test_only_some_files_may_count(model: Path) -> None:
+    only = folder_digest(model, ["config.json", "none.json"])
+    assert only != folder_digest(model)
+    (model / "model.safetensors").write_bytes(b"13")
+    assert folder_digest(model, ["config.json"]) == only
+
+
+def test_links_count_by_what_they_lead_to(model: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "config.json").write_text("1")
+    (model / "1_Pooling").symlink_to(other)
+    (model / "vocab.txt").symlink_to(other / "config.json")
+    before = folder_digest(model)
+    (other / "config.json").write_text("22")
+    assert folder_digest(model) != before
+    (model / "1_Pooling").unlink()
+    (model / "1_Pooling").mkdir()
+    (model / "1_Pooling" / "config.json").write_text("1")
+    (model / "vocab.txt").unlink()
+    (model / "vocab.txt").write_text("1")
+    assert folder_digest(model) == before, "a copy of the same content"
+
+
+def test_a_link_to_a_folder_above_is_not_followed_for_ever(model: Path) -> None:
+    before = folder_digest(model)
+    (model / "deep").mkdir()
+    (model / "deep" / "up").symlink_to(model)
+    assert folder_digest(model) == before
+
+
+def test_too_many_files_are_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.store.models.DEFAULT_LIMITS", Limits(archive_members=1))
+    with pytest.raises(LimitError, match="limit-members"):
+        folder_digest(model)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.store.output import whole_file
+from onym.store.output import new_folder, whole_file, whole_folder
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
@@ -46,6 +46,21 @@ def test_a_full_disk_is_told_with_a_code_and_leaves_the_file_before(tmp_path: Pa
     assert "no space left" in caught.value.what
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
     assert (tmp_path / "out.txt").read_text() == "old"
+
+
+def test_the_umask_of_the_process_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def umask(_: int) -> int:
+        raise AssertionError("files of other threads would get other rights")
+
+    monkeypatch.setattr(os, "umask", umask)
+    with whole_file(tmp_path / "out.txt"):
+        pass
+    with whole_folder(tmp_path / "folder") as folder, folder.file("a.txt"):
+        pass
+
+
+def test_a_new_folder_has_a_name_of_its_own(tmp_path: Path) -> None:
+    assert len({new_folder(tmp_path, ".stage-") for _ in range(20)}) == len(list(tmp_path.glob(".stage-*"))) == 20
 
 
 def test_a_file_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:

@@ -118,3 +118,17 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
         fill(tmp_path / "out", a="x")
     tmp_path.chmod(0o700)
     assert caught.value.code == "output-failed"
+
+
+def test_a_folder_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        with whole_folder(tmp_path / "out") as folder:
+            with folder.inner("deep").file("a.txt"):
+                pass
+            (folder.path / "private").touch(0o600)
+            (folder.path / "deep").chmod(0o700)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / "out", *(tmp_path / "out").rglob("*")]}
+    assert modes == {"out": 0o750, "deep": 0o750, "a.txt": 0o640, "private": 0o640}

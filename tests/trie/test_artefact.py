@@ -11,9 +11,10 @@ import pytest
 
 from onym.errors import InputError, IntegrityError, OnymError
 from onym.kb import KnowledgeBase
-from onym.store.artefact.reader import Artefact, Record, staging
+from onym.store.artefact.reader import Artefact
+from onym.store.artefact.stage import Record, staging
 from onym.trie import artefact
-from onym.trie.artefact import FORMAT, KIND, Origin, build_trie, open_trie, opened
+from onym.trie.artefact import FORMAT, KIND, Origin, build_trie, open_trie, open_trie_artefact
 from onym.trie.columns import Columns
 from onym.trie.packed import ROOT, PackedTrie
 from tests.trie.letters import Letters, Plain, ragged
@@ -61,12 +62,12 @@ def test_every_name_of_the_knowledge_base_is_found(kb: KnowledgeBase, built: Pat
 
 
 def test_the_manifest_says_what_the_trie_was_made_of(kb: KnowledgeBase, built: Path) -> None:
-    trie, found, manifest = opened(built)
-    assert manifest.config == {
+    trie, found, artefact = open_trie_artefact(built)
+    assert artefact.manifest.config == {
         "kb": kb.digest, "names": 9, "tokenizer": "letters", "template": "plain", "eos": 2, "vocabulary": 256,
     }  # fmt: skip
     assert found == origin(kb)
-    assert manifest.counts == {"names": 9, "nodes": trie.node_count, "longest": len("myocardial infarction")}
+    assert artefact.manifest.counts == {"names": 9, "nodes": trie.node_count, "longest": len("myocardial infarction")}
 
 
 def test_the_same_input_gives_the_same_bytes(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -204,7 +205,7 @@ def test_an_old_reader_keeps_its_trie_while_another_is_published(kb: KnowledgeBa
     for name in ("b", "c", "d"):
         build_trie(kb, Letters(name), Plain(), built)
     assert len(trie.children(ROOT)[0]) == len({kb.names[name][0] for name in range(len(kb.names))})
-    assert opened(built)[1].tokenizer == "d"
+    assert open_trie_artefact(built)[1].tokenizer == "d"
 
 
 def test_an_artefact_of_another_format(kb: KnowledgeBase, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,11 @@ import pytest
 from onym.errors import ConfigError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.kb.check import check_kb
-from onym.store.artefact import derived as beside
-from onym.store.artefact.reader import staging
-from onym.store.artefact.verified import cache_folder
+from onym.store.artefact import derived
+from onym.store.artefact.stage import staging
+from onym.store.cache import cache_folder
 from onym.trie.artefact import Origin
-from onym.trie.derived import kept_beside, places_of, trie_beside, tries_of
+from onym.trie.derived import find_tries, open_derived_trie, open_derived_trie_artefact, trie_locations
 from tests.trie.letters import Letters, Plain
 
 
@@ -26,16 +26,20 @@ def kb(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Knowle
     return KnowledgeBase.open(tmp_path / "kb")
 
 
+def location(kb: KnowledgeBase, tokenizer: Letters, template: Plain) -> Path:
+    return open_derived_trie_artefact(kb, tokenizer, template).artefact.location
+
+
 def test_the_trie_is_built_once(kb: KnowledgeBase) -> None:
     tokenizer = Letters()
-    digests = {trie_beside(kb, tokenizer, Plain()).digest for _ in range(3)}
+    digests = {open_derived_trie(kb, tokenizer, Plain()).digest for _ in range(3)}
     assert len(digests) == 1
     assert tokenizer.batches == 1
 
 
 def test_the_versions_of_the_knowledge_base_are_not_touched(kb: KnowledgeBase) -> None:
     before = sorted((path.name, path.stat().st_mtime_ns) for path in kb.folder.iterdir())
-    folder = kept_beside(kb, Letters(), Plain())
+    folder = location(kb, Letters(), Plain())
     assert folder.parent == kb.folder.parent / "tries"
     assert sorted((path.name, path.stat().st_mtime_ns) for path in kb.folder.iterdir()) == before
     assert check_kb(kb.folder.parent) == []
@@ -43,42 +47,42 @@ def test_the_versions_of_the_knowledge_base_are_not_touched(kb: KnowledgeBase) -
 
 def test_others_have_tries_of_their_own(kb: KnowledgeBase) -> None:
     pairs = [(Letters(), Plain()), (Letters("words"), Plain()), (Letters(), Plain("other"))]
-    folders = [kept_beside(kb, *pair) for pair in pairs]
+    folders = [location(kb, *pair) for pair in pairs]
     assert len(set(folders)) == 3
-    assert tries_of(kb) == sorted(folders)
-    assert [kept_beside(kb, *pair) for pair in pairs] == folders
+    assert find_tries(kb) == sorted(folders)
+    assert [location(kb, *pair) for pair in pairs] == folders
 
 
 def test_a_torn_trie_is_built_again(kb: KnowledgeBase) -> None:
-    folder, tokenizer = kept_beside(kb, Letters(), Plain()), Letters()
+    folder, tokenizer = location(kb, Letters(), Plain()), Letters()
     path = next(folder.glob("*/tokens.npy"))
     path.write_bytes(path.read_bytes()[:-2])
-    trie = trie_beside(kb, tokenizer, Plain())
+    trie = open_derived_trie(kb, tokenizer, Plain())
     assert tokenizer.batches == 1
     assert len(trie.names) == len(kb.names)
 
 
 def test_a_tokenizer_that_changed_its_end_token_but_not_its_digest(kb: KnowledgeBase) -> None:
-    trie_beside(kb, Letters(eos=2), Plain())
-    assert trie_beside(kb, Letters(eos=3), Plain()).eos == 3
+    open_derived_trie(kb, Letters(eos=2), Plain())
+    assert open_derived_trie(kb, Letters(eos=3), Plain()).eos == 3
 
 
 def test_where_the_folder_cannot_be_written_the_cache_has_it(kb: KnowledgeBase) -> None:
     (kb.folder.parent / "tries").write_text("no folder")
-    folder, tokenizer = kept_beside(kb, Letters(), Plain()), Letters()
+    folder, tokenizer = location(kb, Letters(), Plain()), Letters()
     assert folder.parent == cache_folder() / "tries"
-    assert len(trie_beside(kb, tokenizer, Plain()).names) == len(kb.names)
+    assert len(open_derived_trie(kb, tokenizer, Plain()).names) == len(kb.names)
     assert tokenizer.batches == 0
-    assert tries_of(kb) == [folder]
+    assert find_tries(kb) == [folder]
 
 
 def test_a_trie_of_another_knowledge_base_in_the_cache_is_not_told_of(kb: KnowledgeBase) -> None:
     (kb.folder.parent / "tries").write_text("no folder")
-    kept_beside(kb, Letters(), Plain())
+    location(kb, Letters(), Plain())
     (cache_folder() / "tries" / "torn").mkdir()
     (cache_folder() / "tries" / "torn" / "CURRENT").write_text("nothing")
     kb.digest = "0" * 16
-    assert tries_of(kb) == []
+    assert find_tries(kb) == []
 
 
 def test_where_nothing_can_be_written_that_is_told(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -86,13 +90,13 @@ def test_where_nothing_can_be_written_that_is_told(kb: KnowledgeBase, tmp_path: 
     (tmp_path / "cache").mkdir(exist_ok=True)
     (tmp_path / "cache" / "tries").write_text("no folder")
     with pytest.raises(ConfigError) as caught:
-        trie_beside(kb, Letters(), Plain())
+        open_derived_trie(kb, Letters(), Plain())
     assert caught.value.code == "output-failed"
 
 
 def test_who_comes_second_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = places_of(kb, Origin.of(kb, Letters(), Plain()))[0]
-    held, waited = staging(place), threading.Event()
+    own = trie_locations(kb, Origin.of(kb, Letters(), Plain())).own
+    held, waited = staging(own), threading.Event()
     held.__enter__()
     told: list[str] = []
 
@@ -102,8 +106,8 @@ def test_who_comes_second_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPat
             held.__exit__(None, None, None)
             waited.set()
 
-    monkeypatch.setattr(beside, "WAIT", 0.01)
-    trie = trie_beside(kb, Letters(), Plain(), progress=progress)
+    monkeypatch.setattr(derived, "WAIT", 0.01)
+    trie = open_derived_trie(kb, Letters(), Plain(), progress=progress)
     assert waited.is_set()
     assert told[:2] == ["waiting for another process that builds the trie"] * 2
     assert "growing the trie" in told
@@ -114,9 +118,9 @@ def test_another_trouble_with_the_lock_is_no_reason_to_wait(kb: KnowledgeBase, m
     def refuse(_: Path) -> None:
         raise IntegrityError("artefact-torn", "no")
 
-    monkeypatch.setattr(beside, "staging", refuse)
+    monkeypatch.setattr(derived, "staging", refuse)
     with pytest.raises(IntegrityError) as caught:
-        trie_beside(kb, Letters(), Plain())
+        open_derived_trie(kb, Letters(), Plain())
     assert caught.value.code == "artefact-torn"
 
 
@@ -124,10 +128,10 @@ def test_processes_that_need_it_at_once_build_it_once(kb: KnowledgeBase) -> None
     code = (
         "import sys, time\n"
         "from onym.kb import KnowledgeBase\n"
-        "from onym.trie.derived import trie_beside\n"
+        "from onym.trie.derived import open_derived_trie\n"
         "from tests.trie.letters import Letters, Plain\n"
         "tokenizer = Letters()\n"
-        "trie = trie_beside(KnowledgeBase.open(sys.argv[1]), tokenizer, Plain())\n"
+        "trie = open_derived_trie(KnowledgeBase.open(sys.argv[1]), tokenizer, Plain())\n"
         "print(trie.digest, tokenizer.batches)\n"
     )
     command = [sys.executable, "-c", code, str(kb.folder.parent)]

@@ -8,7 +8,7 @@ import pytest
 from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
 from onym.trie.artefact import build_trie
-from onym.trie.derived import kept_beside
+from onym.trie.derived import open_derived_trie_artefact
 from onym.trie.info import info
 from tests.trie.letters import Letters, Plain
 
@@ -24,7 +24,7 @@ def test_of_a_trie_and_of_a_knowledge_base(tiny_kb: Path, tmp_path: Path) -> Non
     assert (told["kb"], told["tokenizer"], told["template"]) == (kb.digest, "letters", "plain")
     assert (told["names"], told["longest_name"], told["folder"]) == (9, 21, str(tmp_path / "trie"))
     assert sum(told["nodes_by_depth"]) == told["nodes"]
-    folder = kept_beside(kb, Letters(), Plain())
+    folder = open_derived_trie_artefact(kb, Letters(), Plain()).artefact.location
     assert info(tmp_path / "kb") == [{**told, "folder": str(folder)}]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from onym.datasets.catalogue import get
 from onym.datasets.prepared import Prepared, prepare
 from onym.errors import ConfigError
-from onym.store.artefact.verified import cache_folder
+from onym.store.cache import cache_folder
 
 
 def open_benchmark(name_or_folder: str, data: Path | None = None) -> Prepared:

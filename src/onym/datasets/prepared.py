@@ -20,7 +20,8 @@ from onym.datasets.tally import Tally
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.store.artefact.reader import Artefact, Record, Stage, staging
+from onym.store.artefact.reader import Artefact
+from onym.store.artefact.stage import Record, Stage, staging
 from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
 from onym.types import Document, Problem

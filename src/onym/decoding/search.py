@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
-
-import torch
 
 from onym.decoding.beam import BeamSearch, Stopping
 from onym.decoding.exact import ExactSearch
 from onym.decoding.explorer import Explorer
 from onym.decoding.results import Decoded, Ranking
 from onym.decoding.session import Session
+from onym.encoders.threads import fix_thread_count, single_core_workers
 from onym.trie.packed import PackedTrie
 from onym.trie.restriction import Restriction
 
@@ -66,14 +64,10 @@ def search_names(
 
 
 def _side_by_side(decode: Callable[[list[int]], list[Decoded]], batches: list[list[int]]) -> list[list[Decoded]]:
-    cores = torch.get_num_threads()
+    cores = fix_thread_count()
     if cores == 1 or len(batches) < cores:
         return [decode(batch) for batch in batches]
-    try:
-        with ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return list(pool.map(decode, batches))
-    finally:
-        torch.set_num_threads(cores)
+    return list(single_core_workers(cores).map(decode, batches))
 
 
 def _decoded(

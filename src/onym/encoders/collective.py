@@ -23,7 +23,7 @@ from onym.encoders.heads import Detect, Heads, Represent
 from onym.encoders.loading import Precision
 from onym.encoders.vectors import comparable
 from onym.errors import ConfigError, InputError
-from onym.store.files.source import InputFile
+from onym.store.files.regular import read_regular
 from onym.store.model_settings import FolderSettings
 from onym.store.models import folder_digest
 from onym.store.parts import ModelReference, OpenContext
@@ -126,9 +126,7 @@ def heads_bytes(heads: Heads) -> bytes:
 
 def _open_heads(path: Path, heads: Heads) -> Heads:
     try:
-        with InputFile.from_path(path).open() as stream:
-            found = load(stream.read(_MOST_BYTES))
-        heads.load_state_dict(found)
+        heads.load_state_dict(load(read_regular(path, _MOST_BYTES)))
     except (SafetensorError, RuntimeError, KeyError, ValueError, OSError) as e:
         what = "the layers over the document's tokens cannot be read, or are those of another model"
         raise InputError("model-malformed", what, where=str(path), fix="fetch the model again") from e

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from onym.encoders.batches import batches
+from onym.encoders.threads import fix_thread_count
 from onym.encoders.windows import Window, windows
 from onym.text.tokens import Placed, Tokenizer
 
@@ -77,6 +78,7 @@ class DocumentReader:
 @torch.inference_mode()
 def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, length: int, overlap: int) -> list[Tensor]:
     """Return the vectors of all tokens of texts, each token's from the window that it is taken from."""
+    fix_thread_count()
     states = [torch.zeros(len(tokens), model.config.hidden_size) for tokens in texts]
     room = length - len(tokenizer.before) - len(tokenizer.after)
     rows = [(text, window) for text, tokens in enumerate(texts) for window in windows(len(tokens), room, overlap)]

@@ -16,9 +16,10 @@ from onym.encoders.batches import batches
 from onym.encoders.loading import Precision, library, open_pretrained
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
+from onym.encoders.threads import fix_thread_count
 from onym.encoders.vectors import vectors_of
 from onym.errors import ConfigError, InputError
-from onym.store.files.source import InputFile
+from onym.store.digests import file_digest
 from onym.store.models import weights_digest
 from onym.text.tokens import Tokenizer
 
@@ -58,7 +59,7 @@ class Encoder:
         about = {
             "model": name or folder.name,
             "weights": weights_digest(folder),
-            "shape": InputFile.from_path(folder / "config.json").digest()[:16],
+            "shape": file_digest(folder / "config.json")[:16],
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
         }
         return cls(model, Tokenizer.open(folder), settings or read_settings(folder), about)
@@ -80,9 +81,10 @@ class Encoder:
 
         A text that is there several times is read once. What does not fit into the settings' length is not read.
         """
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        tokens = self._tokenizer.ids_of(list(places))
-        found = np.zeros((len(places), self.width), dtype=np.float32)  # a text without any token stays at zero
+        fix_thread_count()
+        row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        tokens = self._tokenizer.ids_of(list(row_of))
+        found = np.zeros((len(row_of), self.width), dtype=np.float32)  # a text without any token stays at zero
         lengths, done = self.reading.lengths(tokens), 0
         readable = np.flatnonzero(lengths)
         for batch in batches(lengths[readable], _BUDGET):
@@ -91,7 +93,7 @@ class Encoder:
             done += len(rows)
             if progress:
                 progress(done)
-        return found if len(places) == len(texts) else found[[places[text] for text in texts]]
+        return found if len(row_of) == len(texts) else found[[row_of[text] for text in texts]]
 
     def _vectors(self, ids: torch.Tensor, mask: torch.Tensor) -> Vectors:
         """Return the vectors of padded texts; ids and mask (texts, tokens) -> (texts, width)."""

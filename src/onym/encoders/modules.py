@@ -36,8 +36,8 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
         found = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in _parsed(folder / MODULES)]
     except (TypeError, KeyError) as e:
         raise _malformed(folder / MODULES, "a module has no type or no path") from e
-    if any(path in (".", "..") or Path(path).name != path for _, path in found):
-        raise _malformed(folder / MODULES, "a module lies outside of the folder")
+    if any(path.startswith(".") or Path(path).name != path for _, path in found):
+        raise _malformed(folder / MODULES, "a module lies outside of the folder, or is hidden in it")
     return found
 
 

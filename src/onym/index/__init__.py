@@ -4,8 +4,8 @@ May import: encoders, kb, text, store, types, errors. Always true here: a result
 """
 
 from onym.index.build import build_index
-from onym.index.derived import index_beside
+from onym.index.derived import open_derived_index
 from onym.index.kinds import KINDS
 from onym.index.search import Index, open_index
 
-__all__ = ["KINDS", "Index", "build_index", "index_beside", "open_index"]
+__all__ = ["KINDS", "Index", "build_index", "open_derived_index", "open_index"]

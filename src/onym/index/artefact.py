@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +21,15 @@ from onym.index.structure import problem_of
 from onym.index.vectors import NameVectors
 from onym.kb import KnowledgeBase
 from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Artefact, Record, Stage
+from onym.store.artefact.reader import Artefact
+from onym.store.artefact.stage import Record, Stage
 
 KIND, FORMAT = "index", 1
 FILE, VECTORS = "index.faiss", "vectors.f16"
 _METRIC = "inner-product"
 _HALF = np.dtype("<f2")
 _PART = 8_192  # vectors added at once
+_READING = threading.Lock()
 
 
 class IndexOrigin(BaseModel):
@@ -79,10 +83,18 @@ def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVect
     return stage.publish(dest, KIND, FORMAT, record)
 
 
-def open_file(folder: Path | str, expected: IndexOrigin | None = None) -> tuple[Any, IndexOrigin, Artefact]:
-    """Open an index: FAISS's own object over the mapped file, what it was made of, and the artefact that holds the map.
+class IndexArtefact(NamedTuple):
+    """An index that is open: FAISS's own object over the mapped file, what it was made of, the artefact that holds the map."""
 
-    The manifest, the size and the structure of the file are checked before FAISS reads it; the digests, and each place that the
+    index: Any
+    origin: IndexOrigin
+    artefact: Artefact
+
+
+def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None) -> IndexArtefact:
+    """Open an index, with what its artefact says.
+
+    The manifest, the size and the structure of the file are checked before FAISS reads it; the digests, and each id that the
     file names, once on each machine.
     """
     artefact = Artefact.open(Path(folder), KIND, FORMAT)
@@ -95,16 +107,16 @@ def open_file(folder: Path | str, expected: IndexOrigin | None = None) -> tuple[
     index = _read(data, origin, where)
     if artefact.is_new_here:
         artefact.remember()
-    return index, origin, artefact
+    return IndexArtefact(index, origin, artefact)
 
 
 def kept_vectors(artefact: Artefact, origin: IndexOrigin) -> npt.NDArray[np.float16] | None:
-    """Return the vectors that are kept beside an index, mapped; none where its kind has none. *Shape:* (names, width)."""
+    """Return the vectors that are kept with an index, mapped; none where its kind has none. *Shape:* (names, width)."""
     if not kind_named(origin.kind).is_refined:
         return None
     data = artefact.mapped(VECTORS)
     if len(data) != origin.names * origin.width * _HALF.itemsize:
-        raise _torn("the vectors beside the index are not as many as it has names", str(artefact.folder.parent))
+        raise _torn("the vectors of the index are not as many as it has names", str(artefact.folder.parent))
     return data.view(_HALF).reshape(origin.names, origin.width)
 
 
@@ -158,19 +170,29 @@ def _require_structure(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: 
 
 def _read(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: str) -> Any:
     library = faiss()
-    before = library.get_deserialization_vector_byte_limit(), library.get_deserialization_loop_limit()
     try:
-        library.set_deserialization_vector_byte_limit(len(data))
-        library.set_deserialization_loop_limit(max(1_000_000, origin.names))
-        index = library.read_index(library.ZeroCopyIOReader(library.swig_ptr(data), len(data)), _flags(library))
+        with _limits(len(data), max(1_000_000, origin.names)):
+            index = library.read_index(library.ZeroCopyIOReader(library.swig_ptr(data), len(data)), _flags(library))
     except Exception as e:  # whatever FAISS says of a file that it cannot read
         raise _torn("FAISS cannot read the file", where) from e
-    finally:
-        library.set_deserialization_vector_byte_limit(before[0])
-        library.set_deserialization_loop_limit(before[1])
     if (index.d, index.ntotal, index.metric_type) != (origin.width, origin.names, library.METRIC_INNER_PRODUCT):
         raise _torn("the index is not what its head says", where)
     return index
+
+
+@contextmanager
+def _limits(vector_bytes: int, loops: int) -> Iterator[None]:
+    """Let FAISS read no more than this. Its limits are those of the process: one thread reads at a time."""
+    library = faiss()
+    with _READING:
+        before = library.get_deserialization_vector_byte_limit(), library.get_deserialization_loop_limit()
+        try:
+            library.set_deserialization_vector_byte_limit(vector_bytes)
+            library.set_deserialization_loop_limit(loops)
+            yield
+        finally:
+            library.set_deserialization_vector_byte_limit(before[0])
+            library.set_deserialization_loop_limit(before[1])
 
 
 def _flags(library: Any) -> int:

@@ -8,16 +8,16 @@ from onym.index.artefact import IndexOrigin, write_index
 from onym.index.kinds import AUTO
 from onym.index.library import faiss
 from onym.index.source import Progress, VectorSource, silent
-from onym.index.vectors import vectors_beside
+from onym.index.vectors import open_derived_vectors
 from onym.kb import KnowledgeBase
 from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Stage, staging
+from onym.store.artefact.stage import Stage, staging
 
 
 def build_index(
     kb: KnowledgeBase, encoder: VectorSource, dest: Path, kind: str = AUTO, *, progress: Progress = silent
 ) -> Manifest:
-    """Build the index of all names of a knowledge base at `dest`. Their vectors are kept beside the knowledge base."""
+    """Build the index of all names of a knowledge base at `dest`. Their vectors are kept with the knowledge base."""
     with staging(dest) as stage:
         return stage_index(stage, dest, kb, encoder, kind, progress=progress)
 
@@ -27,6 +27,6 @@ def stage_index(
 ) -> Manifest:
     """Build an index on a stage that is held already, and publish it."""
     origin = IndexOrigin.of(kb, encoder, kind)
-    faiss()  # told to be missing now, and not when all names are encoded
-    vectors = vectors_beside(kb, encoder, progress=progress)
+    faiss()  # if it is missing, that is an error now, and not when all names are encoded
+    vectors = open_derived_vectors(kb, encoder, progress=progress)
     return write_index(stage, dest, origin, vectors, progress=progress)

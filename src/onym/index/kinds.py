@@ -25,8 +25,8 @@ class Kind:
 
     The file of a `is_streamed` kind is a short head and then the code of each vector: it is written without being held in
     memory. `sample` is how many vectors it learns from, 0 where it has nothing to learn. With `in_order`, it is built by one
-    thread: several would build another index each time. With `is_refined`, every vector is kept beside the index in 2 bytes a
-    number: more names are found than are asked for, and the best of them by those vectors are the answer.
+    thread: several would build another index each time. With `is_refined`, every vector is kept with the index in 2 bytes a
+    number: more names are found than are wanted, and the best of them by those vectors are the answer.
     """
 
     name: str

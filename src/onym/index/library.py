@@ -24,7 +24,10 @@ def faiss() -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let FAISS compute in one thread: a graph that several threads build is another one each time."""
+    """Let FAISS compute in one thread: a graph that several threads build is another one each time.
+
+    OpenMP keeps this number for each thread that calls it: what other threads compute meanwhile is not affected.
+    """
     library = faiss()
     before = library.omp_get_max_threads()
     library.omp_set_num_threads(1)

@@ -16,7 +16,7 @@ _KIND = "flat"
 
 
 def index_in_memory(kb: KnowledgeBase, encoder: VectorSource, names: npt.NDArray[np.int64] | None = None) -> Index:
-    """Return an exact index of a knowledge base's names, or of those given by their ids. Others are never found by it."""
+    """Return an exact index of a knowledge base's names, or of those with these ids. Others are never found by it."""
     ids = np.arange(len(kb.names)) if names is None else names
     index = faiss().IndexIDMap(kind_named(_KIND).make(encoder.width, len(ids)))
     if len(ids):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import ConfigError, IntegrityError
-from onym.index.artefact import IndexOrigin, kept_vectors, open_file
+from onym.index.artefact import IndexArtefact, IndexOrigin, kept_vectors, open_index_artefact
 from onym.index.library import faiss
 
 Scores = npt.NDArray[np.float32]
@@ -18,25 +18,28 @@ _BLOCK = 1_024  # vectors looked for at once
 _FEW = 0.1  # of the names: among fewer, a graph or lists would miss most, and looking at each of them is quick
 _EFFORT = 128  # candidates kept while walking the graph
 _PROBED = 32  # lists looked into
-_REFINED = 8  # names found for each that is asked for, where the best are then chosen by their vectors
+_REFINED = 8  # names found for each that is wanted, where the best are then ranked by their vectors
 _REFINED_AT_ONCE = 32_768  # vectors read for that
 
 
 class Index:
-    """An opened index; its file is mapped, and any number of processes share one copy in memory."""
+    """An index that is open; its file is mapped, and any number of processes share one copy in memory.
+
+    Any number of threads may search it at once.
+    """
 
     def __init__(
         self,
         index: Any,
         origin: IndexOrigin,
         digest: str,
-        held: object = None,
+        mapped: object = None,
         vectors: npt.NDArray[np.float16] | None = None,
     ) -> None:
         self.origin, self.digest = origin, digest
         self._index = index
-        self._held = held  # the mapped bytes, which FAISS only points into
-        self._vectors = vectors  # by which what was found is chosen again
+        self._mapped = mapped  # what holds the bytes that FAISS only points into
+        self._vectors = vectors  # by which what was found is ranked again
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -55,18 +58,18 @@ class Index:
         scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
         ids = np.full((len(vectors), k), -1, dtype=np.int64)
         found = len(self) if allowed is None else int(allowed.sum())
-        wide = min(k, found)
-        if wide:
+        columns = min(k, found)
+        if columns:
             for start in range(0, len(vectors), _BLOCK):
                 block = slice(start, start + _BLOCK)
-                scores[block, :wide], ids[block, :wide] = self._best(vectors[block], wide, allowed)
+                scores[block, :columns], ids[block, :columns] = self._best(vectors[block], columns, allowed)
         return scores, ids
 
     def _best(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
         if self._vectors is None:
             return _ordered(*self._found(vectors, k, allowed))
-        most = len(self) if allowed is None else int(allowed.sum())
-        _, ids = self._found(vectors, min(_REFINED * k, most), allowed)
+        count = len(self) if allowed is None else int(allowed.sum())
+        _, ids = self._found(vectors, min(_REFINED * k, count), allowed)
         scores, ids = _ordered(_products(vectors, ids, self._vectors), ids)
         return scores[:, :k], ids[:, :k]
 
@@ -128,7 +131,7 @@ def _products(wanted: Scores, ids: NameIds, vectors: npt.NDArray[np.float16]) ->
 
 
 def _ordered(scores: Scores, ids: NameIds) -> tuple[Scores, NameIds]:
-    """Return the best first, equal ones in the order of their ids, and last the places where no name was found."""
+    """Return the best first, equal ones in the order of their ids, and last the entries where no name was found."""
     scores[(ids < 0) | np.isnan(scores)] = -np.inf
     order = np.lexsort((ids, -scores), axis=1)
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
@@ -136,5 +139,10 @@ def _ordered(scores: Scores, ids: NameIds) -> tuple[Scores, NameIds]:
 
 def open_index(folder: Path | str, expected: IndexOrigin | None = None) -> Index:
     """Open an index, which must be of what is expected; the first time on a machine, every byte of it is verified."""
-    index, origin, artefact = open_file(folder, expected)
+    return index_of(open_index_artefact(folder, expected))
+
+
+def index_of(opened: IndexArtefact) -> Index:
+    """Return the index of an artefact that is open."""
+    index, origin, artefact = opened
     return Index(index, origin, artefact.digest, artefact, kept_vectors(artefact, origin))

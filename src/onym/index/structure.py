@@ -1,4 +1,4 @@
-"""The structure of a FAISS file, walked by ourselves before FAISS reads it: every length, and every number that is a place.
+"""The structure of a FAISS file, walked by ourselves before FAISS reads it: every length, and every number that is an id.
 
 What FAISS would follow blindly is proved to stay inside: that lists are as long as they say, that neighbours in a graph exist
 on the level where they are named, that ids are those of names. The numbers that vectors are made of may be any.
@@ -54,7 +54,7 @@ def _require(is_so: bool, what: str) -> None:
 
 
 class _Walk:
-    """A place in the file, which moves on as the file is read."""
+    """An offset in the file, which moves on as the file is read."""
 
     def __init__(self, data: Bytes) -> None:
         self._data, self.at = data, 0
@@ -179,8 +179,8 @@ def _sizes(walk: _Walk, lists: int) -> list[int]:
     _require(form == b"sprs", "the lists are others")
     pairs = walk.vector("<u8")
     _require(len(pairs) <= 2 * lists and len(pairs) % 2 == 0, "the lists are others")
-    places = pairs[::2]
-    _require(bool((places[:-1] < places[1:]).all() and (places < lists).all()), "a list is not there")
+    numbers = pairs[::2]
+    _require(bool((numbers[:-1] < numbers[1:]).all() and (numbers < lists).all()), "a list is not there")
     return [int(size) for size in pairs[1::2]]
 
 

@@ -16,10 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from onym.errors import IntegrityError
 from onym.index.source import Progress, VectorSource, silent
 from onym.kb import KnowledgeBase
-from onym.store.artefact import derived as beside
 from onym.store.artefact.arrays import Strings, release
+from onym.store.artefact.derived import Locations, open_derived
 from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Artefact, Record, Stage
+from onym.store.artefact.reader import Artefact
+from onym.store.artefact.stage import Record, Stage
 from onym.store.artefact.work import Work
 
 KIND, FORMAT = "vectors", 1
@@ -77,34 +78,33 @@ class NameVectors:
             yield shard
             release(shard)
 
-    def rows(self, places: npt.NDArray[np.int64]) -> Rows:
-        """Return the vectors of some names, given by their places."""
-        found = np.empty((len(places), self.origin.width), dtype=np.float32)
-        shard_of = places // self.origin.shard
+    def rows(self, name_ids: npt.NDArray[np.int64]) -> Rows:
+        """Return the vectors of some names."""
+        found = np.empty((len(name_ids), self.origin.width), dtype=np.float32)
+        shard_of = name_ids // self.origin.shard
         for number in np.unique(shard_of).tolist():
-            here = shard_of == number
-            found[here] = self._shards[number][places[here] % self.origin.shard]
+            is_here = shard_of == number
+            found[is_here] = self._shards[number][name_ids[is_here] % self.origin.shard]
             release(self._shards[number])
         return found
 
-    def sample(self, most: int) -> Rows:
-        """Return the vectors of up to `most` names, the same ones each time."""
-        if len(self) <= most:
+    def sample(self, size: int) -> Rows:
+        """Return the vectors of up to `size` names, the same ones each time."""
+        if len(self) <= size:
             return np.concatenate(self._shards)
-        chosen = np.random.default_rng(0).choice(len(self), most, replace=False)
-        return self.rows(np.sort(chosen))
+        name_ids = np.random.default_rng(0).choice(len(self), size, replace=False)
+        return self.rows(np.sort(name_ids))
 
 
-def vectors_beside(kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress = silent) -> NameVectors:
-    """Open the vectors that are kept beside a knowledge base; where there are none of this release, build them first."""
+def open_derived_vectors(kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress = silent) -> NameVectors:
+    """Open the vectors that are kept with a knowledge base; where there are none of this release, build them first."""
     origin = VectorsOrigin.of(kb, encoder)
-    place = beside.kept(
-        _places(kb, origin),
-        lambda place: open_vectors(place, origin),
+    return open_derived(
+        _locations(kb, origin),
+        lambda path: open_vectors(path, origin),
         lambda stage, dest: write_vectors(stage, dest, kb, encoder, progress=progress),
         waiting=lambda: progress("waiting for another process that encodes the names", 0),
     )
-    return open_vectors(place, origin)
 
 
 def open_vectors(folder: Path, expected: VectorsOrigin | None = None) -> NameVectors:
@@ -148,23 +148,23 @@ def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSo
 
 def _encoded(names: Strings, start: int, rows: int, encoder: VectorSource, known: _Known) -> Rows:
     """Return the vectors of one shard: known ones as they were, the others encoded."""
-    earlier = known.places[start : start + rows]
+    earlier = known.rows[start : start + rows]
     is_known = earlier >= 0
     found = np.empty((rows, encoder.width), dtype=np.float32)
     if known.vectors is not None and is_known.any():
         found[is_known] = known.vectors.rows(earlier[is_known])
     missing = np.flatnonzero(~is_known)
     if len(missing):
-        found[missing] = encoder.encode([names[start + place] for place in missing.tolist()])
+        found[missing] = encoder.encode([names[start + row] for row in missing.tolist()])
     return found
 
 
 class _Known:
-    """The vectors of an earlier release, and for each name of this one its place there, or -1."""
+    """The vectors of an earlier release, and for each name of this one its row there, or -1."""
 
-    def __init__(self, vectors: NameVectors | None, places: npt.NDArray[np.int64]) -> None:
-        self.vectors, self.places = vectors, places
-        self.count = int((places >= 0).sum())
+    def __init__(self, vectors: NameVectors | None, rows: npt.NDArray[np.int64]) -> None:
+        self.vectors, self.rows = vectors, rows
+        self.count = int((rows >= 0).sum())
 
     @classmethod
     def at(cls, dest: Path, origin: VectorsOrigin, names: Strings) -> _Known:
@@ -176,11 +176,11 @@ class _Known:
         same = (vectors.origin.encoder, vectors.origin.precision, vectors.origin.width)
         if same != (origin.encoder, origin.precision, origin.width):
             return cls(None, np.full(len(names), -1, dtype=np.int64))
-        return cls(vectors, _places_in(vectors.names, names))
+        return cls(vectors, _rows_in(vectors.names, names))
 
 
-def _places_in(earlier: Strings, names: Strings) -> npt.NDArray[np.int64]:
-    """Return for each name its place among earlier ones, or -1; no Python object is made per name."""
+def _rows_in(earlier: Strings, names: Strings) -> npt.NDArray[np.int64]:
+    """Return for each name its row among earlier ones, or -1; no Python object is made per name."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -189,11 +189,11 @@ def _places_in(earlier: Strings, names: Strings) -> npt.NDArray[np.int64]:
     return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _places(kb: KnowledgeBase, origin: VectorsOrigin) -> tuple[Path, Path]:
-    """Return where the vectors may be: beside the knowledge base one place for all its releases, in the cache one for each."""
-    here, _ = beside.places_of(kb.folder.parent, FOLDER, [origin.encoder, origin.precision])
-    _, cached = beside.places_of(kb.folder.parent, FOLDER, [origin.kb, origin.encoder, origin.precision])
-    return here, cached
+def _locations(kb: KnowledgeBase, origin: VectorsOrigin) -> Locations:
+    """Return where the vectors may be: with the knowledge base once for all its releases, in the cache once for each."""
+    own, _ = Locations.of(kb.folder.parent, FOLDER, [origin.encoder, origin.precision])
+    _, cached = Locations.of(kb.folder.parent, FOLDER, [origin.kb, origin.encoder, origin.precision])
+    return Locations(own, cached)
 
 
 def _column(number: int) -> str:

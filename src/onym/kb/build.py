@@ -18,7 +18,7 @@ from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
 from onym.kb.recipe import Recipe
 from onym.kb.replacements import read_replacements
 from onym.store.artefact.manifest import InputEntry, Manifest
-from onym.store.artefact.reader import Record, Stage, staging
+from onym.store.artefact.stage import Record, Stage, staging
 from onym.store.files.source import InputFile, Source
 
 

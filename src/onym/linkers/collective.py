@@ -67,13 +67,13 @@ class CollectiveLinker:
         cls, model: Collective, kb: KnowledgeBase, config: Config | None = None, context: OpenContext | None = None
     ) -> CollectiveLinker:
         """Link with a model that is open. The index is kept with the knowledge base."""
-        from onym.index.derived import index_beside
+        from onym.index.derived import open_derived_index
 
         if model.names is None:
             fix = "use it as a detector, with another linker"
             raise ConfigError("model-family", "the model finds mentions and links none", where=model.name, fix=fix)
         config, context = config or Config(), context or OpenContext()
-        return cls(kb, model, index_beside(kb, model.names, config.index, progress=context.progress), config)
+        return cls(kb, model, open_derived_index(kb, model.names, config.index, progress=context.progress), config)
 
     @classmethod
     def from_pretrained(

@@ -45,11 +45,11 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: Encod
     reference = require_model(config.model, "a dense linker")
     try:
         from onym.encoders.encoder import Encoder
-        from onym.index.derived import index_beside
+        from onym.index.derived import open_derived_index
     except ImportError as e:
         raise missing_extra("a dense linker", "dense") from e
     model = Encoder.open(reference.folder(context), encoder, config.precision, name=reference.name)
-    return DenseLinker(kb, model, index_beside(kb, model, config.index, progress=context.progress), config)
+    return DenseLinker(kb, model, open_derived_index(kb, model, config.index, progress=context.progress), config)
 
 
 class DenseLinker:

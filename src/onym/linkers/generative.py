@@ -139,9 +139,9 @@ class GenerativeLinker:
         self.layout = Layout(self._template, tokenizer, int(self._config.window or 0), adapter.longest)
 
     def _derived_trie(self, tokenizer: Tokenizer, context: OpenContext) -> PackedTrie:
-        from onym.trie.derived import trie_beside
+        from onym.trie.derived import open_derived_trie
 
-        return trie_beside(self.kb, tokenizer, self._template, progress=context.progress)
+        return open_derived_trie(self.kb, tokenizer, self._template, progress=context.progress)
 
     def _search_config(self) -> SearchConfig:
         """Return how names are searched; as many come back as the beam is wide."""

@@ -30,7 +30,7 @@ Advance = Callable[[int, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Downloaded:
-    """The record kept beside a downloaded file."""
+    """The record kept with a downloaded file."""
 
     url: str
     bytes: int

@@ -1,4 +1,4 @@
-"""How a model wants to be used: a small file in its folder, which counts wherever a caller says nothing else."""
+"""How a model is used unless a caller says otherwise: a small file of settings in its folder."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from onym.errors import InputError
 from onym.store.config import Strict
-from onym.store.files.source import InputFile
+from onym.store.files.regular import read_regular
 
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 class FolderSettings(Strict):
@@ -20,15 +20,15 @@ class FolderSettings(Strict):
     >>> class Colours(FolderSettings):
     ...     FILE = "colours.json"
     ...     red: int = 1
-    >>> Colours.read(getfixture("tmp_path")).changed(red=0)
-    Colours(red=1)
+    >>> Colours.read(getfixture("tmp_path")).changed(red=0), Colours().changed(red=None)
+    (Colours(red=0), Colours(red=1))
     """
 
     FILE: ClassVar[str]
 
-    def changed(self, **given: Any) -> Self:
-        """Return these settings with what a caller gave; nothing, as an empty word or a zero, is not given."""
-        return self.model_validate(self.model_dump() | {name: value for name, value in given.items() if value})
+    def changed(self, **changes: Any) -> Self:
+        """Return these settings with changes; None changes nothing."""
+        return self.model_validate(self.model_dump() | {name: value for name, value in changes.items() if value is not None})
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
@@ -49,5 +49,4 @@ class FolderSettings(Strict):
 
 def read_small(path: Path) -> bytes:
     """Return the content of a small file of a model's folder; of a large one, its beginning."""
-    with InputFile.from_path(path).open() as stream:
-        return stream.read(_MOST_BYTES)
+    return read_regular(path, _MAX_BYTES)

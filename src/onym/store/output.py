@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +17,7 @@ from onym.errors import ConfigError
 
 @contextmanager
 def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
-    """Write to a hidden file beside `path`; it takes that name when the block ends without an error.
+    """Write to a hidden file in the same folder as `path`; it takes that name when the block ends without an error.
 
     Where it cannot be written, for want of space or of a right, that is a `ConfigError`.
 
@@ -30,18 +32,34 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
         raise ConfigError("output-exists", "the file exists", where=str(path), fix="name another, or add --force")
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        hidden = _hidden_name(path.parent, f".{path.name}.")
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with hidden.open("xb") as file:  # new, with the rights that the system gives to new files
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).chmod(0o666 & ~_umask())
-            Path(name).replace(path)
+            hidden.replace(path)
             sync_folder(path.parent)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            hidden.unlink(missing_ok=True)
             raise
+
+
+def new_folder(parent: Path, prefix: str) -> Path:
+    """Make a new folder, whose name begins with `prefix`, with the rights that the system gives to new folders.
+
+    >>> new_folder(getfixture("tmp_path"), ".stage-").name.startswith(".stage-")
+    True
+    """
+    folder = _hidden_name(parent, prefix)
+    folder.mkdir()
+    return folder
+
+
+def _hidden_name(parent: Path, prefix: str) -> Path:
+    # Unlike those of `tempfile`, files and folders of this name are made with the usual rights: a umask cannot be read without
+    # changing it for the whole process.
+    return parent / f"{prefix}{secrets.token_hex(8)}"
 
 
 class Folder:
@@ -80,9 +98,9 @@ def _require_name(name: str) -> None:
 
 @contextmanager
 def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
-    """Write to a hidden folder beside `path`; it takes that name when the block ends without an error.
+    """Write to a hidden folder next to `path`; it takes that name when the block ends without an error.
 
-    With `force` it takes the place of a folder that holds nothing but files of the same kinds.
+    With `force` it replaces a folder that holds nothing but files of the same kinds.
 
     >>> import pathlib, tempfile
     >>> target = pathlib.Path(tempfile.mkdtemp()) / "out"
@@ -95,7 +113,7 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
         raise ConfigError("output-exists", "the folder exists", where=str(path), fix="name another, or add --force")
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        stage = new_folder(path.parent, f".{path.name}.")
         try:
             yield Folder(stage)
             _open_up(stage)
@@ -111,11 +129,10 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
 
 
 def _open_up(stage: Path) -> None:
-    """Give a folder and its files the rights of new ones: some libraries make theirs readable by their owner alone."""
-    mask = _umask()
-    stage.chmod(0o777 & ~mask)
+    """Give all that is in a new folder the rights of new files: some libraries make theirs readable by their owner alone."""
+    rights = stat.S_IMODE(stage.stat().st_mode)
     for path in stage.rglob("*"):
-        path.chmod((0o666 if path.is_file() else 0o777) & ~mask)
+        path.chmod(rights & 0o666 if path.is_file() else rights)
 
 
 def remove_folder(folder: Path) -> None:
@@ -137,12 +154,12 @@ def _require_alike(old: Path, new: Path) -> None:
     kinds = {path.suffix for path in new.iterdir()}
     is_alike = old.is_dir() and all(path.is_file() and path.suffix in kinds for path in old.iterdir())
     if not is_alike:
-        what = "the folder holds other things than what would take its place"
+        what = "the folder holds other things than what would replace it"
         raise ConfigError("output-exists", what, where=str(old), fix="name another folder")
 
 
 def _exchange(path: Path, stage: Path) -> None:
-    """Put the stage in the place of `path`; the former folder is back if that fails."""
+    """Replace `path` by the stage; the former folder is back if that fails."""
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
     path.replace(old / "was")
     try:
@@ -158,7 +175,7 @@ def _exchange(path: Path, stage: Path) -> None:
 
 @contextmanager
 def writable(path: Path) -> Iterator[None]:
-    """Tell what the system refuses as an error of ours."""
+    """Turn what the system refuses into an error of ours."""
     try:
         yield
     except OSError as e:
@@ -175,9 +192,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

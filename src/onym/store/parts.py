@@ -57,7 +57,7 @@ class ModelReference(Strict):
     'minilm'
     """
 
-    FILES: ClassVar[tuple[str, ...]] = FETCHED
+    FILES: ClassVar[tuple[str, ...] | None] = None  # the files that count; None is all of them
 
     path: str
     digest: str | None = None
@@ -69,7 +69,7 @@ class ModelReference(Strict):
 
     def folder(self, context: OpenContext) -> Path:
         """Return the folder, fetched from the hub where the context allows it."""
-        return folder_of(self.path, self.FILES, download=context.download)
+        return folder_of(self.path, self.FILES or FETCHED, download=context.download)
 
     @property
     def name(self) -> str:
@@ -93,7 +93,7 @@ class ModelReference(Strict):
 class TokenizerReference(ModelReference):
     """A folder of which only the tokenizer counts."""
 
-    FILES: ClassVar[tuple[str, ...]] = ("tokenizer.json",)
+    FILES: ClassVar[tuple[str, ...] | None] = ("tokenizer.json",)
 
 
 class PartConfig(Strict):

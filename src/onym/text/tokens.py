@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.store.artefact.arrays import Ragged
-from onym.store.files.source import InputFile
+from onym.store.digests import file_digest
+from onym.store.files.regular import read_regular
 
 FILE = "tokenizer.json"
+_MAX_BYTES = 1_000_000_000
 _EOS = ("</s>", "[SEP]", "<|endoftext|>")
 
 
@@ -44,16 +46,17 @@ class Placed:
 class Tokenizer:
     """A tokenizer.json: what the models of a family share. Special tokens are only where a caller puts them.
 
-    `before` and `after` are what the tokenizer itself would put around a text, such as BART's `<s>` and `</s>`.
+    `before` and `after` are what the tokenizer itself would put around a text, such as BART's `<s>` and `</s>`. `digest` is the
+    SHA-256 of the data, where it is known.
     """
 
-    def __init__(self, data: bytes, where: str = FILE) -> None:
+    def __init__(self, data: bytes, where: str = FILE, *, digest: str | None = None) -> None:
         self._fast = _parsed(data, where)
         self._fast.no_padding()
         self._fast.no_truncation()
         self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
         self.data = data
-        self.digest = hashlib.sha256(data).hexdigest()[:16]
+        self.digest = (digest or hashlib.sha256(data).hexdigest())[:16]
         self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
         self.eos = self._special(where)
         around: list[int] = self._fast.encode("").ids
@@ -67,8 +70,7 @@ class Tokenizer:
         if not path.is_file():
             fix = "save the fast tokenizer of the model's family there, as tokenizer.json"
             raise ConfigError("tokenizer-missing", "the model has no tokenizer of its own", where=str(folder), fix=fix)
-        with InputFile.from_path(path).open() as stream:
-            return cls(stream.read(), str(path))
+        return cls(read_regular(path, _MAX_BYTES), str(path), digest=file_digest(path))
 
     def ids(self, text: str) -> list[int]:
         """Return the tokens of a text, without special ones."""

@@ -4,8 +4,8 @@ May import: kb, text, store, types, errors. Always true here: no model library i
 """
 
 from onym.trie.artefact import Origin, build_trie, open_trie
-from onym.trie.derived import trie_beside
+from onym.trie.derived import open_derived_trie
 from onym.trie.packed import PackedTrie
 from onym.trie.restriction import Restriction
 
-__all__ = ["Origin", "PackedTrie", "Restriction", "build_trie", "open_trie", "trie_beside"]
+__all__ = ["Origin", "PackedTrie", "Restriction", "build_trie", "open_derived_trie", "open_trie"]

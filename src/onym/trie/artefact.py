@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,8 @@ from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
 from onym.store.artefact.arrays import Ragged
 from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Artefact, Record, Stage, staging
+from onym.store.artefact.reader import Artefact
+from onym.store.artefact.stage import Record, Stage, staging
 from onym.trie.columns import Columns, token_type
 from onym.trie.packed import PackedTrie
 from onym.trie.soundness import require_sound
@@ -81,11 +82,19 @@ def write_trie(
 
 def open_trie(folder: Path | str, expected: Origin | None = None) -> PackedTrie:
     """Open a trie, which must be of what is expected; the first time on a machine, every byte of it is verified."""
-    return opened(folder, expected)[0]
+    return open_trie_artefact(folder, expected).trie
 
 
-def opened(folder: Path | str, expected: Origin | None = None) -> tuple[PackedTrie, Origin, Manifest]:
-    """Open a trie, and tell what it was made of."""
+class TrieArtefact(NamedTuple):
+    """A trie that is open, what it was made of, and the artefact that holds it."""
+
+    trie: PackedTrie
+    origin: Origin
+    artefact: Artefact
+
+
+def open_trie_artefact(folder: Path | str, expected: Origin | None = None) -> TrieArtefact:
+    """Open a trie, as `open_trie` does, with what its artefact says."""
     artefact = Artefact.open(Path(folder), KIND, FORMAT)
     where = str(artefact.folder.parent)
     origin = _origin(artefact.manifest, where)
@@ -96,7 +105,7 @@ def opened(folder: Path | str, expected: Origin | None = None) -> tuple[PackedTr
     if artefact.is_new_here:
         require_sound(trie, origin.names, where)
         artefact.remember()
-    return trie, origin, artefact.manifest
+    return TrieArtefact(trie, origin, artefact)
 
 
 def _origin(manifest: Manifest, where: str) -> Origin:

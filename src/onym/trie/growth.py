@@ -16,7 +16,7 @@ from onym.trie.columns import LONGEST_NAME, MOST_NODES, Columns, token_type
 
 
 def grow(tokens: Ragged, eos: int, vocabulary: int) -> Columns:
-    """Return the columns of the trie over `tokens`, each list of which is followed by `eos`; a name is its place there."""
+    """Return the columns of the trie over `tokens`, each list of which is followed by `eos`; a name is its position there."""
     require_tokens(tokens, eos, vocabulary)
     levels = _Levels(len(tokens), token_type(vocabulary))
     lengths: npt.NDArray[Any] = np.diff(tokens.offsets.astype(np.int64))
@@ -47,8 +47,8 @@ def require_tokens(tokens: Ragged, eos: int, vocabulary: int) -> None:
         fix = "use the tokenizer of the model"
         raise InputError("trie-tokens", f"a token is not one of a vocabulary of {vocabulary:,}", fix=fix)
     if bool((tokens.values == eos).any()):
-        place = int((tokens.values == eos).argmax())
-        where = f"name {int(np.searchsorted(tokens.offsets, place, side='right')) - 1:,}"
+        position = int((tokens.values == eos).argmax())
+        where = f"name {int(np.searchsorted(tokens.offsets, position, side='right')) - 1:,}"
         raise InputError("trie-tokens", "a name holds the token that ends names", where=where, fix="leave the name out")
 
 

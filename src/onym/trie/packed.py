@@ -43,7 +43,7 @@ class PackedTrie:
 
     @classmethod
     def build(cls, tokens: Ragged, eos: int, vocabulary: int, name_ids: npt.NDArray[Any] | None = None) -> Self:
-        """Build the trie of the names in `tokens`, without `eos`; their ids are their places, unless `name_ids` says else."""
+        """Build the trie of the names in `tokens`, without `eos`; their ids are their positions, or else `name_ids`."""
         columns = grow(tokens, eos, vocabulary)
         if name_ids is not None:
             if len(name_ids) != len(tokens):
@@ -75,7 +75,7 @@ class PackedTrie:
         return self.tokens[start:end], np.arange(start, end)
 
     def children_of(self, nodes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Return the children of many nodes: for each, the place of its parent in `nodes`, its token, and itself.
+        """Return the children of many nodes: for each, the position of its parent in `nodes`, its token, and itself.
 
         >>> trie = PackedTrie.build(Ragged(np.array([0, 1, 2]), np.array([7, 8])), eos=2, vocabulary=10)
         >>> rows, tokens, nodes = trie.children_of(np.array([1, 0]))
@@ -94,8 +94,8 @@ class PackedTrie:
         start, end = int(self.first[node]), int(self.first[node + 1])
         if not 0 <= token < self.vocabulary:
             return -1
-        place = start + int(np.searchsorted(self.tokens[start:end], self.tokens.dtype.type(token)))
-        return place if place < end and int(self.tokens[place]) == token else -1
+        child = start + int(np.searchsorted(self.tokens[start:end], self.tokens.dtype.type(token)))
+        return child if child < end and int(self.tokens[child]) == token else -1
 
     def step(self, nodes: npt.NDArray[Any], tokens: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return for each node the one that its token leads to, or -1; what is -1 already stays so.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
 from onym.store.artefact.arrays import Ragged, Strings, open_array, release, smallest_offsets
-from onym.store.artefact.reader import Stage
+from onym.store.artefact.stage import Stage
 
 TEXTS = st.lists(st.text(max_size=6))
 

@@ -31,9 +31,3 @@ def test_where_no_note_can_be_kept_nothing_fails(tmp_path: Path, manifest: Manif
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "not-a-folder"))
     verified.remember(tmp_path, manifest)
     assert not verified.is_remembered(tmp_path, manifest)
-
-
-def test_the_cache_is_in_the_home_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("ONYM_CACHE")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert verified.cache_folder() == tmp_path / ".cache" / "onym"

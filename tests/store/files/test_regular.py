@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.store.files.regular import open_regular
+from onym.errors import InputError
+from onym.store.files.regular import open_regular, read_regular
 
 
 def test_a_file_is_read_from_its_beginning(tmp_path: Path) -> None:
@@ -35,3 +36,15 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to("a")
     with open_regular(tmp_path / "b") as file:
         assert file.read() == b"abc"
+
+
+def test_a_file_is_read_up_to_a_size(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\x1f\x8babc")
+    assert read_regular(tmp_path / "a", 100) == b"\x1f\x8babc", "as it is, unpacked or not"
+    assert read_regular(tmp_path / "a", 3) == b"\x1f\x8ba"
+
+
+def test_what_cannot_be_read_has_a_code(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path, Path("/dev/zero")):
+        with pytest.raises(InputError, match="input-unreadable"):
+            read_regular(path, 3)

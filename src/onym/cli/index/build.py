@@ -17,20 +17,20 @@ def command(
         str, typer.Option(help="auto for what is advised for so many names; flat, flat16, sq8, hnsw, ivfpq.")
     ] = "auto",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder of the index; else it is kept beside KB.")
+        Path | None, typer.Option("-o", "--output", help="Folder of the index; by default it is kept with KB.")
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Encode all names of a knowledge base and build the index of their vectors.
 
-    Linkers find one that is kept beside it by themselves.
+    Linkers find one that is kept with it by themselves.
 
     Example: onym index build hpo-kb --model minilm --kind sq8
     """
     from onym.errors import missing_extra
-    from onym.index.artefact import open_file
+    from onym.index.artefact import open_index_artefact
     from onym.index.build import build_index
-    from onym.index.derived import kept_beside
+    from onym.index.derived import open_derived_index_artefact
     from onym.index.kinds import kind_for
     from onym.kb import KnowledgeBase
     from onym.store.models import folder_of
@@ -44,13 +44,14 @@ def command(
     chosen = kind_for(kind, len(opened.names)).name
     encoder = Encoder.open(folder_of(model, download=False))
     with progress("encoding names", total=len(opened.names)) as bar:
-        folder = output or kept_beside(opened, encoder, chosen, progress=shown_on(bar))
         if output:
             build_index(opened, encoder, output, chosen, progress=shown_on(bar))
-    _, origin, artefact = open_file(folder)
-    told = {"folder": str(folder), "digest": artefact.digest, "kind": origin.kind, "precision": origin.precision}
+            _, origin, artefact = open_index_artefact(output)
+        else:
+            _, origin, artefact = open_derived_index_artefact(opened, encoder, chosen, progress=shown_on(bar))
+    rows = {"folder": str(artefact.location), "digest": artefact.digest, "kind": origin.kind, "precision": origin.precision}
     counts = artefact.manifest.counts
     if json:
-        write_json({**told, "counts": counts})
+        write_json({**rows, "counts": counts})
     else:
-        write_lines([*told.items(), *((name, f"{count:,}") for name, count in counts.items())])
+        write_lines([*rows.items(), *((name, f"{count:,}") for name, count in counts.items())])

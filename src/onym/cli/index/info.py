@@ -12,7 +12,7 @@ from onym.cli.console import JSON, write_json, write_lines
 
 def command(
     folders: Annotated[
-        list[Path], typer.Argument(help="Indexes, or knowledge bases: then the indexes that are kept beside them.")
+        list[Path], typer.Argument(help="Indexes, or knowledge bases: then the indexes that are kept with them.")
     ],
     json: Annotated[bool, JSON] = False,
 ) -> None:

@@ -11,7 +11,7 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(
-    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases: then the tries that are kept beside them.")],
+    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases: then the tries that are kept with them.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Tell how large a trie is, how deep, and what it was made of.

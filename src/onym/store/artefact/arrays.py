@@ -182,7 +182,7 @@ class Strings:
         return pa.Array.from_buffers(kind, len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
 
     def lower_bound(self, key: bytes) -> int:
-        """Return the place of the first string that is not below `key`, in a sorted column."""
+        """Return the row of the first string that is not below `key`, in a sorted column."""
         low, high = self._stretch(key)
         raw, base, ends = self._raw, self._base, self._ends
         while low < high:
@@ -201,10 +201,10 @@ class Strings:
         return max(0, (post - 1) * self._stride), min(len(self._ends) - 1, post * self._stride)
 
     def find(self, text: str) -> int:
-        """Return the place of `text` in a sorted column, or -1."""
+        """Return the row of `text` in a sorted column, or -1."""
         key = text.encode("utf-8", "surrogatepass")  # half of a pair, which no name holds, is not found
-        place = self.lower_bound(key)
-        return place if place < len(self) and self.bytes_at(place) == key else -1
+        row = self.lower_bound(key)
+        return row if row < len(self) and self.bytes_at(row) == key else -1
 
     def require_sound(self, name: str) -> None:
         """Refuse offsets that do not ascend, and strings that are not UTF-8 each by itself."""

@@ -1,8 +1,8 @@
-"""Artefacts kept beside another: built on first use, opened ever after.
+"""Derived artefacts: made of a knowledge base, kept with it, built on first use and opened ever after.
 
     FOLDER/<room>/<16 hex digits>/      an artefact, named by a digest of what it is made of
 
-Where the folder cannot be written, the artefact is kept in the cache folder. One that is torn or out of date is built again.
+Where the folder cannot be written, the artefact is kept in the cache directory. One that is torn or out of date is built again.
 """
 
 from __future__ import annotations
@@ -13,100 +13,105 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from onym.errors import ConfigError, IntegrityError
-from onym.store.artefact.reader import Stage, staging
-from onym.store.artefact.verified import cache_folder
+from onym.store.artefact.stage import Stage, staging
+from onym.store.cache import cache_folder
 
 T = TypeVar("T")
 WAIT = 0.2  # seconds between two looks at what another process is building
 
 
-def places_of(folder: Path, room: str, made_of: Sequence[str]) -> tuple[Path, Path]:
-    """Return where an artefact may be: beside others in `folder`, or in the cache folder.
+class Locations(NamedTuple):
+    """Where a derived artefact may be: with the knowledge base, or in the cache directory."""
 
-    >>> beside, cached = places_of(Path("kb"), "tries", ["ab12", "letters"])
-    >>> beside.parent.as_posix(), beside.name == cached.name, len(beside.name)
-    ('kb/tries', True, 16)
-    """
-    key = hashlib.sha256(json.dumps(list(made_of)).encode()).hexdigest()[:16]
-    return folder / room / key, cache_folder() / room / key
+    own: Path
+    cached: Path
 
+    @classmethod
+    def of(cls, folder: Path, room: str, made_of: Sequence[str]) -> Locations:
+        """Return the locations of what is made of these things; `folder` is that of the knowledge base.
 
-def all_beside(folder: Path, room: str, is_own: Callable[[Path], bool]) -> list[Path]:
-    """Return the artefacts of a room beside others in `folder`, and those in the cache folder that belong to it."""
-    beside, cached = (sorted(place.glob(f"{room}/*/CURRENT")) for place in (folder, cache_folder()))
-    return [pointer.parent for pointer in beside] + [pointer.parent for pointer in cached if _holds(is_own, pointer.parent)]
-
-
-def told(folder: Path, what: str, tell: Callable[[Path], T], kept_at: Callable[[Path], list[Path]]) -> list[T]:
-    """Tell of the artefact at `folder`, or of each that is kept beside the one of another kind that is there.
-
-    `tell` opens an artefact of a room, which people call `what`; `kept_at` finds those that are kept beside another.
-    """
-    try:
-        return [tell(folder)]
-    except IntegrityError as e:
-        if e.code != "artefact-kind":
-            raise
-    found = [tell(place) for place in kept_at(folder)]
-    if not found:
-        problem, fix = f"no {what} is kept beside the knowledge base", f"build one with onym {what} build"
-        raise IntegrityError("artefact-missing", problem, where=str(folder), fix=fix)
-    return found
+        >>> own, cached = Locations.of(Path("kb"), "tries", ["ab12", "letters"])
+        >>> own.parent.as_posix(), own.name == cached.name, len(own.name)
+        ('kb/tries', True, 16)
+        """
+        key = hashlib.sha256(json.dumps(list(made_of)).encode()).hexdigest()[:16]
+        return cls(folder / room / key, cache_folder() / room / key)
 
 
-def kept(
-    places: tuple[Path, Path],
-    require: Callable[[Path], object],
+def open_derived(
+    locations: Locations,
+    open_artefact: Callable[[Path], T],
     build: Callable[[Stage, Path], object],
     *,
     waiting: Callable[[], None] = lambda: None,
-) -> Path:
-    """Return the place of an artefact, having built it if need be.
+) -> T:
+    """Return a derived artefact, opened once; where there is none it is built first.
 
-    `require` opens the artefact at a place, or raises an `IntegrityError`; `build` publishes one from a stage. Of several
-    processes that need it at once, one builds it and the others wait; `waiting` is called at every look.
+    `open_artefact` opens what is at a path, or raises an `IntegrityError`; `build` publishes an artefact from a stage. Of
+    several processes that need it at once, one builds it and the others wait; `waiting` is called at every look.
     """
     while True:
-        if found := _sound(places, require):
-            return found
+        for location in locations:
+            if (found := _opened_if_sound(location, open_artefact)) is not None:
+                return found
         with ExitStack() as stack:
             try:
-                stage, dest = _held(stack, places)
+                stage, dest = _lock(stack, locations)
             except IntegrityError as e:
                 if e.code != "artefact-locked":
                     raise
                 waiting()
                 time.sleep(WAIT)
                 continue
-            if not _sound((dest,), require):  # else another process was quicker
-                build(stage, dest)
-            return dest
+            if (found := _opened_if_sound(dest, open_artefact)) is not None:  # another process was quicker
+                return found
+            build(stage, dest)
+            return open_artefact(dest)
 
 
-def _sound(places: tuple[Path, ...], require: Callable[[Path], object]) -> Path | None:
-    for place in places:
-        try:
-            require(place)
-        except IntegrityError:  # missing, torn, of another format: it can always be built again
-            continue
-        return place
-    return None
+def find_derived(folder: Path, room: str, is_own: Callable[[Path], bool]) -> list[Path]:
+    """Return the artefacts of a room that are kept in `folder`, and those in the cache directory that belong to it."""
+    kept, cached = (sorted(path.glob(f"{room}/*/CURRENT")) for path in (folder, cache_folder()))
+    return [pointer.parent for pointer in kept] + [pointer.parent for pointer in cached if _is_sound(is_own, pointer.parent)]
 
 
-def _held(stack: ExitStack, places: tuple[Path, Path]) -> tuple[Stage, Path]:
-    """Hold the first place that can be written."""
-    beside, cached = places
+def describe_derived(folder: Path, what: str, describe: Callable[[Path], T], find: Callable[[Path], list[Path]]) -> list[T]:
+    """Describe the artefact at `folder`, or all that `find` finds with a knowledge base there.
+
+    `describe` opens an artefact of one kind, which people call `what`.
+    """
     try:
-        return stack.enter_context(staging(beside)), beside
+        return [describe(folder)]
+    except IntegrityError as e:
+        if e.code != "artefact-kind":
+            raise
+    found = [describe(path) for path in find(folder)]
+    if not found:
+        problem, fix = f"no {what} is kept with the knowledge base", f"build one with onym {what} build"
+        raise IntegrityError("artefact-missing", problem, where=str(folder), fix=fix)
+    return found
+
+
+def _opened_if_sound(location: Path, open_artefact: Callable[[Path], T]) -> T | None:
+    try:
+        return open_artefact(location)
+    except IntegrityError:  # missing, torn, of another format: it can always be built again
+        return None
+
+
+def _lock(stack: ExitStack, locations: Locations) -> tuple[Stage, Path]:
+    """Lock the first location that can be written."""
+    try:
+        return stack.enter_context(staging(locations.own)), locations.own
     except ConfigError:
-        return stack.enter_context(staging(cached)), cached
+        return stack.enter_context(staging(locations.cached)), locations.cached
 
 
-def _holds(is_own: Callable[[Path], bool], place: Path) -> bool:
+def _is_sound(is_own: Callable[[Path], bool], path: Path) -> bool:
     try:
-        return is_own(place)
+        return is_own(path)
     except IntegrityError:
         return False

@@ -1,12 +1,6 @@
-"""Artefacts: folders that appear whole or not at all.
+"""Opening and checking artefacts: the current version of a folder that `stage.py` wrote.
 
-    DIR/CURRENT             the name of the version that counts; replaced in one step
-    DIR/<16 hex digits>/    a version, named by the digest of its manifest; never changed once it is there
-    DIR/.stage-*/           what a build is writing; removed by the next build if its own was killed
-    DIR/.lock               held by the one process that may write
-
-Publishing: write to a stage, sync every file, rename the stage to its version, replace CURRENT, sync the folder. A reader
-sees the old version or the new one. The version before the current one is kept for readers that are just opening it.
+Manifest and sizes are checked each time, digests once on each machine. `check_artefact` hashes every file again.
 """
 
 from __future__ import annotations
@@ -16,170 +10,26 @@ import io
 import json
 import os
 import re
-import shutil
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from onym.errors import ConfigError, IntegrityError, LimitError, OnymError
+from onym.errors import IntegrityError, OnymError
 from onym.store.artefact import verified
-from onym.store.artefact.arrays import Ragged, Strings, open_array, smallest_offsets
-from onym.store.artefact.lock import exclusive
-from onym.store.artefact.manifest import FileEntry, InputEntry, Manifest
+from onym.store.artefact.arrays import Ragged, Strings, open_array
+from onym.store.artefact.manifest import Manifest
 from onym.store.files.regular import open_regular
 from onym.store.files.source import InputFile
 from onym.store.limits import DEFAULT_LIMITS
-from onym.store.output import sync_folder, whole_file, writable
 
 T = TypeVar("T")
-_VERSION = re.compile(r"^[0-9a-f]{16}$")
-_WRITE = 16 * 1024 * 1024
-
-
-class Stage:
-    """An artefact being written. Columns are hashed as they are written, so nothing is read back."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._files: dict[str, FileEntry] = {}
-
-    def write_array(self, name: str, values: npt.NDArray[Any]) -> None:
-        """Write a one-dimensional column as NAME.npy."""
-        values = np.ascontiguousarray(values)
-        values = values.astype(values.dtype.newbyteorder("<"), copy=False)
-        with _HashedWriter(self._folder / f"{name}.npy") as file:
-            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
-            raw = memoryview(values.view(np.uint8)) if len(values) else memoryview(b"")  # type: ignore[arg-type]
-            for start in range(0, len(raw), _WRITE):
-                file.write(raw[start : start + _WRITE])
-        self._files[f"{name}.npy"] = file.entry(dtype=values.dtype.str, length=len(values))
-
-    def write_ragged(self, name: str, offsets: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> None:
-        """Write lists of numbers as NAME.offsets and NAME.values."""
-        self.write_array(f"{name}.offsets", smallest_offsets(offsets))
-        self.write_array(f"{name}.values", values)
-
-    def write_strings(self, name: str, column: Strings) -> None:
-        """Write strings as NAME.offsets and NAME.data."""
-        self.write_array(f"{name}.offsets", column.offsets)
-        self.write_array(f"{name}.data", column.data)
-
-    def write_json(self, name: str, value: Any) -> None:
-        """Write plain values, keys sorted, for people to read."""
-        with _HashedWriter(self._folder / name) as file:
-            file.write(json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False).encode() + b"\n")
-        self._files[name] = file.entry()
-
-    @contextmanager
-    def file(self, name: str) -> Iterator[BinaryIO]:
-        """Open a new file that is no column, to be written from its beginning to its end."""
-        with _HashedWriter(self._folder / name) as file:
-            yield cast("BinaryIO", file)
-        self._files[name] = file.entry()
-
-    def publish(self, dest: Path, kind: str, version: int, record: Record) -> Manifest:
-        """Seal the stage and make it the current version."""
-        manifest = Manifest(
-            kind=kind,
-            format=version,
-            config=record.config,
-            inputs=tuple(record.inputs),
-            counts=record.counts,
-            files=self._files,
-        )
-        data = manifest.to_bytes()
-        if len(data) > DEFAULT_LIMITS.manifest_bytes:
-            what = f"the manifest is larger than {DEFAULT_LIMITS.manifest_bytes:,} bytes"
-            raise LimitError("limit-manifest", what, where=str(dest), fix="make it of fewer files")
-        with _HashedWriter(self._folder / "manifest.json") as file:
-            file.write(data)
-        sync_folder(self._folder)
-        self._make_current(dest, manifest)
-        return manifest
-
-    def _make_current(self, dest: Path, manifest: Manifest) -> None:
-        final, previous = dest / manifest.digest()[:16], _current_version(dest)
-        if final.exists() and _problems(final, manifest):
-            shutil.rmtree(final)  # a damaged copy of this very version: mended by the new one
-        is_new = not final.exists()
-        try:
-            if is_new:
-                self._folder.rename(final)
-            sync_folder(dest)
-            verified.remember(final, manifest)
-            with whole_file(dest / "CURRENT", force=True) as pointer:
-                pointer.write(final.name.encode() + b"\n")
-        except BaseException:
-            if is_new and _current_version(dest) != final.name:
-                shutil.rmtree(final, ignore_errors=True)
-            raise
-        _prune(dest, keep={final.name, previous})
-
-
-class Record:
-    """What the builder tells about an artefact: configuration, inputs, counts."""
-
-    def __init__(self, config: dict[str, Any], inputs: list[InputEntry], counts: dict[str, int]) -> None:
-        self.config, self.inputs, self.counts = config, inputs, counts
-
-
-class _HashedWriter:
-    """A new file, synced to disk when closed."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("xb", buffering=0)
-        self._sha256 = hashlib.sha256()
-        self._bytes = 0
-
-    def write(self, data: bytes | memoryview) -> int:
-        view = memoryview(data)
-        while view:
-            written = self._file.write(view)
-            self._sha256.update(view[:written])
-            self._bytes += written
-            view = view[written:]
-        return len(data)
-
-    def entry(self, dtype: str | None = None, length: int | None = None) -> FileEntry:
-        return FileEntry(bytes=self._bytes, sha256=self._sha256.hexdigest(), dtype=dtype, length=length)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, error: object, *_: object) -> None:
-        with self._file:
-            if error is None:
-                os.fsync(self._file.fileno())
-
-
-@contextmanager
-def staging(dest: Path) -> Iterator[Stage]:
-    """Hold the artefact at `dest` for writing; what is not published is removed."""
-    if dest.exists() and not dest.is_dir():
-        raise ConfigError("output-exists", "a file stands where the artefact should go", where=str(dest))
-    if dest.is_dir() and not (dest / ".lock").exists() and any(dest.iterdir()):
-        fix = "name an empty or a new folder"
-        raise ConfigError("output-exists", "the folder holds something else", where=str(dest), fix=fix)
-    with writable(dest):
-        dest.mkdir(parents=True, exist_ok=True)
-        with exclusive(dest / ".lock"):
-            for left in dest.glob(".stage-*"):
-                shutil.rmtree(left, ignore_errors=True)
-            for left in dest.glob(".CURRENT.*"):
-                left.unlink(missing_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix=".stage-", dir=dest))
-            try:
-                folder.chmod(0o755)
-                yield Stage(folder)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+VERSION = re.compile(r"^[0-9a-f]{16}$")
+"""The name of a version."""
 
 
 class Artefact:
@@ -225,6 +75,11 @@ class Artefact:
         if problems:
             raise IntegrityError("artefact-torn", problems[0], where=where, fix="build it again")
         return cls(folder, manifest, is_new_here=is_new_here)
+
+    @property
+    def location(self) -> Path:
+        """The folder that was opened; `folder` is that of the current version in it."""
+        return self.folder.parent
 
     def remember(self) -> None:
         """Note that everything was verified on this machine."""
@@ -278,15 +133,15 @@ class _MappedFile(io.RawIOBase):
 
     def __init__(self, data: npt.NDArray[np.uint8]) -> None:
         super().__init__()
-        self._data, self._place = data, 0
+        self._data, self._offset = data, 0
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int | None = -1) -> bytes:
-        end = len(self._data) if size is None or size < 0 else self._place + size
-        found = self._data[self._place : end].tobytes()
-        self._place += len(found)
+        end = len(self._data) if size is None or size < 0 else self._offset + size
+        found = self._data[self._offset : end].tobytes()
+        self._offset += len(found)
         return found
 
 
@@ -342,18 +197,19 @@ def _mapped(path: Path) -> npt.NDArray[np.uint8]:
         return np.memmap(file, dtype=np.uint8, mode="r") if path.stat().st_size else np.zeros(0, dtype=np.uint8)
 
 
-def _current_version(dest: Path) -> str:
+def current_version(dest: Path) -> str:
+    """Return the name of the version that counts, or nothing where there is none."""
     try:
         with open_regular(dest / "CURRENT") as file:
             version = file.read(64).decode("ascii", "replace").strip()
     except OSError:
         return ""
-    return version if _VERSION.match(version) else ""
+    return version if VERSION.match(version) else ""
 
 
 def _current_copy(dest: Path) -> tuple[str, int, int]:
     """Return what tells the current version from another, and from a later copy of itself after it was removed."""
-    version = _current_version(dest)
+    version = current_version(dest)
     try:
         status = (dest / version).stat()
     except OSError:
@@ -361,7 +217,8 @@ def _current_copy(dest: Path) -> tuple[str, int, int]:
     return version, status.st_ino, status.st_ctime_ns
 
 
-def _problems(folder: Path, manifest: Manifest) -> list[str]:
+def find_problems(folder: Path, manifest: Manifest) -> list[str]:
+    """Hash the files of a version and return what is not as its manifest says."""
     try:
         same = _read_small(folder / "manifest.json") == manifest.to_bytes()
     except OSError:
@@ -394,9 +251,3 @@ def _problems_of_files(folder: Path, manifest: Manifest) -> list[str]:
 
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:  # hashing leaves the interpreter free
         return [found for found in pool.map(problem, sorted(manifest.files)) if found]
-
-
-def _prune(dest: Path, keep: set[str]) -> None:
-    for path in dest.iterdir():
-        if path.is_dir() and _VERSION.match(path.name) and path.name not in keep:
-            shutil.rmtree(path, ignore_errors=True)

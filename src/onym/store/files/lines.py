@@ -23,7 +23,7 @@ class Block:
 
     @property
     def where(self) -> str:
-        """The place of the block, for an error's `where`."""
+        """The position of the block, for an error's `where`."""
         return f"{self.file_name}:{self.first_line}"
 
 

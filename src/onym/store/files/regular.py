@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from io import FileIO
+from io import BufferedReader, FileIO
 from pathlib import Path
+
+from onym.errors import InputError
 
 
 class RegularFile(FileIO):
@@ -28,3 +30,18 @@ def open_regular(path: Path) -> RegularFile:
         os.close(descriptor)
         raise OSError(22, "not a regular file")
     return RegularFile(descriptor)
+
+
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    """Return the content of a regular file; of a larger one, its first `max_bytes` bytes.
+
+    >>> path = getfixture("tmp_path") / "config.json"
+    >>> _ = path.write_text("{}")
+    >>> read_regular(path, 100), read_regular(path, 1)
+    (b'{}', b'{')
+    """
+    try:
+        with BufferedReader(open_regular(path)) as file:
+            return file.read(max_bytes)
+    except OSError as e:
+        raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=str(path)) from e

@@ -84,7 +84,7 @@ class _Passes:
 
     def at(self, offset: int) -> _Pass:
         found, self._idle = self._idle, None
-        if found is not None and found.place > offset:
+        if found is not None and found.offset > offset:
             found.close()
             found = None
         found = found or _Pass(self._file)
@@ -105,18 +105,18 @@ class _Pass:
     def __init__(self, file: InputFile) -> None:
         self._file, self._opened = file, file.open()
         self._stream = self._opened.__enter__()
-        self.place = 0
+        self.offset = 0
 
     def read(self, size: int) -> bytes:
         data = self._stream.read(size)
-        self.place += len(data)
+        self.offset += len(data)
         if size and not data:
             raise InputError("archive-corrupt", "the archive is cut short", where=self._file.name, fix="fetch it again")
         return data
 
     def skip_to(self, offset: int) -> None:
-        while self.place < offset:
-            self.read(min(_SKIP, offset - self.place))
+        while self.offset < offset:
+            self.read(min(_SKIP, offset - self.offset))
 
     def close(self) -> None:
         self._opened.__exit__(None, None, None)

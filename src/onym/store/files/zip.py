@@ -129,10 +129,10 @@ class _Member(io.RawIOBase):
 
 def _require_apart(members: list[zipfile.ZipInfo], end: int, path: Path) -> None:
     """Refuse members that share bytes or reach into the directory: the tricks of bombs that keep each ratio low."""
-    place = 0
+    offset = 0
     for info in sorted(members, key=lambda m: m.header_offset):
-        if info.header_offset < place:
+        if info.header_offset < offset:
             raise InputError("archive-corrupt", "members of the archive overlap", where=path.name)
-        place = info.header_offset + 30 + info.compress_size
-    if place > end:
+        offset = info.header_offset + 30 + info.compress_size
+    if offset > end:
         raise InputError("archive-corrupt", "a member reaches beyond the archive", where=path.name)

@@ -11,7 +11,7 @@ import numpy as np
 
 from onym.encoders.encoder import Encoder
 from onym.encoders.loading import in_precision
-from onym.index.derived import index_beside
+from onym.index.derived import open_derived_index
 from onym.store.output import whole_file
 from onym.train.collective.collate import SightCollate
 from onym.train.collective.context import CollectiveSetting
@@ -71,7 +71,7 @@ def _pools(setting: CollectiveSetting) -> Ints:
         return found
     setting.say("encoding the knowledge base and reading the corpus, to learn from what is near and wrong")
     names = Encoder.open(Path(setting.names_folder))
-    index = index_beside(setting.kb, names)
+    index = open_derived_index(setting.kb, names)
     pools = index.search(mention_vectors(setting, setting.model), setting.config.data.pool)[1].astype(np.int64)
     data = BytesIO()
     np.save(data, pools, allow_pickle=False)

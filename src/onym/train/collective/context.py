@@ -15,7 +15,7 @@ from onym.encoders.heads import Heads
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.errors import ConfigError
-from onym.index.vectors import NameVectors, vectors_beside
+from onym.index.vectors import NameVectors, open_derived_vectors
 from onym.store.models import weight_files
 from onym.text.expansion import written_out
 from onym.text.normal import normal_name
@@ -106,7 +106,7 @@ class CollectiveSetting(Surroundings[CollectiveConfig]):
         """The vectors of all names, where the encoder of names stays as it is."""
         if not self.config.start.freeze_names:
             return None
-        return vectors_beside(self.kb, Encoder.open(Path(self.names_folder)))
+        return open_derived_vectors(self.kb, Encoder.open(Path(self.names_folder)))
 
     @cached_property
     def documents(self) -> list[Document]:

@@ -38,7 +38,7 @@ class EncoderSetting(Surroundings[AlignConfig]):
         """How it reads: as the encoder that it will be."""
         start = self.config.start
         own = read_settings(Path(start.model))
-        wished = own.changed(pooling=start.pooling, similarity=start.similarity, length=start.length)
+        wished = own.changed(pooling=start.pooling or None, similarity=start.similarity or None, length=start.length or None)
         return Encoder(self.model, Tokenizer.open(start.tokenizer or start.model), wished).reading
 
     @property

@@ -15,7 +15,7 @@ from onym.text.layout import Layout
 from onym.train.config import DevConfig
 from onym.train.samples.mistakes import gold_of, is_name_of
 from onym.train.samples.targets import Place
-from onym.trie.derived import trie_beside
+from onym.trie.derived import open_derived_trie
 
 
 class DevScore:
@@ -23,7 +23,7 @@ class DevScore:
 
     def __init__(self, places: Sequence[Place], kb: KnowledgeBase, layout: Layout, config: DevConfig) -> None:
         self._places, self._kb, self._layout = places, kb, layout
-        self._trie = trie_beside(kb, layout.tokens, layout.template)
+        self._trie = open_derived_trie(kb, layout.tokens, layout.template)
         self._search = SearchConfig(search=config.search, ranking=config.ranking, width=5, top_k=5, budget=200)
         self._gold = [gold_of(mention, kb) for _, mention in places]
 

@@ -1,0 +1,146 @@
+"""Artefacts appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError, IntegrityError, LimitError, OnymError
+from onym.store.artefact.reader import check_artefact
+from onym.store.artefact.stage import Record, _HashedWriter, staging
+from tests.store.artefact.published import publish, value_of, versions
+
+
+def test_the_same_content_is_the_same_version(tmp_path: Path) -> None:
+    assert publish(tmp_path / "a").digest() == publish(tmp_path / "a").digest() == publish(tmp_path / "b").digest()
+    assert len(versions(tmp_path / "a")) == 1
+
+
+def test_the_version_before_is_kept_and_older_ones_go(tmp_path: Path) -> None:
+    digests = [publish(tmp_path / "a", value).digest()[:16] for value in (1, 2, 3)]
+    assert versions(tmp_path / "a") == sorted(digests[1:])
+    assert value_of(tmp_path / "a") == 3
+
+
+def test_a_manifest_too_large_to_be_read_is_not_written(tmp_path: Path) -> None:
+    publish(tmp_path / "a", 1)
+    with staging(tmp_path / "a") as stage, pytest.raises(LimitError) as caught:
+        stage.publish(tmp_path / "a", "test", 1, Record({"long": "x" * 3_000_000}, [], {}))
+    assert caught.value.code == "limit-manifest"
+    assert value_of(tmp_path / "a") == 1
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with staging(tmp_path / "a"), pytest.raises(IntegrityError, match="artefact-locked"), staging(tmp_path / "a"):
+        pass
+
+
+def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
+    publish(tmp_path / "a")
+    (tmp_path / "a" / ".stage-dead").mkdir()
+    (tmp_path / "a" / ".CURRENT.dead").write_text("x")
+    publish(tmp_path / "a", 2)
+    assert sorted(p.name for p in (tmp_path / "a").iterdir() if p.name.startswith(".")) == [".lock"]
+
+
+def test_a_file_or_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "mine").write_text("mine")
+    for name in ("file", "folder"):
+        with pytest.raises(ConfigError, match="output-exists"):
+            publish(tmp_path / name)
+
+
+CALLS = ["write", "fsync", "rename", "mkdir", "open", "replace"]
+
+
+def failing(at: int, call: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let the `at`-th call fail as on a full disk; return how many were made."""
+    made = [0]
+
+    def wrap(real: Callable[..., object]) -> Callable[..., object]:
+        def act(*arguments: object, **named: object) -> object:
+            made[0] += 1
+            if made[0] == at:
+                raise OSError(errno.ENOSPC, "no space left on device")
+            return real(*arguments, **named)
+
+        return act
+
+    targets: dict[str, tuple[object, str]] = {
+        "write": (_HashedWriter, "write"),
+        "fsync": (os, "fsync"),
+        "mkdir": (Path, "mkdir"),
+        "open": (Path, "open"),
+        "rename": (Path, "rename"),
+        "replace": (Path, "replace"),
+    }
+    owner, name = targets[call]
+    monkeypatch.setattr(owner, name, wrap(getattr(owner, name)))
+    return made
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_full_disk_at_any_moment_leaves_the_artefact_before(tmp_path: Path, call: str) -> None:
+    publish(tmp_path / "a", 1)
+    for at in range(1, 60):
+        with pytest.MonkeyPatch.context() as patch:
+            made = failing(at, call, patch)
+            codes = []
+            try:
+                publish(tmp_path / "a", 1 + at)
+            except OnymError as e:
+                codes = [e.code]
+        assert codes in ([], ["output-failed"])
+        assert check_artefact(tmp_path / "a") == []
+        assert value_of(tmp_path / "a") in (1, 1 + at)
+        left = {path.name for path in (tmp_path / "a").iterdir() if path.name.startswith(".")}
+        assert left == {".lock"}
+        if made[0] < at:
+            break
+        publish(tmp_path / "a", 1)
+    assert made[0] < at, "every call was made to fail once"
+
+
+@pytest.mark.parametrize("value", [None, 1])
+def test_a_build_that_fails_at_the_last_step_leaves_no_version(tmp_path: Path, value: int | None) -> None:
+    before = [publish(tmp_path / "a", value).digest()[:16]] if value else []
+    with pytest.MonkeyPatch.context() as patch:
+        failing(2, "replace", patch)  # the first is that of the note that this machine keeps
+        with pytest.raises(ConfigError, match="output-failed"):
+            publish(tmp_path / "a", 2)
+    assert versions(tmp_path / "a") == before
+    assert not list((tmp_path / "a").glob(".stage-*"))
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "numbers.npy", "report.json"])
+def test_building_again_mends_what_was_damaged(tmp_path: Path, name: str) -> None:
+    publish(tmp_path / "a")
+    path = next((tmp_path / "a").glob(f"*/{name}"))
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+    assert check_artefact(tmp_path / "a") != []
+    publish(tmp_path / "a")
+    assert check_artefact(tmp_path / "a") == []
+    assert value_of(tmp_path / "a") == 1
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_a_code(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ConfigError, match="output-failed"):
+        publish(tmp_path / "file" / "a")
+
+
+def test_an_artefact_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        publish(tmp_path / "a")
+    finally:
+        os.umask(before)
+    (version,) = (tmp_path / "a" / name for name in versions(tmp_path / "a"))
+    assert version.stat().st_mode & 0o777 == 0o750
+    assert {path.stat().st_mode & 0o777 for path in version.iterdir()} == {0o640}

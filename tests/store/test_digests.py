@@ -1,0 +1,107 @@
+"""Each file of a model is hashed once, and again where it was touched."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from onym.errors import InputError
+from onym.store import digests
+from onym.store.digests import file_digest
+
+LARGE = 2_000_000
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the files that are hashed."""
+    names: list[str] = []
+    own = digests.hash_file
+
+    def hash_file(path: Path) -> str:
+        names.append(path.name)
+        return own(path)
+
+    monkeypatch.setattr(digests, "hash_file", hash_file)
+    return names
+
+
+def write(path: Path, data: bytes) -> Path:
+    """Write a file, and let it settle."""
+    path.write_bytes(data)
+    time.sleep(0.15)
+    return path
+
+
+def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digests, "_known", {})
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"x" * LARGE])
+def test_it_is_the_sha256_of_the_content(tmp_path: Path, data: bytes) -> None:
+    assert file_digest(write(tmp_path / "a", data)) == hashlib.sha256(data).hexdigest() == file_digest(tmp_path / "a")
+
+
+def test_a_process_hashes_a_file_once_however_it_is_named(tmp_path: Path, hashed: list[str]) -> None:
+    path = write(tmp_path / "config.json", b"{}")
+    (tmp_path / "link").symlink_to(path)
+    assert len({file_digest(path), file_digest(path), file_digest(tmp_path / "link")}) == 1
+    assert hashed == ["config.json"]
+
+
+def test_a_machine_hashes_a_large_file_once(tmp_path: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "model.safetensors", b"x" * LARGE)
+    first = file_digest(path)
+    another_process(monkeypatch)
+    assert file_digest(path) == first
+    assert hashed == ["model.safetensors"]
+
+
+@pytest.mark.parametrize("size", [10, LARGE])
+def test_a_file_that_was_touched_is_hashed_again(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a", b"x" * size)
+    before, first = path.stat(), file_digest(path)
+    write(path, b"y" * size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file_digest(path) != first
+    another_process(monkeypatch)
+    assert file_digest(path) == hashlib.sha256(b"y" * size).hexdigest()
+
+
+def test_what_was_written_just_now_is_not_believed_to_stay(tmp_path: Path, hashed: list[str]) -> None:
+    (tmp_path / "a").write_bytes(b"1")
+    file_digest(tmp_path / "a")
+    file_digest(tmp_path / "a")
+    assert hashed == ["a", "a"]
+
+
+def test_what_changes_while_it_is_hashed_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a", b"x" * LARGE)
+    own = digests.hash_file
+
+    def hash_file(path: Path) -> str:
+        found = own(path)
+        path.write_bytes(b"y" * LARGE)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digests, "hash_file", hash_file)
+        file_digest(path)
+    assert file_digest(path) == hashlib.sha256(b"y" * LARGE).hexdigest()
+
+
+@pytest.mark.parametrize("note", [3, [], [[1], "ab", "cd"], {"a": 1}])
+def test_a_note_of_another_form_is_no_digest(tmp_path: Path, note: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a", b"x" * LARGE)
+    monkeypatch.setattr(digests, "read_note", lambda _kind, _path: note)
+    assert file_digest(path) == hashlib.sha256(b"x" * LARGE).hexdigest()
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(InputError, match="input-unreadable"):
+            file_digest(path)
