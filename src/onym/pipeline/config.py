@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationInfo
+from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, ValidationInfo
 
 from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, IntegrityError
@@ -94,9 +94,16 @@ def plug_ins_of(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, .
 
 def require_plug_ins(values: dict[str, Any], where: str) -> None:
     """Refuse a pipeline one of whose plug-ins is not installed, before its parts are read."""
-    for each in values.get("plug_ins") or ():
-        named = PlugIn.of(each, where)
+    for named in _plug_ins(values.get("plug_ins")):
         registry = LINKERS if named.kind == LINKERS.kind else DETECTORS
         if named.name not in registry.names:
             what = f"the {named.kind} {named.name!r} comes from {named.package} {named.version}, which is not installed"
             raise IntegrityError("plug-in-missing", what, where=where, fix=f"pip install {named.package}=={named.version}")
+
+
+def _plug_ins(value: object) -> list[PlugIn]:
+    """Return the plug-ins that a file names; what is none is refused with the rest of the file."""
+    try:
+        return [PlugIn.model_validate(each) for each in value] if isinstance(value, list) else []
+    except ValidationError:
+        return []
