@@ -45,6 +45,8 @@ def test_a_file_is_read_up_to_a_size(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_has_a_code(tmp_path: Path) -> None:
-    for path in (tmp_path / "none", tmp_path, Path("/dev/zero")):
+    with pytest.raises(InputError, match="input-missing"):
+        read_regular(tmp_path / "none", 3)
+    for path in (tmp_path, Path("/dev/zero")):
         with pytest.raises(InputError, match="input-unreadable"):
             read_regular(path, 3)

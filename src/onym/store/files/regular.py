@@ -43,5 +43,7 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
     try:
         with BufferedReader(open_regular(path)) as file:
             return file.read(max_bytes)
+    except FileNotFoundError as e:
+        raise InputError("input-missing", "no such file", where=str(path), fix="check the path") from e
     except OSError as e:
         raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=str(path)) from e
