@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from onym.detect.base import Detected
-from onym.detect.dictionary import DictionaryDetector
+from onym.detect.dictionary import DictionaryConfig, DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types
+from onym.linkers.cascade import CascadeLinker
 from onym.linkers.lexical import ExactLinker, TfidfLinker
 from onym.pipeline.output import with_best
 from onym.pipeline.pipeline import Pipeline
+from onym.text.abbreviations import Abbreviations
 from onym.types import Document, Mention, Relation
 
 
@@ -33,6 +35,47 @@ def test_a_text(pipeline: Pipeline) -> None:
     assert [(link.mention.start, link.concept_id) for link in linked.links] == [(5, "mesh:D005334"), (19, "mesh:D009203")]
     assert linked.document.text == "High fever, then a heart attack."
     assert pipeline.link("").links == ()
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the texts whose abbreviations were looked for, one entry for each pass."""
+    texts: list[str] = []
+    own = Abbreviations.from_text
+
+    def from_text(text: str) -> Abbreviations:
+        texts.append(text)
+        return own(text)
+
+    monkeypatch.setattr(Abbreviations, "from_text", from_text)
+    return texts
+
+
+@pytest.mark.parametrize("linker", ["exact", "cascade"])
+def test_abbreviations_are_looked_for_once_a_document(kb: KnowledgeBase, passes: list[str], linker: str) -> None:
+    exact = ExactLinker(kb)
+    pipeline = Pipeline(
+        exact if linker == "exact" else CascadeLinker(exact=exact, dense=ExactLinker(kb)), DictionaryDetector(kb)
+    )
+    texts = [f"Heart attack (HA) and fever {number}. The HA, pain." for number in range(150)]
+    linked = list(pipeline.iter_linked(Document(text, text) for text in texts))
+    assert passes == texts
+    assert all(type(each.document) is Document for each in linked)
+    assert all([link.concept_id for link in each.links].count("mesh:D009203") == 3 for each in linked)
+
+
+def test_abbreviations_are_not_looked_for_where_nothing_needs_them(kb: KnowledgeBase, passes: list[str]) -> None:
+    detector = DictionaryDetector(kb, DictionaryConfig(abbreviations=False))
+    assert Pipeline(ExactLinker(kb, expand=False), detector).link("Fever (F).").links
+    assert not Pipeline(ExactLinker(kb)).link("Fever (F).").links
+    assert passes == []
+
+
+def test_a_cascade_alone_looks_for_abbreviations_once(kb: KnowledgeBase, passes: list[str]) -> None:
+    doc = Document("1", "Bad things (BT). BT.", (Mention(17, 19, "BT"),))
+    (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=ExactLinker(kb)).link([doc])
+    assert passes == [doc.text]
+    assert linked.document is doc
 
 
 def test_mentions_that_are_given_are_kept(pipeline: Pipeline) -> None:

@@ -35,7 +35,7 @@ class SpanDetector:
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the mentions that are found in its text."""
         batch = list(documents)
-        for doc, read in zip(batch, self.model.reader.read(doc.text for doc in batch), strict=True):
+        for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
             spans = scored_spans(self.model, doc.text, read, self._threshold)
             yield with_spans(doc, resolved(spans, nested=self._nested))
 

@@ -36,7 +36,7 @@ class TagDetector:
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the mentions that are found in its text."""
         batch = list(documents)
-        for doc, read in zip(batch, self.model.reader.read(doc.text for doc in batch), strict=True):
+        for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
             yield with_spans(doc, tagged_spans(self.model, doc.text, read, self._threshold))
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked, Linker, ranked
+from onym.text.analysis import analysed
 from onym.types import Candidate, Document, Link
 
 Stage = Literal["exact", "dense", "generative", "none"]
@@ -71,7 +72,7 @@ class CascadeLinker:
         """Yield each document with the candidates of the part that answered, and which one that was, mention by mention."""
         rest = iter(documents)
         while batch := list(islice(rest, _BATCH)):
-            answers = self._answers(batch, top_k, only)
+            answers = self._answers([analysed(doc) for doc in batch], top_k, only)
             for doc, found in zip(batch, answers, strict=True):
                 links = tuple(Link(mention, best[:top_k]) for mention, (best, _) in zip(doc.mentions, found, strict=True))
                 yield Linked(doc, links, tuple(stage for _, stage in found))

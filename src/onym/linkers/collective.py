@@ -20,8 +20,8 @@ from onym.index.source import Progress, silent
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked
 from onym.linkers.nearest import Nearest, Vectors
-from onym.text.expansion import defined_at
-from onym.types import Candidate, Document, Link, Mention
+from onym.text.expansion import defining_mentions
+from onym.types import Candidate, Document, Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ConsistencyConfig:
     share: bool = True
 
 
-_BATCH = 64  # documents, as a pipeline's detector sees together: they are still known then
+_BATCH = 64  # documents, as a pipeline's detector sees together: it keeps their readings until it goes on to the next ones
 
 
 class CollectiveLinker:
@@ -92,8 +92,7 @@ class CollectiveLinker:
         """Return a document with its mentions where they are to be read."""
         if not self._settings.expand:
             return doc
-        places = defined_at(doc)
-        return replace(doc, mentions=tuple(Mention(start, end, doc.text[start:end]) for start, end in places), relations=())
+        return replace(doc, mentions=defining_mentions(doc), relations=())
 
 
 def _shared(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:

@@ -20,7 +20,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked
 from onym.linkers.nearest import Nearest
 from onym.store.models import folder_of
-from onym.text.expansion import written_out
+from onym.text.expansion import expand_abbreviations
 from onym.text.normal import normal_name
 from onym.types import Candidate, Document, Link
 
@@ -93,7 +93,7 @@ class DenseLinker:
 
     def _texts(self, doc: Document) -> list[str]:
         """Return what to look for, for each mention, written as names are."""
-        asked = [mention for _, mention in written_out(doc)] if self._settings.expand else doc.mentions
+        asked = [mention for _, mention in expand_abbreviations(doc)] if self._settings.expand else doc.mentions
         return [normal_name(mention.surface) for mention in asked]
 
     def _learn(self, known: OrderedDict[str, tuple[Candidate, ...]], texts: Iterable[str], nearest: Nearest) -> None:

@@ -22,7 +22,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked, names_of
 from onym.linkers.settings import ModelSettings, read_settings
 from onym.store.models import folder_of, weights_digest
-from onym.text.expansion import written_out
+from onym.text.expansion import expand_abbreviations
 from onym.text.layout import Layout
 from onym.text.template import GENBIOEL, Template, template_named
 from onym.text.tokens import FILE, Tokenizer
@@ -176,7 +176,7 @@ class GenerativeLinker:
         )
 
     def _asked(self, doc: Document) -> list[tuple[Document, Mention]]:
-        return written_out(doc) if self._settings.expand else [(doc, mention) for mention in doc.mentions]
+        return expand_abbreviations(doc) if self._settings.expand else [(doc, mention) for mention in doc.mentions]
 
     def _start(self, sources: Sequence[Sequence[int]]) -> TreeSession:
         return TreeSession(self._adapter, sources)

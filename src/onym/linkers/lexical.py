@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -11,11 +12,13 @@ import numpy as np
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked, names_of, ranked
 from onym.text.abbreviations import Abbreviations
+from onym.text.analysis import analysis_of
 from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
-from onym.types import Document, Link, Mention
+from onym.types import Candidate, Document, Link, Mention
 
 _BATCH = 256  # documents
+_CACHE_SIZE = 50_000  # answers: texts repeat themselves
 
 
 class ExactLinker:
@@ -36,11 +39,14 @@ class ExactLinker:
 
     def link(self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None) -> Iterator[Linked]:
         """Yield each document with the concepts that its mentions name."""
+        candidates = lru_cache(_CACHE_SIZE)(lambda query: self._candidates(query, top_k, only))
         for doc in documents:
             texts = zip(doc.mentions, _queries(doc, expand=self._expand), strict=True)
-            found = [(mention, [(self._place(query), 1.0)]) for mention, query in texts]
-            known = [(mention, names if names[0][0] >= 0 else []) for mention, names in found]
-            yield Linked(doc, tuple(Link(mention, ranked(self.kb, names, top_k, only)) for mention, names in known))
+            yield Linked(doc, tuple(Link(mention, candidates(query)) for mention, query in texts))
+
+    def _candidates(self, query: str, top_k: int, only: ConceptMask | None) -> tuple[Candidate, ...]:
+        name = self._place(query)
+        return ranked(self.kb, [(name, 1.0)], top_k, only) if name >= 0 else ()
 
     def _place(self, query: str) -> int:
         """Return the place of a name, or -1. Spaces that only Unicode knows, as typesetters use them, are spaces too."""
@@ -87,7 +93,7 @@ class TfidfLinker:
 
 def _queries(doc: Document, *, expand: bool) -> list[str]:
     """Return what to look up for each mention: its normalised surface, or that of what it abbreviates in this document."""
-    known = Abbreviations.from_text(doc.text) if expand and doc.mentions else Abbreviations(())
+    known = analysis_of(doc).abbreviations if expand and doc.mentions else Abbreviations(())
     return [_query(mention, known) for mention in doc.mentions]
 
 

@@ -11,6 +11,7 @@ from onym.detect.base import Detector
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linked, Linker
 from onym.predictions.file import source_of
+from onym.text.analysis import AnalysedDocument, analysed, plain
 from onym.types import Document, Link
 
 _BATCH = 64  # documents that a detector sees together
@@ -60,11 +61,16 @@ class Pipeline:
     def iter_linked(self, documents: Iterable[Document]) -> Iterator[Linked]:
         """Yield documents with their links, in order. They are read as they are needed, some hundred at a time."""
         linked = self.linker.link(self._with_mentions(documents), top_k=self._top_k, only=self._only)
-        return linked if self._threshold is None else map(self._sure, linked)
+        bare = (replace(each, document=plain(each.document)) for each in linked)
+        return bare if self._threshold is None else map(self._sure, bare)
 
     def _with_mentions(self, documents: Iterable[Document]) -> Iterator[Document]:
         rest = iter(documents)
-        while batch := list(islice(rest, _BATCH)):
+        earlier: list[AnalysedDocument] = []
+        while batch := [analysed(doc) for doc in islice(rest, _BATCH)]:
+            for done in earlier:  # a linker that reads documents has read these: free the memory
+                done.analysis.readings.clear()
+            earlier = batch
             bare = [doc for doc in batch if not doc.mentions]
             found = iter(() if self.detector is None else self.detector.detect(bare))
             for doc in batch:
