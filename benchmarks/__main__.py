@@ -44,6 +44,7 @@ NAMES = (
     "train-tiny",
     "preset-steps",
     "pipeline-hostile-text",
+    "link-speed",
     "e2e-results",
     "collective-speed",
     "cascade",

@@ -70,7 +70,7 @@ def open_model(*, with_names: bool = False) -> Collective:
     folder = model_folder("minilm")
     body = open_body(folder)
     settings = CollectiveSettings(represent="mean" if with_names else "ends", wide=int(body.config.hidden_size))
-    reader = DocumentReader(body, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap, remembered=0)
+    reader = DocumentReader(body, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap)
     heads = Heads(reader.width, settings.wide, settings.represent, settings.detect).eval().requires_grad_(False)
     return Collective(reader, heads, settings, Encoder.open(folder) if with_names else None)
 

@@ -113,6 +113,11 @@ def open_kb() -> KnowledgeBase:
     return _kept("open-kb", build_open_kb)
 
 
+def hpo_kb() -> KnowledgeBase:
+    """Return the Human Phenotype Ontology, built once and kept."""
+    return _kept("benchmarks/hpo-kb", build_hpo_kb)
+
+
 def medic_kb() -> KnowledgeBase:
     """Return MEDIC alone, without a mention of the corpus: BioSyn's dictionary for train."""
     return _dictionary(_NCBI, "train")
@@ -144,7 +149,7 @@ def _biosyn(prepared: Prepared, split: str) -> KnowledgeBase:
 
 
 def _hpo(_prepared: Prepared, _split: str) -> KnowledgeBase:
-    return _kept("benchmarks/hpo-kb", build_hpo_kb)
+    return hpo_kb()
 
 
 def _labels(_prepared: Prepared, _split: str) -> KnowledgeBase:

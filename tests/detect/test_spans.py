@@ -21,7 +21,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Collective:
 
 
 def test_spans_above_the_threshold_that_do_not_overlap(model: Collective) -> None:
-    (read,) = model.reader.read([TEXT])
+    (read,) = model.reader.read([Document("1", TEXT)])
     every = scored_spans(model, TEXT, read, 0.0)
     middle = sorted(span.score for span in every)[len(every) // 2]
     (found,) = SpanDetector(model, threshold=middle).detect([Document("1", TEXT)])

@@ -22,7 +22,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Collective:
 
 def found_by(model: Collective, monkeypatch: pytest.MonkeyPatch, chances: list[list[float]], threshold: float) -> list[Any]:
     monkeypatch.setattr(model.heads, "tag_scores", lambda _: torch.tensor(chances).log())
-    (read,) = model.reader.read([TEXT])
+    (read,) = model.reader.read([Document("1", TEXT)])
     return [(TEXT[span.start : span.end], round(span.score, 2)) for span in tagged_spans(model, TEXT, read, threshold)]
 
 

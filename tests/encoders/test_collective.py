@@ -22,7 +22,7 @@ def test_vectors_of_mentions_know_where_they_belong(tmp_path: Path) -> None:
     bare = Document("2", "nothing here")
     vectors, places = model.mention_vectors([bare, DOC])
     assert places == [(1, 0), (1, 2)], "a space has no token"
-    (read,) = model.reader.read([DOC.text])
+    (read,) = model.reader.read([DOC])
     first, last = read.tokens.span(10, 14) or (0, 0)
     wanted = torch.nn.functional.normalize(read.states[first:last].mean(0), dim=0)
     np.testing.assert_allclose(vectors[1], wanted.numpy(), rtol=1e-4, atol=1e-6)

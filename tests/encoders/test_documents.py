@@ -12,7 +12,9 @@ from onym.encoders import documents
 from onym.encoders.documents import DocumentReader
 from onym.encoders.encoder import open_body
 from onym.encoders.windows import windows
+from onym.text.analysis import analysed, analysis_of
 from onym.text.tokens import Placed, Tokenizer
+from onym.types import Document
 
 WORDS = ["fever", "heart attack", "hypertension", "pain", "of", "the", "cold"]
 LENGTH, OVERLAP = 24, 8
@@ -23,13 +25,17 @@ def text(seed: int, words: int) -> str:
     return " ".join(WORDS[int(torch.randint(len(WORDS), (1,), generator=draw))] for _ in range(words))
 
 
+def document(seed: int, words: int) -> Document:
+    return Document(str(seed), text(seed, words))
+
+
 @pytest.fixture(scope="module")
 def reader(saved: Path) -> DocumentReader:
-    return DocumentReader(open_body(saved, "fp32"), Tokenizer.open(saved), length=LENGTH, overlap=OVERLAP, remembered=0)
+    return DocumentReader(open_body(saved, "fp32"), Tokenizer.open(saved), length=LENGTH, overlap=OVERLAP)
 
 
 def test_each_token_is_read_in_its_own_window(reader: DocumentReader) -> None:
-    (read,) = reader.read([text(0, 30)])
+    (read,) = reader.read([document(0, 30)])
     tokens, before, after = read.tokens, list(reader.tokenizer.before), list(reader.tokenizer.after)
     found = windows(len(tokens), LENGTH - len(before) - len(after), OVERLAP)
     assert len(found) > 2
@@ -45,44 +51,67 @@ def test_each_token_is_read_in_its_own_window(reader: DocumentReader) -> None:
 def test_a_document_does_not_depend_on_its_neighbours(
     reader: DocumentReader, monkeypatch: pytest.MonkeyPatch, budget: int
 ) -> None:
-    alone = [next(reader.read([text(seed, 5 + 9 * seed)])).states for seed in range(6)]
+    alone = [next(reader.read([document(seed, 5 + 9 * seed)])).states for seed in range(6)]
     monkeypatch.setattr(documents, "_BUDGET", budget)
     monkeypatch.setattr(documents, "_TOGETHER", 40)
-    together = list(reader.read(text(seed, 5 + 9 * seed) for seed in range(6)))
+    together = list(reader.read(document(seed, 5 + 9 * seed) for seed in range(6)))
     for one, other in zip(alone, together, strict=True):
         torch.testing.assert_close(one, other.states, atol=1e-5, rtol=1e-4)
 
 
 def test_what_is_beyond_the_window_changes_nothing(reader: DocumentReader) -> None:
     start = text(0, 40)
-    one, other = (read.states for read in reader.read([start + " fever" * 20, start + " pain" * 30]))
-    (last,) = [len(read.tokens) for read in reader.read([start])]
+    longer = [Document("1", start + " fever" * 20), Document("2", start + " pain" * 30)]
+    one, other = (read.states for read in reader.read(longer))
+    (last,) = [len(read.tokens) for read in reader.read([Document("3", start)])]
     settled = max(window.last for window in windows(last, LENGTH - 2, OVERLAP) if window.end < last)
     assert settled > LENGTH
     torch.testing.assert_close(one[:settled], other[:settled], atol=1e-5, rtol=1e-4)
 
 
 def test_nothing_to_read(reader: DocumentReader) -> None:
-    (read,) = reader.read([""])
+    (read,) = reader.read([Document("1", "")])
     assert (len(read.tokens), tuple(read.states.shape)) == (0, (0, reader.width))
     assert list(reader.read([])) == []
 
 
-def test_a_document_is_read_once(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = DocumentReader(open_body(saved, "fp32"), Tokenizer.open(saved), length=LENGTH, overlap=OVERLAP, remembered=30)
-    asked: list[int] = []
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many documents were read by the model, one entry for each time that it read."""
+    counts: list[int] = []
     own = documents.read_windows
 
     def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], **more: int) -> list[torch.Tensor]:
-        asked.append(len(texts))
+        counts.append(len(texts))
         return own(model, tokenizer, texts, **more)
 
     monkeypatch.setattr(documents, "read_windows", read_windows)
-    short, long = text(1, 5), text(2, 30)
-    first = list(reader.read([short, short, long]))
-    again = list(reader.read([short]))
-    assert asked[0] == 2
-    assert first[0] is first[1]
-    torch.testing.assert_close(first[0].states, again[0].states)
-    assert sum(asked) == 3, "what was read before is forgotten when a long one came"
-    assert next(reader.read([short])) is again[0]
+    return counts
+
+
+def test_a_document_that_carries_its_analysis_is_read_once(
+    reader: DocumentReader, readings: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "_TOGETHER", 40)
+    docs = [analysed(document(seed, 30)) for seed in range(4)]
+    first = list(reader.read([*docs, docs[0]]))
+    assert list(reader.read(docs)) == first[:4]
+    assert first[4] is first[0]
+    assert sum(readings) == 4
+    assert [len(analysis_of(doc).readings) for doc in docs] == [1, 1, 1, 1]
+
+
+def test_a_plain_document_keeps_no_reading(reader: DocumentReader, readings: list[int]) -> None:
+    doc = document(0, 5)
+    first, again = next(reader.read([doc])), next(reader.read([doc]))
+    torch.testing.assert_close(first.states, again.states)
+    assert sum(readings) == 2
+
+
+def test_readers_share_by_their_key(saved: Path, readings: list[int]) -> None:
+    model, tokenizer, doc = open_body(saved, "fp32"), Tokenizer.open(saved), analysed(document(0, 5))
+    one, other, alone = (DocumentReader(model, tokenizer, key=key) for key in ("a", "a", ""))
+    assert next(one.read([doc])) is next(other.read([doc]))
+    assert next(alone.read([doc])) is not next(one.read([doc]))
+    assert alone.key != DocumentReader(model, tokenizer).key
+    assert sum(readings) == 2

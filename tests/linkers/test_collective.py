@@ -67,7 +67,6 @@ def test_a_document_does_not_depend_on_the_others(linker: CollectiveLinker, monk
     together = [[link.candidates for link in each.links] for each in linker.link(DOCS)]
     monkeypatch.setattr(documents, "_BUDGET", 40)
     for doc, wanted in zip(DOCS, together, strict=True):
-        linker.model.reader._known.clear()
         (alone,) = linker.link([doc])
         for link, candidates in zip(alone.links, wanted, strict=True):
             assert [each.concept_id for each in link.candidates] == [each.concept_id for each in candidates]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import subprocess
@@ -18,7 +19,9 @@ from onym.errors import ConfigError, InputError, IntegrityError, OnymError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.linkers import linker_config
+from onym.pipeline import pipeline as pipeline_module
 from onym.pipeline.folder import FILE, build_pipeline, describe, load, read_pipeline
+from onym.types import Document
 from tests.linkers.tiny_model import save_model, save_tokenizer
 
 
@@ -281,6 +284,36 @@ def test_a_trained_detector_and_its_linker_read_a_document_once(
     (model / "names" / "config.json").write_text("{}")
     with pytest.raises(IntegrityError, match="pipeline-changed"):
         load(tmp_path / "p")
+
+
+@pytest.mark.parametrize("linker", ["collective", "tfidf"])  # batches as large, and larger
+def test_readings_of_documents_of_any_length_live_as_long_as_their_batch(
+    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str
+) -> None:
+    from onym.encoders import documents
+    from onym.linkers import collective
+    from tests.encoders.tiny_collective import save_collective
+
+    model = save_collective(tmp_path / "model", threshold=0.0)
+    options = {"model": model} if linker == "collective" else {}
+    detector = detector_config("model", model=model)
+    pipeline = build_pipeline(kb, tmp_path / "p", linker=linker_config(linker, **options), detector=detector)
+    for module in (pipeline_module, collective):
+        monkeypatch.setattr(module, "_BATCH", 4)
+    monkeypatch.setattr(documents, "_TOGETHER", 40)
+    readings: list[int] = []
+    own = documents.read_windows
+
+    def read_windows(model: Any, tokenizer: Any, texts: Any, **more: int) -> Any:
+        readings.append(len(texts))
+        return own(model, tokenizer, texts, **more)
+
+    monkeypatch.setattr(documents, "read_windows", read_windows)
+    docs = [Document(str(number), "A heart attack, then fever. " * (1 + number)) for number in range(10)]
+    for doc, linked in zip(docs, pipeline.link_many(docs), strict=True):
+        assert linked.document.text == doc.text
+        assert sum(type(each) is documents.ReadText for each in gc.get_objects()) <= 4
+    assert sum(readings) == len(docs)
 
 
 def test_a_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> None:

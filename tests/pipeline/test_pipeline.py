@@ -10,15 +10,19 @@ from typing import Any
 import pytest
 
 from onym.corpora.plain import with_answers
+from onym.detect import dictionary
 from onym.detect.base import Detected, Span, detect_batches
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import InputError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_of_types
+from onym.linkers import exact
 from onym.linkers.base import link_batches
+from onym.linkers.cascade import CascadeLinker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline
+from onym.text.abbreviations import Abbreviations
 from onym.types import Document, Link, LinkedDocument, Mention, Problem, Relation
 
 
@@ -37,6 +41,47 @@ def test_a_text(pipeline: Pipeline) -> None:
     assert [(link.mention.start, link.concept_id) for link in linked.links] == [(5, "mesh:D005334"), (19, "mesh:D009203")]
     assert linked.document.text == "High fever, then a heart attack."
     assert pipeline.link("").links == ()
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the texts whose abbreviations were looked for, one entry for each pass."""
+    texts: list[str] = []
+    own = Abbreviations.from_text
+
+    def from_text(text: str) -> Abbreviations:
+        texts.append(text)
+        return own(text)
+
+    monkeypatch.setattr(Abbreviations, "from_text", from_text)
+    return texts
+
+
+@pytest.mark.parametrize("linker", ["exact", "cascade"])
+def test_abbreviations_are_looked_for_once_a_document(kb: KnowledgeBase, passes: list[str], linker: str) -> None:
+    alone = ExactLinker(kb)
+    pipeline = Pipeline(
+        alone if linker == "exact" else CascadeLinker(exact=alone, dense=ExactLinker(kb)), DictionaryDetector(kb)
+    )
+    texts = [f"Heart attack (HA) and fever {number}. The HA, pain." for number in range(150)]
+    linked = list(pipeline.link_many(Document(text, text) for text in texts))
+    assert passes == texts
+    assert all(type(each.document) is Document for each in linked)
+    assert all([link.concept_id for link in each.links].count("mesh:D009203") == 3 for each in linked)
+
+
+def test_abbreviations_are_not_looked_for_where_nothing_needs_them(kb: KnowledgeBase, passes: list[str]) -> None:
+    detector = DictionaryDetector(kb, dictionary.Config(abbreviations=False))
+    assert Pipeline(ExactLinker(kb, exact.Config(expand_abbreviations=False)), detector).link("Fever (F).").links
+    assert not Pipeline(ExactLinker(kb)).link("Fever (F).").links
+    assert passes == []
+
+
+def test_a_cascade_alone_looks_for_abbreviations_once(kb: KnowledgeBase, passes: list[str]) -> None:
+    doc = Document("1", "Bad things (BT). BT.", (Mention(17, 19, "BT"),))
+    (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=ExactLinker(kb)).link([doc])
+    assert passes == [doc.text]
+    assert linked.document is doc
 
 
 def test_mentions_that_are_given_are_kept(pipeline: Pipeline) -> None:

@@ -13,7 +13,12 @@ from onym.text.abbreviations._filters import may_be_short
 from onym.text.abbreviations._layout import Layout
 from onym.text.abbreviations._spelling import anywhere, beginning, initial, parts, scattered
 from onym.text.abbreviations._strategies import STRATEGIES, rotated, turned, without_digits
-from onym.text.abbreviations._words import words_of
+from onym.text.abbreviations._words import Word, Words
+
+
+def words_of(text: str) -> list[Word]:
+    words = Words(text)
+    return [words[number] for number in range(len(words))]
 
 
 def pairs(found: list[Abbreviation]) -> list[tuple[str, str]]:

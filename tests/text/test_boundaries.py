@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from onym.corpora.formats import pubtator
 from onym.store.files.source import Source
-from onym.text.boundaries import Span, sentences, words
+from onym.text.boundaries import Span, may_cross_sentences, sentences, words
 from onym.types import Document
 
 LONGER = ("Fig. ", "e.g. ", "et al. ", "E. coli", " The ", "METHODS: ", "1. ", ". (a) ", "\r\n", "\u0915\u093f")
@@ -47,6 +47,20 @@ def test_words_are_runs_of_letters_digits_and_marks(text: str) -> None:
     assert all(is_of_word(text[place]) or text[place] in "\u00ad\u200c\u200d\u2060\ufeff" for place in covered)
     assert all(text[start].isalnum() and is_of_word(text[end - 1]) for start, end in spans)
     assert all(end == len(text) or not is_of_word(text[end]) for _, end in spans)
+
+
+@given(TEXT)
+def test_no_sentence_begins_inside_what_cannot_hold_its_beginning(text: str) -> None:
+    edges = words(text)
+    for begin, _ in sentences(text):
+        before = [start for start, _ in edges if start < begin]
+        after = [end for _, end in edges if end > begin]
+        assert all(may_cross_sentences(text[start:end]) for start in before for end in after)
+
+
+@pytest.mark.parametrize("surface", ["fever", "heart attack", "IL-2 (p53)", "β-actin", "a\u00adb"])
+def test_most_names_cannot_cross_sentences(surface: str) -> None:
+    assert not may_cross_sentences(surface)
 
 
 @given(TEXT)

@@ -1,11 +1,12 @@
-"""Abbreviations written out: only what the document defines, and the document that was given is left alone."""
+"""Abbreviations expanded: only what the document defines, and the document itself is left alone."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.expansion import written_out
+from onym.text.analysis import AnalysedDocument, analysed
+from onym.text.expansion import defining_mentions, expand_abbreviations
 from onym.types import Document, Mention
 
 TEXT = "Congestive heart failure (CHF) is common. CHF kills, as fever does."
@@ -18,18 +19,33 @@ def document(*surfaces: str) -> Document:
 
 def test_a_short_form_is_read_as_its_long_form() -> None:
     doc = document("CHF", "fever")
-    (asked, mention), plain = written_out(doc)
-    assert asked.text == "Congestive heart failure (CHF) is common. Congestive heart failure kills, as fever does."
-    assert asked.text[mention.start : mention.end] == mention.surface == "Congestive heart failure"
+    (expanded, mention), plain = expand_abbreviations(doc)
+    assert expanded.text == "Congestive heart failure (CHF) is common. Congestive heart failure kills, as fever does."
+    assert expanded.text[mention.start : mention.end] == mention.surface == "Congestive heart failure"
     assert mention.concept_ids == ("a:1",)
-    assert asked.mentions == (mention,)
+    assert expanded.mentions == (mention,)
     assert plain == (doc, doc.mentions[1])
     assert doc == document("CHF", "fever")
 
 
 def test_what_the_document_does_not_define_stays() -> None:
     doc = Document("1", "CHF kills.", (Mention(0, 3, "CHF"),))
-    assert written_out(doc) == [(doc, doc.mentions[0])]
+    assert expand_abbreviations(doc) == [(doc, doc.mentions[0])]
+
+
+def test_a_mention_moves_to_its_definition() -> None:
+    doc = document("CHF", "fever")
+    long, fever = defining_mentions(doc)
+    assert (long.start, long.end, long.surface) == (0, 24, "Congestive heart failure")
+    assert fever == doc.mentions[1]
+    assert defining_mentions(Document("1", TEXT)) == ()
+
+
+def test_an_expanded_text_has_no_analysis_of_the_text_before() -> None:
+    doc = analysed(document("CHF", "fever"))
+    (expanded, _), (same, _) = expand_abbreviations(doc)
+    assert not isinstance(expanded, AnalysedDocument)
+    assert same is doc
 
 
 @given(st.text(max_size=60), st.integers(0, 60), st.integers(1, 10))
@@ -37,5 +53,5 @@ def test_a_mention_is_always_where_it_says(text: str, start: int, length: int) -
     start = min(start, len(text))
     end = min(start + length, len(text))
     if start < end:
-        for asked, mention in written_out(Document("1", text, (Mention(start, end, text[start:end]),))):
-            assert asked.text[mention.start : mention.end] == mention.surface
+        for expanded, mention in expand_abbreviations(Document("1", text, (Mention(start, end, text[start:end]),))):
+            assert expanded.text[mention.start : mention.end] == mention.surface

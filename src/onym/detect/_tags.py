@@ -38,7 +38,7 @@ class TagDetector:
         return detect_batches(documents, self._find)
 
     def _find(self, batch: Sequence[Document]) -> Iterator[list[Span]]:
-        for doc, read in zip(batch, self.model.reader.read(doc.text for doc in batch), strict=True):
+        for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
             yield tagged_spans(self.model, doc.text, read, self._threshold)
 
 

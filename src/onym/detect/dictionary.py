@@ -25,8 +25,9 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, names_of
 from onym.store.parts import OpenContext
 from onym.text.abbreviations import Abbreviations
-from onym.text.align import Aligned, align, collapse, lower, punctuation
-from onym.text.boundaries import sentences, words
+from onym.text.align import Aligned
+from onym.text.analysis import TextAnalysis, analysis_of
+from onym.text.boundaries import may_cross_sentences, words
 from onym.text.brackets import closed
 from onym.text.normal import normal_name
 from onym.types import Document
@@ -90,18 +91,19 @@ class DictionaryDetector:
         return detect_batches(documents, lambda batch: (resolved(self._spans(doc), nested=nested) for doc in batch))
 
     def _spans(self, doc: Document) -> Iterator[Span]:
-        text = doc.text
-        known = Abbreviations.from_text(text) if self._config.abbreviations else Abbreviations(())
-        aligned = align(text, lower, punctuation, collapse)
-        first = sorted({start for start, _ in sentences(text)} | {passage.start for passage in doc.passages})
+        text, analysis = doc.text, analysis_of(doc)
+        known = analysis.abbreviations if self._config.abbreviations else Abbreviations(())
+        aligned = analysis.normalised
+        passages = sorted(passage.start for passage in doc.passages)
         for start_norm, end_norm, name in self._names(aligned):
             start, end = aligned.raw_span(start_norm, end_norm)
             # A name may have full stops and brackets in it, but not the end of a sentence or half a pair.
-            whole = closed(text, start, end) if bisect_right(first, start) == bisect_left(first, end) else None
+            is_cut = _has_between(passages, start, end) or _is_in_two_sentences(analysis, start, end)
+            whole = None if is_cut else closed(text, start, end)
             meant = self._meant(name, text[start:end], known) if whole else -1
             if whole and meant >= 0:
                 yield Span(*whole, type=self._type(meant))
-        yield from self._defined(text, known)
+        yield from self._defined(analysis, known)
 
     def _meant(self, name: int, surface: str, known: Abbreviations) -> int:
         """Return the name that is meant where one stands written so: itself, or what the text says it is short for, or -1."""
@@ -138,16 +140,16 @@ class DictionaryDetector:
         """Return the name that a long form is, or -1."""
         return self._look_up(normal_name(long))[0]
 
-    def _defined(self, text: str, known: Abbreviations) -> Iterator[Span]:
+    def _defined(self, analysis: TextAnalysis, known: Abbreviations) -> Iterator[Span]:
         """Yield the places of the short forms that the text defines by a name, with or without a plural `s`."""
         named = {each.short: self._named(known.expand(each.short) or "") for each in known.definitions}
-        edges = words(text) if any(name >= 0 for name in named.values()) else []
+        edges = analysis.words if any(name >= 0 for name in named.values()) else []
         starts, ends = [start for start, _ in edges], [end for _, end in edges]
         for short, name in named.items():
             forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
             for form in forms:
                 if len(form) > 1 or form == short:
-                    for start, end in _places(text, form, starts, ends):
+                    for start, end in _places(analysis.text, form, starts, ends):
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
@@ -157,6 +159,16 @@ class DictionaryDetector:
             if len(types) and (self._only is None or self._only[concept]):
                 return self.kb.types[int(types[0])]
         return ""
+
+
+def _has_between(offsets: Sequence[int], start: int, end: int) -> bool:
+    """Tell whether one of the sorted offsets is inside a span, after its start."""
+    return bisect_right(offsets, start) < bisect_left(offsets, end)
+
+
+def _is_in_two_sentences(analysis: TextAnalysis, start: int, end: int) -> bool:
+    """Tell whether a sentence begins inside a span. Most spans say at a glance that none does."""
+    return may_cross_sentences(analysis.text[start:end]) and _has_between(analysis.sentence_starts, start, end)
 
 
 def _places(text: str, form: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int]]:

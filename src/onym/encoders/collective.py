@@ -73,12 +73,15 @@ class Collective:
             raise ConfigError("model-family", "the model reads no documents", where=str(folder), fix=fix)
         settings = CollectiveSettings.read(folder)
         model = open_body(folder, precision)
-        reader = DocumentReader(model, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap)
+        digest = folder_digest(folder)
+        reader = DocumentReader(
+            model, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap, key=f"{digest} {model.dtype}"
+        )
         heads = _open_heads(
             folder / HEADS, Heads(reader.width, settings.wide or reader.width, settings.represent, settings.detect)
         )
         names = Encoder.open(folder / NAMES, precision=precision, name=f"{folder.name}/{NAMES}") if settings.links else None
-        found = cls(reader, heads, settings, names, folder_digest(folder))
+        found = cls(reader, heads, settings, names, digest)
         found.name = folder.name
         return found
 
@@ -96,7 +99,7 @@ class Collective:
         found: list[Vectors] = []
         places: list[tuple[int, int]] = []
         asked = [number for number, doc in enumerate(documents) if doc.mentions]
-        for number, read in zip(asked, self.reader.read(documents[number].text for number in asked), strict=True):
+        for number, read in zip(asked, self.reader.read(documents[number] for number in asked), strict=True):
             mentions = documents[number].mentions
             spans = {at: span for at, mention in enumerate(mentions) if (span := read.tokens.span(mention.start, mention.end))}
             found.append(self._vectors(read.states, list(spans.values())))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import torch
@@ -14,7 +14,9 @@ from torch import Tensor
 from onym.encoders.batches import batches
 from onym.encoders.threads import fix_thread_count
 from onym.encoders.windows import Window, windows
+from onym.text.analysis import TextAnalysis, analysis_of
 from onym.text.tokens import Placed, Tokenizer
+from onym.types import Document
 
 _BUDGET = 4_096  # tokens read at once, padding included
 _TOGETHER = 32_768  # tokens of documents that are read together
@@ -29,50 +31,46 @@ class ReadText:
 
 
 class DocumentReader:
-    """Reads texts with an encoder, in windows of `length` tokens that overlap.
+    """Reads documents with an encoder, in windows of `length` tokens that overlap.
 
-    The texts that were read last, up to `remembered` tokens, are not read again: a detector and a linker that share a reader
-    read a document once.
+    A reading is kept in the document's analysis under `key`, which stands for the model: a detector and a linker with the same
+    key read a document once, as long as the document carries its analysis. Without a key, a reader shares with nobody.
     """
 
-    def __init__(
-        self, model: Any, tokenizer: Tokenizer, *, length: int = 256, overlap: int = 64, remembered: int = 65_536
-    ) -> None:
+    def __init__(self, model: Any, tokenizer: Tokenizer, *, length: int = 256, overlap: int = 64, key: str = "") -> None:
         self.model, self.tokenizer = model, tokenizer
-        self.length, self.overlap, self._remembered = length, overlap, remembered
-        self._known: OrderedDict[str, ReadText] = OrderedDict()
+        self.length, self.overlap, self.key = length, overlap, key or uuid4().hex
 
     @property
     def width(self) -> int:
         """How wide the vectors are."""
         return int(self.model.config.hidden_size)
 
-    def read(self, texts: Iterable[str]) -> Iterator[ReadText]:
-        """Yield the texts' tokens with their vectors, in order. A text's vectors do not depend on the other texts."""
-        group: list[tuple[str, Placed]] = []
+    def read(self, documents: Iterable[Document]) -> Iterator[ReadText]:
+        """Yield the documents' tokens with their vectors, in order. A document's vectors do not depend on the others."""
+        group: list[tuple[TextAnalysis, Placed]] = []
         size = 0
-        for text in texts:
-            tokens = self._known[text].tokens if text in self._known else self.tokenizer.placed(text)
+        for doc in documents:
+            analysis = analysis_of(doc)
+            reading = self._reading(analysis)
+            tokens = reading.tokens if reading else self.tokenizer.placed(doc.text)
             if group and size + len(tokens) > _TOGETHER:
                 yield from self._group(group)
                 group, size = [], 0
-            group.append((text, tokens))
+            group.append((analysis, tokens))
             size += len(tokens)
         yield from self._group(group)
 
-    def _group(self, group: list[tuple[str, Placed]]) -> list[ReadText]:
-        new = {text: tokens for text, tokens in group if text not in self._known}
+    def _group(self, group: list[tuple[TextAnalysis, Placed]]) -> list[ReadText]:
+        new = {analysis: tokens for analysis, tokens in group if not self._reading(analysis)}
         states = read_windows(self.model, self.tokenizer, list(new.values()), length=self.length, overlap=self.overlap)
-        found = {text: ReadText(tokens, each) for (text, tokens), each in zip(new.items(), states, strict=True)}
-        read = [found.get(text) or self._known[text] for text, _ in group]
-        self._remember(found)
-        return read
+        for (analysis, tokens), each in zip(new.items(), states, strict=True):
+            analysis.readings[self.key] = ReadText(tokens, each)
+        return [reading for analysis, _ in group if (reading := self._reading(analysis))]
 
-    def _remember(self, found: dict[str, ReadText]) -> None:
-        self._known.update(found)
-        size = sum(len(each.tokens) for each in self._known.values())
-        while self._known and size > self._remembered:
-            size -= len(self._known.popitem(last=False)[1].tokens)
+    def _reading(self, analysis: TextAnalysis) -> ReadText | None:
+        reading = analysis.readings.get(self.key)
+        return reading if isinstance(reading, ReadText) else None
 
 
 @torch.inference_mode()

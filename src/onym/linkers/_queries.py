@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onym.text.abbreviations import Abbreviations
+from onym.text.analysis import analysis_of
 from onym.text.normal import normal_name
 from onym.types import Document
 
@@ -14,5 +15,5 @@ def queries(doc: Document, *, expand: bool) -> list[str]:
     >>> queries(Document("1", "Atrial fibrillation (AF)", (Mention(21, 23, "AF"),)), expand=True)
     ['atrial fibrillation']
     """
-    known = Abbreviations.from_text(doc.text) if expand and doc.mentions else Abbreviations(())
+    known = analysis_of(doc).abbreviations if expand and doc.mentions else Abbreviations(())
     return [normal_name(known.expand(mention.surface) or mention.surface) for mention in doc.mentions]

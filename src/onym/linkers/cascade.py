@@ -26,6 +26,7 @@ from onym.linkers import exact as exact_part
 from onym.linkers import generative as generative_part
 from onym.linkers.base import Linker, LinkerConfig, link_batches
 from onym.store.parts import OpenContext
+from onym.text.analysis import analysed
 from onym.types import Candidate, Document, Link, LinkedDocument
 
 _BATCH = 256  # documents
@@ -121,7 +122,11 @@ class CascadeLinker:
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with the candidates of the part that answered; `Link.stage` says which one that was."""
-        return link_batches(documents, lambda batch: self._links(batch, top_k, only), batch=_BATCH)
+
+        def links(batch: Sequence[Document]) -> list[list[Link]]:
+            return self._links([analysed(doc) for doc in batch], top_k, only)  # the parts share what the text says about itself
+
+        return link_batches(documents, links, batch=_BATCH)
 
     def _links(self, batch: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Link]]:
         """Return the links of each document."""

@@ -16,8 +16,8 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import ModelLinkerConfig, link_batches
 from onym.store.parts import ModelReference, OpenContext, require_model
-from onym.text.expansion import defined_at
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from onym.text.expansion import defining_mentions
+from onym.types import Candidate, Document, Link, LinkedDocument
 
 if TYPE_CHECKING:
     from onym.encoders.collective import Collective
@@ -112,8 +112,7 @@ class CollectiveLinker:
         """Return a document with its mentions where they are to be read."""
         if not self._config.expand_abbreviations:
             return doc
-        spans = defined_at(doc)
-        return replace(doc, mentions=tuple(Mention(start, end, doc.text[start:end]) for start, end in spans), relations=())
+        return replace(doc, mentions=defining_mentions(doc), relations=())
 
 
 def _averaged(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:

@@ -12,10 +12,9 @@ from pydantic import Field
 from onym.errors import missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
+from onym.linkers._queries import queries
 from onym.linkers.base import ModelLinkerConfig, link_batches
 from onym.store.parts import ModelReference, OpenContext, require_model
-from onym.text.expansion import written_out
-from onym.text.normal import normal_name
 from onym.types import Candidate, Document, Link, LinkedDocument
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class DenseLinker:
         nearest, cache = Nearest(self.kb, self.index, top_k, only), Cache()
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            texts = [self._texts(doc) for doc in batch]
+            texts = [queries(doc, expand=self._config.expand_abbreviations) for doc in batch]
             self._fill(cache, dict.fromkeys(text for each in texts for text in each), nearest)
             for doc, each in zip(batch, texts, strict=True):
                 yield [Link(mention, cache[text]) for mention, text in zip(doc.mentions, each, strict=True)]
@@ -102,11 +101,6 @@ class DenseLinker:
                 cache.popitem(last=False)
 
         return link_batches(documents, links, batch=_BATCH)
-
-    def _texts(self, doc: Document) -> list[str]:
-        """Return what to look for, for each mention, written as names are."""
-        mentions = [mention for _, mention in written_out(doc)] if self._config.expand_abbreviations else doc.mentions
-        return [normal_name(mention.surface) for mention in mentions]
 
     def _fill(self, cache: Cache, texts: Iterable[str], nearest: Nearest) -> None:
         """Find the answers that are not in the cache; those used last are dropped last."""

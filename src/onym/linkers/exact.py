@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from onym.store.parts import OpenContext
 from onym.types import Candidate, Document, Link, LinkedDocument
 
 _BATCH = 64  # documents
+_CACHE_SIZE = 100_000  # names: texts repeat themselves
 
 
 class Config(LinkerConfig):
@@ -55,12 +57,12 @@ class ExactLinker:
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with the concepts that its mentions name."""
+        candidates = lru_cache(_CACHE_SIZE)(lambda query: self._candidates(query, top_k, only))
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             for doc in batch:
                 texts = queries(doc, expand=self._config.expand_abbreviations)
-                found = zip(doc.mentions, texts, strict=True)
-                yield [Link(mention, self._candidates(query, top_k, only)) for mention, query in found]
+                yield [Link(mention, candidates(query)) for mention, query in zip(doc.mentions, texts, strict=True)]
 
         return link_batches(documents, links, batch=_BATCH)
 

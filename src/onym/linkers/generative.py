@@ -17,7 +17,7 @@ from onym.linkers.base import ModelLinkerConfig, link_batches
 from onym.store.model_settings import FolderSettings
 from onym.store.models import weights_digest
 from onym.store.parts import ModelReference, OpenContext, TokenizerReference, require_model
-from onym.text.expansion import written_out
+from onym.text.expansion import expand_abbreviations
 from onym.text.layout import Layout
 from onym.text.template import template_named
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
@@ -223,7 +223,7 @@ class GenerativeLinker:
         )
 
     def _queries(self, doc: Document) -> list[tuple[Document, Mention]]:
-        return written_out(doc) if self._config.expand_abbreviations else [(doc, mention) for mention in doc.mentions]
+        return expand_abbreviations(doc) if self._config.expand_abbreviations else [(doc, mention) for mention in doc.mentions]
 
     def _start(self, sources: Sequence[Sequence[int]]) -> TreeSession:
         from onym.decoding.session import TreeSession

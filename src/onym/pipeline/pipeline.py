@@ -14,6 +14,7 @@ from onym.errors import InputError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
 from onym.predictions.file import source_of
+from onym.text.analysis import AnalysedDocument, analysed, plain
 from onym.types import Document, Link, LinkedDocument
 
 _BATCH = 64  # documents that a detector sees together
@@ -85,9 +86,16 @@ class Pipeline:
             yield self._finished(linked, detected.popleft())
 
     def _detected(self, documents: Iterable[Document], detected: deque[Detected]) -> Iterator[Document]:
-        """Yield documents with their mentions; `detected` remembers what the detector said of each, in order."""
+        """Yield documents with their mentions; `detected` keeps what the detector said of each, in order.
+
+        They carry the analysis of their text, so that the linker finds what the detector found.
+        """
         rest = iter(documents)
-        while batch := list(islice(rest, _BATCH)):
+        earlier: list[AnalysedDocument] = []
+        while batch := [analysed(doc) for doc in islice(rest, _BATCH)]:
+            for done in earlier:  # a linker that reads documents has read these: free the memory
+                done.analysis.readings.clear()
+            earlier = batch
             bare = [doc for doc in batch if not doc.mentions]
             found = iter(() if self.detector is None else self.detector.detect(bare))
             for doc in batch:
@@ -99,7 +107,7 @@ class Pipeline:
         """Return a document with all that is known of its links."""
         scores = detected.scores if linked.links and detected.scores else (None,) * len(linked.links)
         links = tuple(self._finished_link(link, score) for link, score in zip(linked.links, scores, strict=True))
-        return replace(linked, links=links, problems=(*detected.problems, *linked.problems))
+        return LinkedDocument(plain(linked.document), links, (*detected.problems, *linked.problems))
 
     def _finished_link(self, link: Link, detection_score: float | None) -> Link:
         is_below = self._threshold is not None and link.candidates and link.candidates[0].score < self._threshold

@@ -29,6 +29,7 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _STOP = re.compile(r"[.!?\u2026][.!?\u2026)\]}\"'\u2019\u201d\u00bb]*|[\u3002\uff01\uff1f\uff61]+")
 _WIDE = "\u3002\uff01\uff1f\uff61"  # no space follows them
 _SPACES = re.compile(r"\s+")
+_MAY_CROSS = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\uff61]|[^\S ]|\s[A-Z]")
 _OPENING = "([{\"'\u2018\u201c\u00ab\u00bf\u00a1"
 _ITEM = re.compile(r"\((?:[a-z](?:[,-][a-z])?|[ivx]{1,4}|[0-9]{1,2}|[+\u00b1-])\)")
 _BRACKETS = re.compile(r"[()\[\]]")
@@ -104,6 +105,18 @@ def sentences(text: str) -> list[Span]:
             spans.append((start, end))
         place = cut
     return spans
+
+
+def may_cross_sentences(surface: str) -> bool:
+    """Tell quickly whether a sentence may begin inside a piece of text that begins with a word; if False, none does.
+
+    A sentence begins after a mark that ends one, on a new line, or with a head in capitals: where a piece has none of these,
+    the sentences of the whole text need not be found.
+
+    >>> may_cross_sentences("heart attack"), may_cross_sentences("fever. Attack"), may_cross_sentences("pain RESULTS")
+    (False, True, True)
+    """
+    return _MAY_CROSS.search(surface) is not None
 
 
 @cache

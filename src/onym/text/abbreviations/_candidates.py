@@ -11,6 +11,7 @@ from onym.text.abbreviations._layout import Bracket, Layout
 from onym.text.abbreviations._words import CUES
 
 _SEPARATOR = re.compile(r"[;,:]\s|\s(?:or|and)\s")
+_ANNOUNCEMENT = re.compile("abbreviated", re.IGNORECASE)
 _LONGEST_BRACKET = 300
 _LONGEST_SHORT = 16
 
@@ -43,8 +44,9 @@ def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[Candidate]:
 
 def announced(layout: Layout) -> Iterator[Candidate]:
     """Yield what follows `abbreviated as`, outside of brackets too."""
-    for number, word in enumerate(layout.words[:-1]):
-        if word.lower == "abbreviated" and number:
+    for found in _ANNOUNCEMENT.finditer(layout.text):
+        number = layout.word_before(found.start() + 1)
+        if 0 < number < len(layout.words) - 1 and layout.words[number].lower == "abbreviated":
             after = number + 1
             if layout.words[after].lower in {"as", "to", "by"} and after + 1 < len(layout.words):
                 after += 1

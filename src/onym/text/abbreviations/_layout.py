@@ -1,12 +1,13 @@
-"""How a text is laid out: its words, its sentences and its brackets, found once for all candidates."""
+"""How a text is laid out: words, sentences and brackets, found once for all candidates, if there are any."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 
-from onym.text.abbreviations._words import Word, words_of
+from onym.text.abbreviations._words import Word, Words
 
 _OPENING, _CLOSING = "([{", ")]}"
 _BRACKET = re.compile(r"[()\[\]{}]")
@@ -41,12 +42,21 @@ class Layout:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.words = words_of(text)
         self.brackets = _brackets(text)
-        self._word_starts = [word.start for word in self.words]
-        self._sentence_starts = [0, *(found.end() for found in _SENTENCE_END.finditer(text))]
-        self._token_starts = [found.start() for found in _TOKEN.finditer(text)]
         self._opening_of = {bracket.end: bracket.start for bracket in self.brackets}
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the text."""
+        return Words(self.text)
+
+    @cached_property
+    def _sentence_starts(self) -> list[int]:
+        return [0, *(found.end() for found in _SENTENCE_END.finditer(self.text))]
+
+    @cached_property
+    def _token_starts(self) -> list[int]:
+        return [found.start() for found in _TOKEN.finditer(self.text)]
 
     def sentence_start(self, place: int) -> int:
         """Return where the sentence begins that holds a place."""
@@ -58,7 +68,7 @@ class Layout:
 
     def word_before(self, place: int) -> int:
         """Return the number of the last word that begins before a place; -1 if there is none."""
-        return bisect_left(self._word_starts, place) - 1
+        return bisect_left(self.words.starts, place) - 1
 
     def is_attached(self, place: int) -> bool:
         """Tell whether what begins at a place follows without a space, as the bracket of `E(2)`."""

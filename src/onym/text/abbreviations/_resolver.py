@@ -44,6 +44,8 @@ class Abbreviations:
         As written first, then with or without a plural `s`, then in another case; the last only for surfaces that do not
         look like an ordinary word: `ALL` is defined, `All` and `all` are not.
         """
+        if not self.definitions:  # most documents
+            return None
         for form in (surface, surface.removesuffix("s"), surface + "s"):
             if form in self._exact:
                 return self._exact[form]

@@ -76,13 +76,29 @@ class Word:
     end: int
 
 
-def words_of(text: str) -> list[Word]:
-    """Return the words of a text, in order.
+class Words:
+    """The words of a text, in order. A word is made when it is first looked at, and most never are.
 
-    >>> [word.raw for word in words_of("Alzheimer's beta-amyloid (A4)")]
-    ["Alzheimer's", 'beta', 'amyloid', 'A4']
+    >>> words = Words("Alzheimer's beta-amyloid (A4)")
+    >>> [words[number].raw for number in range(len(words))], words.starts
+    (["Alzheimer's", 'beta', 'amyloid', 'A4'], [0, 12, 17, 26])
     """
-    return [Word(found[0], _lowered(found[0]), found.start(), found.end()) for found in _WORD.finditer(text)]
+
+    def __init__(self, text: str) -> None:
+        spans = [found.span() for found in _WORD.finditer(text)]
+        self.starts = [start for start, _ in spans]
+        self._text, self._spans = text, spans
+        self._made: dict[int, Word] = {}
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __getitem__(self, number: int) -> Word:
+        if number not in self._made:
+            start, end = self._spans[number]
+            raw = self._text[start:end]
+            self._made[number] = Word(raw, _lowered(raw), start, end)
+        return self._made[number]
 
 
 def _lowered(text: str) -> str:

@@ -17,7 +17,7 @@ from onym.encoders.settings import EncoderSettings, read_settings
 from onym.errors import ConfigError
 from onym.index.vectors import NameVectors, open_derived_vectors
 from onym.store.models import weight_files
-from onym.text.expansion import written_out
+from onym.text.expansion import expand_abbreviations
 from onym.text.normal import normal_name
 from onym.text.tokens import FILE, Tokenizer
 from onym.train.collective.dev import CollectiveDev, opened
@@ -121,7 +121,7 @@ class CollectiveSetting(Surroundings[CollectiveConfig]):
         return {
             (doc.id, mention.start, mention.end): ((doc, mention), long)
             for doc in self.documents
-            for mention, long in zip(doc.mentions, written_out(doc), strict=True)
+            for mention, long in zip(doc.mentions, expand_abbreviations(doc), strict=True)
             if normal_name(long[1].surface) and concepts_of(mention, self.kb)
         }
 

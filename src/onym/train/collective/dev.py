@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
 from onym.predictions.file import Predictions, predictions_of
+from onym.text.analysis import analysed
 from onym.text.tokens import Tokenizer
 from onym.train.collective.module import CollectiveModule
 from onym.train.samples.targets import concepts_of
@@ -56,8 +57,11 @@ class CollectiveDev:
     names: npt.NDArray[np.int64] | None = None
 
     def __call__(self, module: Any) -> dict[str, float]:
-        """Return the scores of a model, which is left as it was."""
-        model = self.open(module)
+        """Return the scores of a model, which is left as it was. A document is read once for all of them."""
+        return replace(self, documents=[analysed(doc) for doc in self.documents]).scores(self.open(module))
+
+    def scores(self, model: Collective) -> dict[str, float]:
+        """Return the scores of a model that is open."""
         linker = None
         if model.names is not None:
             linker = CollectiveLinker(self.kb, model, index_in_memory(self.kb, model.names, self.names))
@@ -109,7 +113,7 @@ class CollectiveDev:
 def spans_by_threshold(model: Collective, documents: Sequence[Document]) -> dict[float, list[list[Place]]]:
     """Return the spans that are found in each document by each threshold."""
     found: dict[float, list[list[Place]]] = {threshold: [] for threshold in THRESHOLDS}
-    for doc, read in zip(documents, model.reader.read(doc.text for doc in documents), strict=True):
+    for doc, read in zip(documents, model.reader.read(documents), strict=True):
         for threshold, spans in _tried(model, doc.text, read):
             found[threshold].append([(span.start, span.end) for span in spans])
     return found
@@ -134,4 +138,5 @@ def f1(gold: Sequence[Sequence[tuple[int, ...]]], found: Sequence[Sequence[tuple
 
 
 def _with(doc: Document, places: Sequence[Place]) -> Document:
-    return Document(doc.id, doc.text, tuple(Mention(start, end, doc.text[start:end]) for start, end in places))
+    mentions = tuple(Mention(start, end, doc.text[start:end]) for start, end in places)
+    return replace(doc, mentions=mentions, relations=())

@@ -8,7 +8,7 @@ import numpy as np
 
 from onym.datasets.leak import place_of
 from onym.kb import KnowledgeBase
-from onym.text.expansion import written_out
+from onym.text.expansion import expand_abbreviations
 from onym.text.layout import Layout
 from onym.train.samples.base import Sample
 from onym.train.samples.order import draws
@@ -55,7 +55,7 @@ class MentionSamples(Ordered):
 def mentions_of(documents: Iterable[Document], *, without: Iterable[Document] = ()) -> list[Place]:
     """Return the mentions that have an id, but for those that stand in `without` too: some preparations put dev into train.
 
-    Abbreviations are written out, as the linker does.
+    Abbreviations are expanded, as the linker does.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),))
@@ -66,6 +66,6 @@ def mentions_of(documents: Iterable[Document], *, without: Iterable[Document] = 
     return [
         asked
         for doc in documents
-        for mention, asked in zip(doc.mentions, written_out(doc), strict=True)
+        for mention, asked in zip(doc.mentions, expand_abbreviations(doc), strict=True)
         if mention.concept_ids and place_of(doc, mention) not in left_out
     ]

@@ -1,0 +1,1 @@
+"""Helpers of the benchmarks of linking raw text."""

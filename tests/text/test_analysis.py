@@ -1,0 +1,92 @@
+"""What a text says about itself is found once, goes with the document, and never with another text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from onym.errors import InputError
+from onym.text import analysis as module
+from onym.text.abbreviations import Abbreviations
+from onym.text.analysis import AnalysedDocument, TextAnalysis, analysed, analysis_of, plain
+from onym.text.boundaries import Span, sentences, words
+from onym.types import Document, Mention, Passage, Relation
+
+TEXT = "Congestive heart failure (CHF) is common. CHF kills."
+DOC = Document(
+    "1",
+    TEXT,
+    (Mention(42, 45, "CHF"),),
+    (Passage(0, 41, "title"),),
+    (Relation("causes", (("Arg1", "a:1"),)),),
+    (("journal", "x"),),
+)
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what was looked for in texts, one entry for each pass."""
+    found: list[str] = []
+    whole = Abbreviations.from_text
+
+    def from_text(text: str) -> Abbreviations:
+        found.append("abbreviations")
+        return whole(text)
+
+    monkeypatch.setattr(Abbreviations, "from_text", from_text)
+    for split in (sentences, words):
+
+        def counted(text: str, split: Callable[[str], list[Span]] = split) -> list[Span]:
+            found.append(split.__name__)
+            return split(text)
+
+        monkeypatch.setattr(module, split.__name__, counted)
+    return found
+
+
+def test_each_part_is_found_when_it_is_needed_and_once(passes: list[str]) -> None:
+    analysis = TextAnalysis(TEXT)
+    assert passes == []
+    for _ in range(2):
+        assert analysis.abbreviations.expand("CHF") == "Congestive heart failure"
+        assert analysis.sentences == sentences(TEXT)
+        assert analysis.sentence_starts == [0, 42]
+        assert analysis.words == words(TEXT)
+        assert analysis.normalised.text == "congestive heart failure chf is common chf kills"
+    assert sorted(passes) == ["abbreviations", "sentences", "words"]
+
+
+def test_it_is_handed_on_with_the_document(passes: list[str]) -> None:
+    doc = analysed(DOC)
+    assert analysed(doc) is doc
+    later = replace(doc, mentions=())
+    assert analysis_of(later) is analysis_of(doc) is doc.analysis
+    assert analysis_of(doc).abbreviations is analysis_of(later).abbreviations
+    assert passes == ["abbreviations"]
+    assert analysis_of(DOC) is not analysis_of(DOC)
+
+
+def test_another_text_has_another_analysis() -> None:
+    doc = analysed(DOC)
+    other = replace(doc, text="fever", mentions=(), passages=())
+    assert isinstance(other, AnalysedDocument)
+    assert analysis_of(other) is not doc.analysis
+    assert analysis_of(other).text == "fever"
+
+
+def test_a_document_comes_back_as_it_was() -> None:
+    doc = analysed(DOC)
+    assert type(plain(doc)) is Document
+    assert plain(doc) == DOC
+    assert plain(DOC) is DOC
+    assert analysed(DOC) == doc
+    assert hash(analysed(DOC)) == hash(doc)
+    assert doc.analysis is not analysed(DOC).analysis
+    assert repr(doc) == repr(DOC)
+
+
+def test_a_mention_must_still_be_where_it_says() -> None:
+    with pytest.raises(InputError, match="type-offsets"):
+        replace(analysed(DOC), mentions=(Mention(0, 3, "CHF"),))
