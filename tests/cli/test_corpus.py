@@ -40,7 +40,7 @@ def test_convert_tells_what_was_left_out_and_lost_but_no_text(folder: Path) -> N
 def test_convert_refuses(folder: Path) -> None:
     assert "output-exists" in onym("corpus", "convert", "good.txt", "bad.txt", "--to", "jsonl", cwd=folder, status=2).stderr
     onym("corpus", "convert", "good.txt", "bad.txt", "--to", "jsonl", "--force", cwd=folder)
-    assert "format-unknown" in onym("corpus", "convert", "good.txt", "x", "--to", "word", cwd=folder, status=2).stderr
+    assert "part-unknown" in onym("corpus", "convert", "good.txt", "x", "--to", "word", cwd=folder, status=2).stderr
     assert "format-read-only" in onym("corpus", "convert", "good.txt", "x", "--to", "pubmed", cwd=folder, status=2).stderr
     words = ("corpus", "convert", "good.txt", "x", "--to", "jsonl", "--id-style", "loud")
     assert "config-invalid" in onym(*words, cwd=folder, status=2).stderr

@@ -120,7 +120,7 @@ def test_a_limit_exits_with_6(folder: Path) -> None:
 
 def test_a_wrong_call_exits_with_2(folder: Path) -> None:
     onym("kb", "build", cwd=folder, status=2)
-    assert "[format-unknown]" in onym("kb", "build", "hp.obo", "--format", "pdf", "-o", "x", cwd=folder, status=2).stderr
+    assert "[part-unknown]" in onym("kb", "build", "hp.obo", "--format", "pdf", "-o", "x", cwd=folder, status=2).stderr
 
 
 @pytest.mark.parametrize("command", ["build", "info", "search", "show", "check", "diff", "export", "download"])

@@ -63,7 +63,11 @@ def test_what_cannot_be_read_is_counted(folder: Path) -> None:
 
 def test_a_wrong_call_writes_nothing(folder: Path) -> None:
     assert "part-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--linker", "x", cwd=folder, status=2).stderr
-    assert "format-" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--format", "x", cwd=folder, status=2).stderr
+    assert "part-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--format", "x", cwd=folder, status=2).stderr
+    assert (
+        "format-read-only"
+        in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--format", "pubmed", cwd=folder, status=2).stderr
+    )
     assert "filter-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--types", "x", cwd=folder, status=2).stderr
     assert not (folder / "p").exists()
 

@@ -111,7 +111,7 @@ def test_an_unknown_file_is_refused() -> None:
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ConfigError) as e:
         readers.read(source_of({"a.tsv": ""}), "owl")
-    assert e.value.code == "format-unknown"
+    assert e.value.code == "part-unknown"
     assert "obo" in e.value.fix
 
 

@@ -1,0 +1,157 @@
+"""docs/reference/python.md has the public names, and the examples of all pages import public names only."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import onym
+from tests.docs.test_examples import PAGES, Block, blocks, commands, name_of
+
+SRC = Path(onym.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
+TEXT = PAGE.read_text("utf-8")
+ROOMS = sorted(path.parent.name for path in SRC.glob("*/__init__.py"))
+FILE = re.compile(r"cat > \S+\.py <<\s*['\"]?(\w+)['\"]?\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+AUTODOC = re.compile(r"^::: (\S+)\n(?:    options:\n      members: \[([^\]]+)\])?", re.MULTILINE)
+
+
+def code_of(block: Block) -> Iterator[str]:
+    """Yield the Python of a block: its statements, or the files that its commands write."""
+    if block.language == "python":
+        lines = block.text.splitlines()
+        prompts = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
+        yield "\n".join(prompts or lines)
+    elif block.language == "console":
+        yield from (found[2] for command in commands(block) for found in FILE.finditer(f"{command.text}\n"))
+
+
+def imports(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the module and the name of each import of Onym in a page; no name where the module itself is imported."""
+    for block in blocks(text):
+        for code in code_of(block):
+            for node in ast.walk(ast.parse(code)):
+                if isinstance(node, ast.Import):
+                    yield from ((alias.name, "") for alias in node.names if alias.name.split(".")[0] == "onym")
+                elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "onym":
+                    yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def private_imports(text: str) -> list[str]:
+    """Return the imports of a page that are deeper than one level, or of names that are not exported."""
+    found = []
+    for module, name in imports(text):
+        exported = [] if module.count(".") > 1 else getattr(importlib.import_module(module), "__all__", [])
+        if module.count(".") > 1 or (name and name not in exported):
+            found.append(f"from {module} import {name}")
+    return found
+
+
+def used_names(text: str) -> set[str]:
+    """Return the public names that the examples of a page use: imported, or as an attribute of `onym`."""
+    code = "\n".join(each for block in blocks(text) for each in code_of(block))
+    return {name for module, name in imports(text) if module == "onym"} | set(re.findall(r"\bonym\.(\w+)", code))
+
+
+def missing_objects(text: str) -> list[str]:
+    """Return what the blocks of mkdocstrings name and the source does not have."""
+    missing = []
+    for target, members in AUTODOC.findall(text):
+        wanted = [f"{target}.{member.strip()}" for member in members.split(",")] if members else [target]
+        missing += [name for name in wanted if not is_in_source(name)]
+    return missing
+
+
+def is_in_source(dotted: str) -> bool:
+    """Tell whether a dotted name is a module, or is defined at the top of one, or of a class in it."""
+    parts = dotted.split(".")[1:]
+    for depth in range(len(parts), -1, -1):
+        module = SRC.joinpath(*parts[:depth])
+        file = module.with_suffix(".py") if module.with_suffix(".py").is_file() else module / "__init__.py"
+        if file.is_file():
+            return _is_defined(ast.parse(file.read_text("utf-8")).body, parts[depth:])
+    return False
+
+
+def _is_defined(body: list[ast.stmt], names: list[str]) -> bool:
+    if not names:
+        return True
+    found = [node for node in body if names[0] in _names(node)]
+    return bool(found) and _is_defined(getattr(found[-1], "body", []), names[1:])
+
+
+def _names(node: ast.stmt) -> set[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return {name}
+        case ast.Assign(targets=targets):
+            return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+        case ast.ImportFrom(names=aliases):
+            return {alias.asname or alias.name for alias in aliases}
+    return set()
+
+
+def test_the_table_has_all_public_names_and_no_others() -> None:
+    section = TEXT.split("\n## Names of `onym`\n")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == sorted(onym.__all__)
+
+
+def test_each_public_name_is_in_an_example_of_the_page() -> None:
+    assert sorted(set(onym.__all__) - used_names(TEXT)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_examples_import_public_names_from_one_level_below(page: Path) -> None:
+    assert private_imports(page.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_an_exported_name_is_not_a_module(room: str) -> None:
+    """A module of the same name would shadow the exported one as soon as it is imported."""
+    module = importlib.import_module(f"onym.{room}")
+    for name in getattr(module, "__all__", []):
+        _ = getattr(module, name)  # imports whatever it needs
+        assert not isinstance(getattr(module, name), ModuleType), name
+
+
+def test_the_rooms_of_the_page_export_what_it_says() -> None:
+    section = TEXT.split("\n## Rooms\n")[1].split("\n### ")[0]
+    for rooms, names in re.findall(r"^\| (`onym\.[^|]+) \| (.+) \|$", section, re.MULTILINE):
+        modules = [importlib.import_module(room) for room in re.findall(r"`([\w.]+)`", rooms)]
+        exported = {name for module in modules for name in module.__all__}
+        assert set(re.findall(r"`(\w+)`", names)) <= exported, rooms
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_documented_objects_exist(page: Path) -> None:
+    assert missing_objects(page.read_text("utf-8")) == []
+
+
+def test_a_private_import_is_found() -> None:
+    page = (
+        "```python\n>>> from onym.kb.masks import names_of\n>>> from onym import OnymError, nothing\n"
+        ">>> import onym.kb.curie\n```\n"
+        "```console\n$ cat > a.py <<'END'\nfrom onym.kb import missing\nEND\n```\n"
+    )
+    assert private_imports(page) == [
+        "from onym.kb.masks import names_of",
+        "from onym import nothing",
+        "from onym.kb.curie import ",
+        "from onym.kb import missing",
+    ]
+
+
+def test_a_missing_object_is_found() -> None:
+    page = (
+        "::: onym.kb\n\n::: onym.kb.nothing\n\n::: onym.errors.OnymError.as_dict\n\n"
+        "::: onym.types\n    options:\n      members: [Link, Lunk]\n"
+    )
+    assert missing_objects(page) == ["onym.kb.nothing", "onym.types.Lunk"]
