@@ -17,8 +17,8 @@ from typing import cast
 
 from benchmarks.results.predict import folder_of, parts
 from benchmarks.results.tasks import Task, task
-from onym.evaluate.cases import Known, gold_cases
-from onym.evaluate.metrics import places_of, recall_at
+from onym.evaluate.cases import ConceptResolver, gold_cases
+from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.linkers.base import Linker
 from onym.linkers.cascade import CascadeLinker
 from onym.linkers.dense import DenseLinker
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
     encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
     count = options.mentions or (_QUICK if options.quick else sys.maxsize)
-    documents = next(parts(asked.benchmark.documents(asked.split), count))
+    documents = next(parts(asked.dataset.documents(asked.split), count))
     rows, shares = [], {}
     for name, linker in systems(asked, encoder, model).items():
         row, stages = measured(linker, documents, asked)
@@ -81,10 +81,10 @@ def measured(linker: Linker, documents: Sequence[Document], asked: Task) -> tupl
     linked = list(linker.link(documents, top_k=_TOP))
     seconds = time.perf_counter() - start
     answers = Predictions.of(predictions_of(linked), {}).answers
-    cases = [case for case in gold_cases(documents, lambda key: answers[key], Known(asked.kb)) if case.is_reachable]
+    cases = [case for case in gold_cases(documents, lambda key: answers[key], ConceptResolver(asked.kb)) if case.is_in_kb]
     count = sum(len(doc.mentions) for doc in documents)
     recall = {
-        f"{name.replace('-', '_')}_r1": round(100 * recall_at(places_of(cases, name), 1), 1) for name in ("strict", "any-id")
+        f"{name.replace('-', '_')}_r1": round(100 * recall_at(gold_ranks(cases, name), 1), 1) for name in ("strict", "any-id")
     }
     stages = Counter(stage for each in linked for stage in each.stages)
     shares = {stage: round(100 * number / count, 1) for stage, number in sorted(stages.items())}

@@ -67,5 +67,5 @@ def systems(asked: EndToEndTask, dense: DenseLinker, model: Collective) -> Itera
 
 def _quick_task() -> EndToEndTask:
     opened = task("ncbi_disease", "test")
-    documents = [replace(doc, relations=()) for doc in opened.benchmark.documents("test")]
+    documents = [replace(doc, relations=()) for doc in opened.dataset.documents("test")]
     return EndToEndTask(tuple(documents[:_QUICK]), opened.kb, None, {})

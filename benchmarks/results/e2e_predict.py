@@ -125,7 +125,7 @@ def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None)
     asked = task.documents[:documents]
     is_given = system.detector is None
     bare = [Document(doc.id, doc.text, _unanswered(doc.mentions) if is_given else ()) for doc in asked]
-    return Predictions.of(predictions_of(system.iter_linked(bare)), {**system.source(), "benchmark": task.source})
+    return Predictions.of(predictions_of(system.iter_linked(bare)), {**system.source(), "dataset": task.source})
 
 
 def _unanswered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:

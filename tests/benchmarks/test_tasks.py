@@ -8,7 +8,7 @@ import pytest
 from benchmarks.results import tasks
 from benchmarks.results.tasks import KINDS, OfType, medic_kb, successors, task
 
-from onym.datasets import Prepared
+from onym.datasets import PreparedDataset
 
 
 def names(key: str, split: str) -> list[str]:
@@ -50,8 +50,8 @@ def test_only_the_open_knowledge_base_is_slow() -> None:
 
 @pytest.mark.usefixtures("made_data")
 def test_mentions_of_another_type_are_not_asked_for() -> None:
-    part = OfType.open(task("ncbi_disease", "test").benchmark.folder)
-    every = [mention for doc in Prepared.open(part.folder).documents("test") for mention in doc.mentions]
+    part = OfType.open(task("ncbi_disease", "test").dataset.folder)
+    every = [mention for doc in PreparedDataset.open(part.folder).documents("test") for mention in doc.mentions]
     part.of_type = every[0].type
     assert [mention for doc in part.documents("test") for mention in doc.mentions] == [
         mention for mention in every if mention.type == every[0].type
@@ -70,6 +70,6 @@ def test_the_real_data_is_all_within_reach(
     monkeypatch.setenv("ONYM_DATA", str(real_data))
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path))
     asked = task(key, split)
-    ids = [mention.concept_ids for doc in asked.benchmark.documents(split) for mention in doc.mentions]
+    ids = [mention.concept_ids for doc in asked.dataset.documents(split) for mention in doc.mentions]
     assert len(ids) == mentions
     assert all(concept_id in asked.kb for each in ids for concept_id in each)

@@ -114,11 +114,11 @@ class KnowledgeBase:
                 return aliased
         return ()
 
-    def claims(self, concept_id: str) -> tuple[int, ...]:
+    def concepts_with_id(self, concept_id: str) -> tuple[int, ...]:
         """Return every concept that has this id: the one it is the id of, and those of which it is another id.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-        >>> [kb.concept_ids[c] for c in kb.claims("omim:608446")]
+        >>> [kb.concept_ids[c] for c in kb.concepts_with_id("omim:608446")]
         ['mesh:D009203']
         """
         found: dict[int, None] = dict.fromkeys(self.resolve(concept_id))

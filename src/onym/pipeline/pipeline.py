@@ -53,6 +53,10 @@ class Pipeline:
         own = {name: value for name, value in self.config.items() if name != "linker"}
         return source_of(self.linker, self._top_k, **own)
 
+    def with_threshold(self, threshold: float | None) -> Pipeline:
+        """Return the same pipeline with another threshold."""
+        return Pipeline(self.linker, self.detector, only=self._only, threshold=threshold, top_k=self._top_k)
+
     def link(self, text: str | Document) -> Linked:
         """Link one text, or one document: the mentions that it has are kept, and looked for where it has none."""
         return next(self.iter_linked([text if isinstance(text, Document) else Document("", text)]))

@@ -49,7 +49,7 @@ def concepts_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
     >>> [kb.concept_ids[concept] for concept in concepts_of(Mention(0, 2, "MI", ("mesh:D0", "omim:608446")), kb)]
     ['mesh:D009203']
     """
-    return tuple(dict.fromkeys(concept for concept_id in mention.concept_ids for concept in kb.claims(concept_id)))
+    return tuple(dict.fromkeys(concept for concept_id in mention.concept_ids for concept in kb.concepts_with_id(concept_id)))
 
 
 def names_of(concepts: Sequence[int], kb: KnowledgeBase) -> tuple[int, ...]:
