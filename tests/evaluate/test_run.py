@@ -66,7 +66,7 @@ def test_a_pipeline_is_scored_saved_and_scored_again(abstracts: EvaluationTask, 
     assert (again.results, again.system) == (evaluation.results, "dictionary + exact")
     write_report(evaluation, abstracts.kb, tmp_path / "page.html")
     assert "dictionary + exact on ncbi-disease (test)" in (tmp_path / "page.html").read_text()
-    assert len(report_tables(evaluation, abstracts.kb)) == 3
+    assert len(report_tables(evaluation, abstracts.kb)) == 4
 
 
 def test_a_corpus_with_predicted_mentions(abstracts: EvaluationTask, tmp_path: Path) -> None:

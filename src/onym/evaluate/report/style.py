@@ -48,6 +48,7 @@ th.group + th.group { border-left: 1rem solid transparent; }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
 .number { text-align: right; white-space: nowrap; }
 tr.main > * { background: var(--soft); font-weight: 600; }
+tr.main .ids { font-weight: 400; }
 tr > *:first-child { padding-left: 0.6rem; }
 .mark { font-size: 0.75rem; font-weight: 400; color: var(--strong); margin-left: 0.35rem; }
 td.words { color: var(--muted); min-width: 16rem; }

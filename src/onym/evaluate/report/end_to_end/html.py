@@ -99,9 +99,11 @@ def _protocol_row(name: str, result: ScoresWithIntervals, is_main: bool) -> str:
 
 
 def _types(evaluation: EndToEndEvaluation) -> str:
-    bars = [Bar(each.type or "(no type)", each.gold, each.recall, each.low, each.high) for each in evaluation.by_type]
-    if not bars:
+    if not evaluation.by_type:
         return ""
+    main = evaluation.results[evaluation.protocol]
+    bars = [Bar("All types", main.scores.gold, main.scores.recall, *main.recall)]
+    bars += [Bar(each.type or "(no type)", each.gold, each.recall, each.low, each.high) for each in evaluation.by_type]
     text = (
         f"<p>Recall of the gold mentions of each type, by <code>{evaluation.protocol}</code>. There is no precision by type: "
         "a predicted mention has no gold type.</p>"

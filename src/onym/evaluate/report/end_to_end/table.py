@@ -14,27 +14,40 @@ if TYPE_CHECKING:
 
 def end_to_end_tables(evaluation: EndToEndEvaluation) -> list[Table]:
     """Return the tables in order."""
-    return [_protocols(evaluation), _types(evaluation), _errors(evaluation)]
+    return [_protocols(evaluation), _counts(evaluation), _types(evaluation), _errors(evaluation)]
 
 
 def _protocols(evaluation: EndToEndEvaluation) -> Table:
-    columns = ("precision", "95 % CI", "recall", "95 % CI", "F1", "95 % CI", "predicted", "gold")
-    table = table_of(evaluation.title, ("", "protocol"), columns)
+    """Return precision, recall and F1 with their intervals, in columns narrow enough for a terminal of 80 characters."""
+    table = table_of(evaluation.title, ("protocol",), ("P", "95 % CI", "R", "95 % CI", "F1", "95 % CI"))
+    table.padding = (0, 1, 0, 0)
     for name, result in evaluation.results.items():
         is_main, scores = name == evaluation.protocol, result.scores
         cells = (
-            "→" if is_main else "",
-            name,
+            f"→ {name}" if is_main else name,
             percent(scores.precision),
             interval(*result.precision),
             percent(scores.recall),
             interval(*result.recall),
             percent(scores.f1),
             interval(*result.f1),
-            f"{scores.predicted:,}",
-            f"{scores.gold:,}",
         )
         table.add_row(*map(plain, cells), style="bold" if is_main else "")
+    return table
+
+
+def _counts(evaluation: EndToEndEvaluation) -> Table:
+    scores = evaluation.results[evaluation.protocol].scores
+    counts = {
+        "documents": evaluation.documents,
+        "gold mentions": evaluation.mentions,
+        "gold id in the KB": evaluation.in_kb,
+        "gold items (span and concept)": scores.gold,
+        "predicted items": scores.predicted,
+    }
+    table = table_of("Counts", ("",), ("n",))
+    for name, count in (counts | evaluation.left_out).items():
+        table.add_row(*map(plain, (name, f"{count:,}")))
     return table
 
 
