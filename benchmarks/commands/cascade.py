@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.results.predict import folder_of, parts
 from benchmarks.results.tasks import Task, open_task
-from onym.evaluate.cases import Known, gold_cases
-from onym.evaluate.metrics import places_of, recall_at
+from onym.evaluate.cases import ConceptResolver, gold_cases
+from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.linkers.base import Linker
 from onym.linkers.cascade import CascadeLinker
 from onym.linkers.dense import DenseLinker
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
     encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
     count = options.mentions or (_QUICK if options.quick else sys.maxsize)
-    documents = next(parts(task.benchmark.documents(task.split), count))
+    documents = next(parts(task.dataset.documents(task.split), count))
     rows, shares = [], {}
     for name, linker in systems(task, encoder, model).items():
         row, stages = measured(linker, documents, task)
@@ -79,10 +79,10 @@ def measured(linker: Linker, documents: Sequence[Document], task: Task) -> tuple
     linked = list(linker.link(documents, top_k=_TOP))
     seconds = time.perf_counter() - start
     answers = Predictions.of(predictions_of(linked), {}).answers
-    cases = [case for case in gold_cases(documents, lambda key: answers[key], Known(task.kb)) if case.is_reachable]
+    cases = [case for case in gold_cases(documents, lambda key: answers[key], ConceptResolver(task.kb)) if case.is_in_kb]
     count = sum(len(doc.mentions) for doc in documents)
     recall = {
-        f"{name.replace('-', '_')}_r1": round(100 * recall_at(places_of(cases, name), 1), 1) for name in ("strict", "any-id")
+        f"{name.replace('-', '_')}_r1": round(100 * recall_at(gold_ranks(cases, name), 1), 1) for name in ("strict", "any-id")
     }
     links = [link for each in linked for link in each.links] if isinstance(linker, CascadeLinker) else []
     stages = Counter(link.stage or "none" for link in links)

@@ -17,7 +17,7 @@ import torch
 
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
-from onym.datasets.cached import open_benchmark
+from onym.datasets.cached import open_dataset
 from onym.encoders.batches import batches
 from onym.encoders.collective import Collective, CollectiveSettings
 from onym.encoders.documents import DocumentReader, hidden_of, window_rows
@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     limit = options.documents or (20 if options.quick else None)
-    documents = list(open_benchmark("bc5cdr", data_folder()).documents("test"))[:limit]
+    documents = list(open_dataset("bc5cdr", data_folder()).documents("test"))[:limit]
     model = open_model()
     mentions = sum(len(doc.mentions) for doc in documents)
     turns = 1 if options.quick else _TURNS

@@ -71,5 +71,5 @@ def systems(asked: EndToEndTask, encoder: DenseLinker, model: Collective) -> Ite
 
 def _quick_task() -> EndToEndTask:
     task = open_task("ncbi_disease", "test")
-    documents = [replace(doc, relations=()) for doc in task.benchmark.documents("test")]
+    documents = [replace(doc, relations=()) for doc in task.dataset.documents("test")]
     return EndToEndTask(tuple(documents[:_QUICK]), task.kb, None, {})

@@ -1,4 +1,4 @@
-"""The sizes of the prepared corpora against the published ones, what leaks, and the floor of exact match on NCBI's diseases.
+"""Sizes of the prepared corpora against the published ones, train/test overlap, and the floor of exact match on NCBI disease.
 
 The floor is BioSyn's rule, plain equality: a mention is a hit if it is a name in the dictionary and shares an id with that
 name's row. One test row (of PMID 9703418) writes a space before its id. Compared as it is written it is no hit, and that is
@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks.report import data_folder
 from onym.corpora.ids import KEY
-from onym.datasets import Prepared, prepare
-from onym.datasets.reach import Reach
+from onym.datasets import PreparedDataset, prepare
+from onym.datasets.kb_coverage import KbCoverage
 from onym.kb import KnowledgeBase
 from onym.types import Mention
 
@@ -32,22 +32,22 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
     return figures
 
 
-def sizes(key: str, prepared: Prepared) -> dict[str, object]:
-    """Count the mentions that can be read back, and take what leaks from the report."""
+def sizes(key: str, prepared: PreparedDataset) -> dict[str, object]:
+    """Count the mentions that can be read back, and take the overlap with train from the report."""
     figures: dict[str, object] = {
         f"{key}_{split}": sum(len(doc.mentions) for doc in prepared.documents(split)) for split in prepared.splits
     }
     for split in ("dev", "test"):
-        figures[f"{key}_{split}_in_train_by_place"] = prepared.report["leaks"][f"{split} in train"]["by_place"]
+        figures[f"{key}_{split}_in_train_by_place"] = prepared.report["overlap"][f"{split} in train"]["same_span"]
     return figures
 
 
-def floor(prepared: Prepared, kb: KnowledgeBase) -> dict[str, object]:
+def floor(prepared: PreparedDataset, kb: KnowledgeBase) -> dict[str, object]:
     mentions = [mention for doc in prepared.documents("test") for mention in doc.mentions]
-    reach = Reach(kb)
+    coverage = KbCoverage(kb)
     return {
         "ncbi_exact_any_id_hits": sum(is_written_so(kb, mention) for mention in mentions),
-        "ncbi_exact_any_id_hits_by_concept": sum(map(reach.is_named, mentions)),
+        "ncbi_exact_any_id_hits_by_concept": sum(map(coverage.is_kb_name, mentions)),
         "ncbi_exact_any_id_of": len(mentions),
     }
 

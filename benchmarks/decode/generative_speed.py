@@ -168,7 +168,7 @@ def _setup(options: argparse.Namespace) -> Setup:
     tokenizer, template = Tokenizer.open(options.model), template_named(own.template)
     model = open_model(options.model, "bf16")
     layout = Layout(template, tokenizer, own.window, adapter_of(model).longest)
-    mentions = ((doc, mention) for doc in task.benchmark.documents("test") for mention in doc.mentions)
+    mentions = ((doc, mention) for doc in task.dataset.documents("test") for mention in doc.mentions)
     pairs = list(islice(mentions, QUICK_MENTIONS if options.quick else MENTIONS))
     return Setup(
         model=model,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb
-from onym.datasets.cached import open_benchmark
+from onym.datasets.cached import open_dataset
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, select_concepts
 from onym.types import Document
@@ -27,7 +27,7 @@ class Kind:
     """A corpus; mentions of other types than `types` are not asked for, and concepts of other kinds are not looked for."""
 
     title: str
-    benchmark: str
+    dataset: str
     concepts: tuple[str, ...]
     types: tuple[str, ...] = ()
 
@@ -52,7 +52,7 @@ class EndToEndTask:
 def end_to_end_task(key: str, split: str) -> EndToEndTask:
     """Open a task; what was never built on this machine is built in the cache folder."""
     kind, kb = KINDS[key], open_kb()
-    prepared = open_benchmark(kind.benchmark, data_folder())
+    prepared = open_dataset(kind.dataset, data_folder())
     documents = tuple(_of_types(doc, kind.types) for doc in prepared.documents(split))
     only = select_concepts(kb, [each for each in kind.concepts if kb.types.find(each) >= 0], ())
     return EndToEndTask(documents, kb, only, {"name": prepared.name, "digest": prepared.digest, "split": split})

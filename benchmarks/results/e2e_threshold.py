@@ -14,18 +14,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from benchmarks.results.e2e_judge import PROTOCOLS, documents_of, judge_found
+from benchmarks.results.e2e_judge import judge_found
 from benchmarks.results.e2e_predict import STORE
 from benchmarks.results.e2e_tasks import EndToEndTask, end_to_end_task
 from benchmarks.results.store import Row, Store, file_of
-from onym.evaluate.cases import Known
-from onym.evaluate.end_to_end import score_end_to_end
+from onym.evaluate.cases import ConceptResolver
+from onym.evaluate.thresholds import above_threshold, tune_threshold
 from onym.predictions.file import Predictions
-
-_TRIED = 200  # thresholds, each of them below as many answers as the last
-_DIGITS = 4
 
 
 def main(arguments: Sequence[str], store: Store = STORE) -> int:
@@ -35,42 +30,15 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
     if missing := [key for key in keys.values() if key not in rows]:
         sys.exit(f"there is no row {', '.join(missing)}: see python -m benchmarks.results.e2e_predict")
     tasks = {split: end_to_end_task(rows[key].benchmark, split) for split, key in keys.items()}
-    threshold = best_threshold(tasks["dev"], store.predictions(rows[keys["dev"]]))
+    dev = tasks["dev"]
+    canonical = ConceptResolver(dev.kb).canonical
+    threshold = tune_threshold(dev.documents, store.predictions(rows[keys["dev"]]), canonical).threshold
     for split, key in keys.items():
-        predictions = sure(store.predictions(rows[key]), threshold)
+        predictions = above_threshold(store.predictions(rows[key]), threshold)
         row = _row(rows[key], threshold, tasks[split], predictions)
         store.add(row, predictions)
         print(json.dumps({"row": row.row, "threshold": threshold, "figures": row.figures}))
     return 0
-
-
-def best_threshold(task: EndToEndTask, predictions: Predictions) -> float:
-    """Return the threshold with the best strict F1; of equal ones the lowest.
-
-    Needs: the predictions of a system without a threshold.
-    """
-    scores = [one.answers[0][1] for one in predictions if one.answers] or [0.0]
-    tried = sorted({round(float(each), _DIGITS) for each in np.quantile(scores, np.linspace(0, 1, _TRIED))})
-    same = Known(task.kb).same
-
-    def f1(threshold: float) -> float:
-        found = documents_of(task.documents, sure(predictions, threshold))
-        return score_end_to_end(task.documents, found, PROTOCOLS["strict"], same).f1
-
-    return max(tried, key=f1)
-
-
-def sure(predictions: Predictions, threshold: float) -> Predictions:
-    """Return the predictions of a pipeline with that threshold: an answer below it is none.
-
-    >>> from onym.predictions.file import Prediction
-    >>> one, other = ((("mesh:D1",), 0.9, 0),), ((("mesh:D2",), 0.4, 1),)
-    >>> made = Predictions.of([Prediction("1", 0, 2, one), Prediction("1", 3, 5, other)], {"threshold": None})
-    >>> [len(each.answers) for each in sure(made, 0.5)], sure(made, 0.5).source
-    ([1, 0], {'threshold': 0.5})
-    """
-    kept = (one if one.answers and one.answers[0][1] >= threshold else replace(one, answers=()) for one in predictions)
-    return Predictions.of(kept, predictions.source | {"threshold": threshold})
 
 
 def _row(row: Row, threshold: float, task: EndToEndTask, predictions: Predictions) -> Row:

@@ -97,8 +97,8 @@ def folder_of(model: str) -> Path:
 
 def predicted(linker: Linker, task: Task, top_k: int) -> Predictions:
     """Return a linker's answers to all mentions of a task."""
-    dataset = {"name": task.benchmark.name, "digest": task.benchmark.digest, "split": task.split}
-    answers = (one for part in parts(task.benchmark.documents(task.split)) for one in predicted_part(linker, part, top_k))
+    dataset = {"name": task.dataset.name, "digest": task.dataset.digest, "split": task.split}
+    answers = (one for part in parts(task.dataset.documents(task.split)) for one in predicted_part(linker, part, top_k))
     return Predictions.of(answers, source_of(linker, top_k, dataset=dataset))
 
 

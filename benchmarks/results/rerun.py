@@ -30,7 +30,7 @@ def rerun(section: Section, store: Store, row: Row) -> list[str]:
     kept = store.predictions(row)
     task = open_task(row.benchmark, row.split)
     linker = section.open_as_said(folder, task.kb, kept.source["linker"])
-    all_parts = list(parts(task.benchmark.documents(row.split)))
+    all_parts = list(parts(task.dataset.documents(row.split)))
     part = random.Random(row.row).choice(all_parts[:-1] or all_parts)  # the last may be small
     return [
         f"{row.row}: {one.document_id} {one.start}-{one.end}: {why}"

@@ -21,13 +21,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
-from onym.datasets import Prepared
-from onym.evaluate.cases import Case, Known
+from onym.datasets import PreparedDataset
+from onym.evaluate.cases import Case
 from onym.evaluate.comparison import hits as hits_of
-from onym.evaluate.evaluation import judged_cases, origin, training_of
-from onym.evaluate.metrics import places_of, recall_at
+from onym.evaluate.evaluation import document_groups, predicted_cases, training_of
+from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.evaluate.significance import bootstrap_interval, mcnemar_exact
 from onym.evaluate.slices import slices_of
+from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.predictions.file import Answer, Prediction, Predictions, read_predictions, write_predictions
 from onym.store.output import whole_file
@@ -54,7 +55,7 @@ class Judgeable(Protocol):
     """What predictions are judged on: a split, and the knowledge base they link to."""
 
     @property
-    def benchmark(self) -> Prepared: ...
+    def dataset(self) -> PreparedDataset: ...
     @property
     def split(self) -> str: ...
     @property
@@ -187,15 +188,15 @@ def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answe
 
 def judge(task: Judgeable, predictions: Predictions) -> Judged:
     """Compute all figures. Mentions whose gold is not in the KB are left out, except by BioSyn's protocol; both are counted."""
-    found, missing = judged_cases(task.benchmark, task.split, predictions, task.kb)
+    found, missing = predicted_cases(EvaluationTask(task.dataset, task.split, task.kb), predictions)
     if missing:
         msg = f"{missing:,} mentions have no line among the predictions"
         raise ValueError(msg)
-    within = [case for case in found if case.is_reachable]
+    within = [case for case in found if case.is_in_kb]
     cases = found if task.protocol == "biosyn" else within
-    ranks = places_of(cases, task.protocol)
+    ranks = gold_ranks(cases, task.protocol)
     hits = hits_of(ranks)
-    low, high = bootstrap_interval(hits, groups=[origin(case) for case in cases])
+    low, high = bootstrap_interval(hits, groups=document_groups(cases))
     shares = _recalls(cases, task.protocol, ranks) | {"r5": recall_at(ranks, 5), "low": low, "high": high}
     counts: Figures = {"hits": sum(hits), "mentions": len(found), "reachable": len(within)}
     figures = {name: _percent(share) for name, share in shares.items()} | counts
@@ -206,7 +207,7 @@ def judge(task: Judgeable, predictions: Predictions) -> Judged:
 def _recalls(cases: Sequence[Case], protocol: str, ranks: Sequence[int | None]) -> Figures:
     if protocol == "biosyn":
         return {"r1": recall_at(ranks, 1)}
-    strict = places_of(cases, "strict")
+    strict = gold_ranks(cases, "strict")
     return {
         "any_id_r1": recall_at(ranks, 1),
         "strict_r1": recall_at(strict, 1),
@@ -292,15 +293,15 @@ def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def _slices(task: Judgeable, cases: Sequence[Case], hits: Sequence[bool]) -> Slices:
-    training = training_of(task.benchmark, task.split, Known(task.kb, {}).same)
+    training = training_of(EvaluationTask(task.dataset, task.split, task.kb))
     found = slices_of(cases, task.kb, training=training).indices
     return {name: [len(rows), _percent(sum(hits[row] for row in rows) / len(rows))] for name, rows in found.items() if rows}
 
 
 def _mapped(task: Judgeable, predictions: Predictions) -> Figures:
-    cases, _ = judged_cases(task.benchmark, task.split, predictions, task.kb, task.replaced)
-    within: list[Case] = [case for case in cases if case.is_reachable]
-    return {"mapped_any_id_r1": _percent(recall_at(places_of(within, "any-id"), 1)), "mapped": len(within)}
+    cases, _ = predicted_cases(EvaluationTask(task.dataset, task.split, task.kb, task.replaced), predictions)
+    within: list[Case] = [case for case in cases if case.is_in_kb]
+    return {"mapped_any_id_r1": _percent(recall_at(gold_ranks(within, "any-id"), 1)), "mapped": len(within)}
 
 
 def _percent(share: float) -> float:

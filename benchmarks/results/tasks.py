@@ -1,4 +1,4 @@
-"""What linkers are judged on: a split of a benchmark, the knowledge base it links to, and who is left out.
+"""What linkers are judged on: a split of a dataset, the knowledge base it links to, and who is left out.
 
     ncbi_disease                NCBI's diseases as GenBioEL prepares them, linked to BioSyn's dictionary
     ncbi_disease_one_name       the same mentions, linked to the first name of each concept of it; for an ablation
@@ -33,9 +33,9 @@ from benchmarks.commands.kb_open import build_open_kb, retired_ids
 from benchmarks.report import data_folder
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient
-from onym.datasets import Prepared, get
+from onym.datasets import PreparedDataset, get
 from onym.datasets.askapatient import files_of
-from onym.datasets.cached import open_benchmark
+from onym.datasets.cached import open_dataset
 from onym.datasets.inputs import Inputs, members
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
@@ -50,7 +50,7 @@ _NCBI, _NCBI_BIOSYN, _BC5CDR_BIOSYN = "ncbi-disease-genbioel", "ncbi-disease-bio
 _LABELS = "labels.tsv"
 FOLDS = 10
 
-KbOf = Callable[[Prepared, str], KnowledgeBase]
+KbOf = Callable[[PreparedDataset, str], KnowledgeBase]
 """Returns the knowledge base that a split is linked to."""
 
 
@@ -62,7 +62,7 @@ class Kind:
     """
 
     title: str
-    benchmark: str
+    dataset: str
     kb: KbOf
     is_quick: bool = True
     replaced: Callable[[], dict[str, str]] = dict
@@ -72,17 +72,17 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One split of a benchmark, ready to be judged. `replaced` maps retired ids, for a figure beside the others."""
+    """One split of a dataset, ready to be judged. `replaced` maps retired ids, for a figure beside the others."""
 
-    benchmark: Prepared
+    dataset: PreparedDataset
     split: str
     kb: KnowledgeBase
     replaced: dict[str, str] = field(default_factory=dict)
     protocol: str = "any-id"
 
 
-class OfType(Prepared):
-    """A benchmark with the mentions of one type alone."""
+class OfType(PreparedDataset):
+    """A dataset with the mentions of one type alone."""
 
     of_type = ""
 
@@ -95,12 +95,12 @@ class OfType(Prepared):
 def open_task(key: str, split: str) -> Task:
     """Open a task; what was never built on this machine is built in the cache folder."""
     kind = KINDS[key]
-    prepared = open_benchmark(kind.benchmark, data_folder())
+    prepared = open_dataset(kind.dataset, data_folder())
     kb = kind.kb(prepared, split)
     return Task(_of_type(prepared, kind.of_type), split, kb, kind.replaced(), kind.protocol)
 
 
-def _of_type(prepared: Prepared, of_type: str) -> Prepared:
+def _of_type(prepared: PreparedDataset, of_type: str) -> PreparedDataset:
     if not of_type:
         return prepared
     part = OfType.open(prepared.folder)
@@ -136,27 +136,27 @@ def _kept(name: str, build: Callable[[Path], object]) -> KnowledgeBase:
     return KnowledgeBase.open(folder)
 
 
-def _own(prepared: Prepared, _split: str) -> KnowledgeBase:
+def _own(prepared: PreparedDataset, _split: str) -> KnowledgeBase:
     return KnowledgeBase.open(prepared.kb_folder or "")
 
 
-def _open(_prepared: Prepared, _split: str) -> KnowledgeBase:
+def _open(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
     return open_kb()
 
 
-def _biosyn(prepared: Prepared, split: str) -> KnowledgeBase:
+def _biosyn(prepared: PreparedDataset, split: str) -> KnowledgeBase:
     return _own(prepared, split) if split == "test" else _dictionary(prepared.name, split)
 
 
-def _hpo(_prepared: Prepared, _split: str) -> KnowledgeBase:
+def _hpo(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
     return hpo_kb()
 
 
-def _labels(_prepared: Prepared, _split: str) -> KnowledgeBase:
+def _labels(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
     return _kept("benchmarks/askapatient-fold0-labels-kb", _build_labels)
 
 
-def _first_names(_prepared: Prepared, split: str) -> KnowledgeBase:
+def _first_names(_prepared: PreparedDataset, split: str) -> KnowledgeBase:
     """Return the first name of each concept of BioSyn's dictionary: what MEDIC calls it."""
     return _dictionary(_NCBI, split, "-one-name", first_names)
 
@@ -174,9 +174,9 @@ def _dictionary(name: str, split: str, suffix: str = "", select: Callable[[list[
     """Return one of the dictionaries in BioSyn's archive: MEDIC, and the mentions of the splits before this one."""
 
     def build(dest: Path) -> None:
-        needs, file = get(name).needs, f"{split}_dictionary.txt"
-        archive = next(need.path for need in needs if need.is_archive)
-        with members(Inputs(data_folder(), needs).source(archive), "", file).require(file).open() as stream:
+        files, file = get(name).files, f"{split}_dictionary.txt"
+        archive = next(each.path for each in files if each.is_archive)
+        with members(Inputs(data_folder(), files).source(archive), "", file).require(file).open() as stream:
             lines = stream.read().decode().splitlines()
         taken = InputFile.from_bytes(file, "".join(f"{line}\n" for line in select(lines)).encode())
         source = SourceConfig(path=file, format="biosyn", name="biosyn")
@@ -187,7 +187,7 @@ def _dictionary(name: str, split: str, suffix: str = "", select: Callable[[list[
 
 
 def _build_labels(dest: Path) -> None:
-    inputs = Inputs(data_folder(), get("askapatient-fold0").needs)
+    inputs = Inputs(data_folder(), get("askapatient-fold0").files)
     documents = documents_of(askapatient.read(inputs.source(files_of(0)["train"])))
     labels = [
         (mention, dict(mention.notes).get(askapatient.NAME, mention.surface)) for doc in documents for mention in doc.mentions

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.commands.e2e_results import ANNOTATED_FIGURES, FIGURES, best, page_with, run
 from benchmarks.results import check as results_check
 from benchmarks.results import e2e_tasks, e2e_threshold
-from benchmarks.results.e2e_judge import documents_of, judge_found, judge_given
+from benchmarks.results.e2e_judge import judge_found, judge_given
 from benchmarks.results.e2e_predict import main
 from benchmarks.results.e2e_tasks import EndToEndTask, end_to_end_task
 from benchmarks.results.section import PAGE
@@ -101,17 +101,6 @@ def test_a_threshold_is_selected_on_dev(store: Store) -> None:
     run(options(write=True, rerun=test.row), store)
 
 
-def test_the_best_threshold_by_hand(tiny_kb: Path) -> None:
-    fever = ("mesh:D005334",)
-    doc = Document("1", "fever fever fever", (Mention(0, 5, "fever", fever), Mention(6, 11, "fever", fever)))
-    task = EndToEndTask((doc,), KnowledgeBase.open(tiny_kb), None, {})
-    scores = {0: 0.9, 6: 0.6, 12: 0.3}
-    made = Predictions.of([Prediction("1", at, at + 5, ((fever, score, 0),)) for at, score in scores.items()], {})
-    threshold = e2e_threshold.best_threshold(task, made)
-    assert 0.3 < threshold <= 0.6
-    assert judge_found(task, e2e_threshold.sure(made, threshold))["strict_f1"] == 100.0
-
-
 def test_annotated_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
     predict(store)
     predict(store, "--split", "dev")
@@ -150,7 +139,6 @@ def test_figures_by_hand(tiny_kb: Path) -> None:
     assert [figures[f"partial_{part}"] for part in ("p", "r", "f1")] == [66.7, 100.0, 80.0]
     assert (figures["documents"], figures["gold"]) == (2, 2)
     assert figures["low"] <= 40.0 <= figures["high"]
-    assert [len(doc.mentions) for doc in documents_of(task.documents, Predictions.of(found, {}))] == [2, 1]
 
 
 def test_other_types_are_not_requested(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

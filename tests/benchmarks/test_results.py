@@ -28,7 +28,7 @@ from benchmarks.results.tasks import Task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.datasets import Prepared, prepare
+from onym.datasets import PreparedDataset, prepare
 from onym.evaluate.cases import ranking_of
 from onym.kb import KnowledgeBase
 from onym.predictions.file import Answer, Prediction, Predictions, read_predictions
@@ -49,16 +49,16 @@ def row(key: str = "b/finetuned/exact-sum", **more: Any) -> Row:
 
 
 @pytest.fixture
-def prepared(tmp_path: Path) -> Prepared:
+def prepared(tmp_path: Path) -> PreparedDataset:
     """Return the made-up fold of AskAPatient: one test mention that means a headache."""
     return prepare("askapatient-fold0", write_askapatient(tmp_path), tmp_path / "prepared")
 
 
-def task_of(prepared: Prepared, **more: Any) -> Task:
+def task_of(prepared: PreparedDataset, **more: Any) -> Task:
     return Task(prepared, "test", KnowledgeBase.open(prepared.folder / "kb"), **more)
 
 
-def answered(prepared: Prepared, *answers: Answer) -> Predictions:
+def answered(prepared: PreparedDataset, *answers: Answer) -> Predictions:
     (doc,) = prepared.documents("test")
     return Predictions.of((Prediction(doc.id, mention.start, mention.end, answers) for mention in doc.mentions), {})
 
@@ -79,7 +79,7 @@ def test_rounding_changes_no_ranking(scores: list[float]) -> None:
     assert ranking_of((ids, score) for ids, score, _ in short) == ranking_of((ids, score) for ids, score, _ in ordered)
 
 
-def test_the_same_predictions_are_the_same_bytes(tmp_path: Path, prepared: Prepared) -> None:
+def test_the_same_predictions_are_the_same_bytes(tmp_path: Path, prepared: PreparedDataset) -> None:
     predictions = answered(prepared, ((HEADACHE,), -0.123456, 0))
     write_packed(tmp_path / "a.jsonl.gz", predictions)
     write_packed(tmp_path / "b.jsonl.gz", predictions)
@@ -87,7 +87,7 @@ def test_the_same_predictions_are_the_same_bytes(tmp_path: Path, prepared: Prepa
     assert list(read_predictions(tmp_path / "a.jsonl.gz").answers.values()) == [(((HEADACHE,), -0.12346, 0),)]
 
 
-def test_a_row_comes_back_and_another_replaces_it(tmp_path: Path, prepared: Prepared) -> None:
+def test_a_row_comes_back_and_another_replaces_it(tmp_path: Path, prepared: PreparedDataset) -> None:
     store = Store(tmp_path / "store")
     assert store.rows() == []
     store.add(row("b/z"), answered(prepared))
@@ -97,7 +97,7 @@ def test_a_row_comes_back_and_another_replaces_it(tmp_path: Path, prepared: Prep
     assert list(store.predictions(store.row("b/a")).answers.values()) == [(((FEVER,), -1.0, 0),)]
 
 
-def test_rows_that_are_added_at_once_are_all_kept(tmp_path: Path, prepared: Prepared) -> None:
+def test_rows_that_are_added_at_once_are_all_kept(tmp_path: Path, prepared: PreparedDataset) -> None:
     keys = [f"b/{number}" for number in range(24)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda key: Store(tmp_path / "store").add(row(key), answered(prepared)), keys))
@@ -116,7 +116,7 @@ def test_a_key_that_is_no_file_name_is_refused(key: str) -> None:
         file_of(key)
 
 
-def test_figures_are_percentages_of_what_is_within_reach(prepared: Prepared) -> None:
+def test_figures_are_percentages_of_what_is_within_reach(prepared: PreparedDataset) -> None:
     judged = judge(task_of(prepared), answered(prepared, ((FEVER,), -1.0, 0), ((HEADACHE,), -2.0, 1)))
     assert judged.hits == (False,)
     assert judged.figures == {
@@ -125,7 +125,7 @@ def test_figures_are_percentages_of_what_is_within_reach(prepared: Prepared) -> 
     }  # fmt: skip
 
 
-def test_retired_ids_are_counted_apart(prepared: Prepared) -> None:
+def test_retired_ids_are_counted_apart(prepared: PreparedDataset) -> None:
     predictions = answered(prepared, ((FEVER,), -1.0, 0))
     plain = judge(task_of(prepared), predictions).figures
     mapped = judge(task_of(prepared, replaced={HEADACHE: FEVER}), predictions).figures

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.results import tasks
 from benchmarks.results.tasks import KINDS, OfType, medic_kb, open_task, successors
 
-from onym.datasets import Prepared
+from onym.datasets import PreparedDataset
 
 
 def names(key: str, split: str) -> list[str]:
@@ -50,8 +50,8 @@ def test_only_the_open_knowledge_base_is_slow() -> None:
 
 @pytest.mark.usefixtures("made_data")
 def test_mentions_of_another_type_are_not_requested() -> None:
-    part = OfType.open(open_task("ncbi_disease", "test").benchmark.folder)
-    mentions = [mention for doc in Prepared.open(part.folder).documents("test") for mention in doc.mentions]
+    part = OfType.open(open_task("ncbi_disease", "test").dataset.folder)
+    mentions = [mention for doc in PreparedDataset.open(part.folder).documents("test") for mention in doc.mentions]
     part.of_type = mentions[0].type
     assert [mention for doc in part.documents("test") for mention in doc.mentions] == [
         mention for mention in mentions if mention.type == mentions[0].type
@@ -70,6 +70,6 @@ def test_the_real_data_is_all_within_reach(
     monkeypatch.setenv("ONYM_DATA", str(real_data))
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path))
     found = open_task(key, split)
-    ids = [mention.concept_ids for doc in found.benchmark.documents(split) for mention in doc.mentions]
+    ids = [mention.concept_ids for doc in found.dataset.documents(split) for mention in doc.mentions]
     assert len(ids) == mentions
     assert all(concept_id in found.kb for each in ids for concept_id in each)

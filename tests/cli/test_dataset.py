@@ -1,4 +1,4 @@
-"""`onym benchmark` as a person uses it: output, messages, exit statuses."""
+"""`onym dataset` as a person uses it: output, messages, exit statuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def onym(*words: str, cwd: Path, status: int = 0, data: Path | None = None) -> s
     environment = {key: value for key, value in os.environ.items() if key != "ONYM_DATA"}
     if data:
         environment["ONYM_DATA"] = str(data)
-    command = [sys.executable, "-m", "onym", "benchmark", *words]
+    command = [sys.executable, "-m", "onym", "dataset", *words]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == status, done.stdout + done.stderr
     return done
@@ -29,16 +29,16 @@ def test_list(tmp_path: Path) -> None:
     assert answer[3]["files"][0] == "bc5cdr/CDR_TrainingSet.PubTator.txt"
 
 
-def test_prepare_tells_sizes_drops_and_leaks(tmp_path: Path, tiny_kb: Path) -> None:
+def test_prepare_tells_sizes_drops_and_overlap(tmp_path: Path, tiny_kb: Path) -> None:
     data = write_biosyn(write_ncbi(tmp_path / "data"))
     done = onym("prepare", "ncbi-disease-genbioel", "-o", "out", "--data", str(data), cwd=tmp_path)
     lines = done.stdout.splitlines()
-    assert "split\ttrain\t3 documents\t3 mentions\t3 reachable (100.0 %)" in lines
+    assert "split\ttrain\t3 documents\t3 mentions\t3 in the KB (100.0 %)" in lines
     assert "dropped\ttrain\ta composite, left out of train: 2" in lines
-    assert lines[-1].startswith("LEAK: 1 of 2 dev mentions (50.0 %)")
+    assert lines[-1].startswith("OVERLAP: 1 of 2 dev mentions (50.0 %)")
     words = ("prepare", "ncbi-disease", "-o", "raw", "--kb", str(tiny_kb), "--json")
     answer = json.loads(onym(*words, cwd=tmp_path, data=data).stdout)
-    assert answer["splits"]["train"]["reachable"] == 2
+    assert answer["splits"]["train"]["in_kb"] == 2
     assert answer["inputs"][0]["name"] == "NCBItrainset_corpus.txt"
     assert (answer["warnings"], answer["restricts_types"]) == ([], False)
 
@@ -46,8 +46,8 @@ def test_prepare_tells_sizes_drops_and_leaks(tmp_path: Path, tiny_kb: Path) -> N
 def test_prepare_refuses(tmp_path: Path) -> None:
     data = write_species(tmp_path / "data")
     assert "config-invalid" in onym("prepare", "s800", "-o", "out", cwd=tmp_path, status=2).stderr
-    assert "benchmark-unknown" in onym("prepare", "s900", "-o", "out", cwd=tmp_path, data=data, status=2).stderr
-    assert "benchmark-files" in onym("prepare", "bioid", "-o", "out", cwd=tmp_path, data=data, status=3).stderr
+    assert "dataset-unknown" in onym("prepare", "s900", "-o", "out", cwd=tmp_path, data=data, status=2).stderr
+    assert "dataset-files" in onym("prepare", "bioid", "-o", "out", cwd=tmp_path, data=data, status=3).stderr
     assert "artefact-missing" in onym("prepare", "s800", "-o", "out", "--kb", "no", cwd=tmp_path, data=data, status=4).stderr
     assert not (tmp_path / "out").exists()
     onym("prepare", "s800", "-o", "out", cwd=tmp_path, data=data)

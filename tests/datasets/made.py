@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 from onym.datasets import get
+from onym.datasets.drops import DropCounts
 from onym.datasets.inputs import Inputs
-from onym.datasets.tally import Tally
 from onym.types import Document
 
 FEVER, COUGH, PAIN = "D005334", "D003371", "D010146"
@@ -67,7 +67,7 @@ def write_biosyn(
     folder: Path, name: str = "ncbi-disease", *, packed: bool = True, concepts: dict[str, str] | None = None
 ) -> Path:
     """Write BioSyn's folders, as a tar archive or as they are."""
-    files = {f"{name}/processed_{place}.concept": text for place, text in {**CONCEPTS, **(concepts or {})}.items()}
+    files = {f"{name}/processed_{path}.concept": text for path, text in {**CONCEPTS, **(concepts or {})}.items()}
     files[f"{name}/test_dictionary.txt"] = DICTIONARY
     files[f"{name}/train_dictionary.txt"] = "D000001||never read\n"
     if not packed:
@@ -133,14 +133,14 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, "utf-8")
 
 
-def read(name: str, folder: Path) -> tuple[dict[str, list[Document]], Tally]:
-    """Read a benchmark's documents by split, without writing anything."""
-    benchmark, tally = get(name), Tally()
+def read(name: str, folder: Path) -> tuple[dict[str, list[Document]], DropCounts]:
+    """Read a dataset's documents by split, without writing anything."""
+    dataset, drops = get(name), DropCounts()
     documents: dict[str, list[Document]] = {}
-    for split, doc in benchmark.read(Inputs(folder, benchmark.needs), tally):
+    for split, doc in dataset.read(Inputs(folder, dataset.files), drops):
         documents.setdefault(split, []).append(doc)
-    return documents, tally
+    return documents, drops
 
 
-def dropped(tally: Tally, split: str) -> dict[str, int]:
-    return dict(Counter(tally.dropped[split]))
+def dropped(drops: DropCounts, split: str) -> dict[str, int]:
+    return dict(Counter(drops.dropped[split]))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.datasets import prepare
-from onym.datasets.tally import NO_ID
+from onym.datasets.drops import NO_ID
 from onym.kb import KnowledgeBase
 from tests.datasets.made import dropped, read, write_askapatient
 
 
 def test_phrases_are_documents(tmp_path: Path) -> None:
-    documents, tally = read("askapatient-fold3", write_askapatient(tmp_path, 3))
+    documents, drops = read("askapatient-fold3", write_askapatient(tmp_path, 3))
     assert [doc.text for doc in documents["train"]] == ['burning "hot"', "Fever", "caf\xe9 head"]
     assert documents["test"][0].mentions[0].concept_ids == ("snomedct:25064002",)
-    assert dropped(tally, "test") == {NO_ID: 1}
-    assert tally.problems["train"] == {"corpus-malformed": 1}
+    assert dropped(drops, "test") == {NO_ID: 1}
+    assert drops.problems["train"] == {"corpus-malformed": 1}
 
 
 def test_labels_and_training_phrases_are_the_names(tmp_path: Path) -> None:
@@ -25,6 +25,6 @@ def test_labels_and_training_phrases_are_the_names(tmp_path: Path) -> None:
     assert kb["snomedct:386661006"].preferred_name == "Fever"
     assert kb["snomedct:386661006"].names == ("fever", "burning hot")
     assert kb.find("shivers") < 0
-    assert prepared.report["leaks"]["test in kb"] == {"mentions": 1, "by_name": 1}
-    assert prepared.report["leaks"]["test in train"] == {"mentions": 1, "by_place": 0, "by_pair": 1}
+    assert prepared.report["overlap"]["test in kb"] == {"mentions": 1, "kb_name": 1}
+    assert prepared.report["overlap"]["test in train"] == {"mentions": 1, "same_span": 0, "same_surface_and_ids": 1}
     assert prepared.report["warnings"] == []

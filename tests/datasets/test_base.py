@@ -1,4 +1,4 @@
-"""What a benchmark says of itself."""
+"""What a dataset says of itself."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from onym.datasets import get
 from onym.datasets.base import SPLITS
 
 
-def test_a_benchmark_is_frozen_and_leaves_types_alone() -> None:
-    benchmark = get("bc5cdr")
-    assert (benchmark.splits, benchmark.restricts_types, benchmark.names) == (SPLITS, False, None)
+def test_a_dataset_is_frozen_and_leaves_types_alone() -> None:
+    dataset = get("bc5cdr")
+    assert (dataset.splits, dataset.restricts_types, dataset.dictionary) == (SPLITS, False, None)
     with pytest.raises(FrozenInstanceError):
-        benchmark.name = "other"  # type: ignore[misc]
+        dataset.name = "other"  # type: ignore[misc]

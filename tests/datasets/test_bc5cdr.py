@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.datasets.bc5cdr import COMPOSITE, cut
-from onym.datasets.tally import NO_ID
+from onym.datasets.drops import NO_ID
 from onym.types import Mention
 from tests.datasets.made import block, dropped, pubtator, read, write
 
@@ -54,8 +54,8 @@ def test_every_reason_is_counted(tmp_path: Path) -> None:
     )
     for word in ("Training", "Development", "Test"):
         write(tmp_path / f"CDR_{word}Set.PubTator.txt", pubtator(block("1", title, *rows)))
-    documents, tally = read("bc5cdr", tmp_path)
+    documents, drops = read("bc5cdr", tmp_path)
     for split in ("train", "dev", "test"):
         surfaces = [mention.surface for mention in documents[split][0].mentions]
         assert surfaces == ["renal", "liver failure", "aches"]
-        assert dropped(tally, split) == {NO_ID: 2, COMPOSITE: 1}
+        assert dropped(drops, split) == {NO_ID: 2, COMPOSITE: 1}

@@ -9,14 +9,14 @@ import pytest
 from onym.corpora.base import PART_OF
 from onym.datasets import get, prepare
 from onym.datasets.biosyn import parts_of
-from onym.datasets.tally import NO_ID
+from onym.datasets.drops import NO_ID
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from tests.datasets.made import dropped, read, write, write_biosyn
 
 
 def test_composites_are_cut_into_parts_that_share_a_note(tmp_path: Path) -> None:
-    documents, tally = read("ncbi-disease-biosyn", write_biosyn(tmp_path))
+    documents, drops = read("ncbi-disease-biosyn", write_biosyn(tmp_path))
     doc = documents["dev"][0]
     assert (doc.id, doc.text) == ("3", "fever\nfever\npains")
     assert [(mention.surface, dict(mention.notes).get(PART_OF)) for mention in doc.mentions] == [
@@ -25,7 +25,7 @@ def test_composites_are_cut_into_parts_that_share_a_note(tmp_path: Path) -> None
         ("pains", "2"),
     ]
     assert {mention.concept_ids for mention in doc.mentions[1:]} == {("mesh:D005334", "mesh:D010146")}
-    assert dropped(tally, "test") == {NO_ID: 1}
+    assert dropped(drops, "test") == {NO_ID: 1}
     assert dict(documents["test"][0].mentions[0].notes)["ids"] == " D005334"
 
 
@@ -49,11 +49,11 @@ def test_a_row_of_the_dictionary_is_one_concept_with_all_its_ids(tmp_path: Path)
 
 def test_an_archive_without_queries_or_dictionary_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "ncbi-disease" / "processed_train" / "1.concept", "")
-    with pytest.raises(InputError, match="benchmark-files"):
+    with pytest.raises(InputError, match="dataset-files"):
         prepare("ncbi-disease-biosyn", tmp_path, tmp_path / "out")
-    with pytest.raises(InputError, match="benchmark-files"):
+    with pytest.raises(InputError, match="dataset-files"):
         read("ncbi-disease-biosyn", tmp_path)
-    assert get("ncbi-disease-biosyn").names is not None
+    assert get("ncbi-disease-biosyn").dictionary is not None
 
 
 @pytest.mark.parametrize(

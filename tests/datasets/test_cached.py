@@ -1,4 +1,4 @@
-"""Benchmarks by name or by folder."""
+"""Datasets by name or by folder."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import prepare
-from onym.datasets.cached import open_benchmark
+from onym.datasets.cached import open_dataset
 from onym.errors import ConfigError
 from tests.datasets.made import write_species
 
 
 def test_a_folder_is_opened(tmp_path: Path) -> None:
     made = prepare("s800", write_species(tmp_path), tmp_path / "made")
-    assert open_benchmark(str(tmp_path / "made")).digest == made.digest
+    assert open_dataset(str(tmp_path / "made")).digest == made.digest
 
 
 def test_a_name_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
     with pytest.raises(ConfigError, match="config-invalid"):
-        open_benchmark("s800")
-    first = open_benchmark("s800", write_species(tmp_path / "data"))
-    assert first.folder == tmp_path / "cache" / "benchmarks" / "s800"
-    assert open_benchmark("s800", tmp_path / "nothing").digest == first.digest
+        open_dataset("s800")
+    first = open_dataset("s800", write_species(tmp_path / "data"))
+    assert first.folder == tmp_path / "cache" / "datasets" / "s800"
+    assert open_dataset("s800", tmp_path / "nothing").digest == first.digest
 
 
 def test_neither_a_folder_nor_a_name() -> None:
-    with pytest.raises(ConfigError, match="benchmark-unknown"):
-        open_benchmark("no/such/place")
+    with pytest.raises(ConfigError, match="dataset-unknown"):
+        open_dataset("no/such/folder")

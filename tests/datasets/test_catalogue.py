@@ -1,4 +1,4 @@
-"""The list of benchmarks, and the page that shows it."""
+"""The list of datasets, and the page that shows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from onym.datasets import catalogue, get
 from onym.errors import ConfigError
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "benchmarks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "datasets.md"
 NAMES = [
     "ncbi-disease", "ncbi-disease-genbioel", "ncbi-disease-biosyn", "bc5cdr", "bc5cdr-disease-biosyn",
     *(f"askapatient-fold{fold}" for fold in range(10)),
@@ -20,23 +20,23 @@ NAMES = [
 
 
 def test_all_are_there_in_order() -> None:
-    assert [benchmark.name for benchmark in catalogue()] == NAMES
+    assert [dataset.name for dataset in catalogue()] == NAMES
     assert all(get(name).name == name for name in NAMES)
 
 
 def test_an_unknown_one_is_refused_with_the_names() -> None:
-    with pytest.raises(ConfigError, match="benchmark-unknown") as caught:
+    with pytest.raises(ConfigError, match="dataset-unknown") as caught:
         get("ncbi")
     assert "ncbi-disease-genbioel" in caught.value.fix
 
 
 def test_no_published_protocol_here_restricts_types() -> None:
-    assert not any(benchmark.restricts_types for benchmark in catalogue())
+    assert not any(dataset.restricts_types for dataset in catalogue())
 
 
-@pytest.mark.parametrize("benchmark", catalogue(), ids=lambda benchmark: benchmark.name)
-def test_the_page_has_its_row(benchmark: object) -> None:
-    name = benchmark.name  # type: ignore[attr-defined]
+@pytest.mark.parametrize("dataset", catalogue(), ids=lambda dataset: dataset.name)
+def test_the_page_has_its_row(dataset: object) -> None:
+    name = dataset.name  # type: ignore[attr-defined]
     shown = re.sub(r"fold[0-9]$", "fold0", name)
     rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith(f"| `{shown}`")]
     assert len(rows) == 1
@@ -47,7 +47,7 @@ def test_the_page_has_its_row(benchmark: object) -> None:
         get(shown).protocol,
         get(shown).licence,
     ]
-    assert [need.path in cells[1] for need in get(shown).needs] == [True] * len(get(shown).needs)
+    assert [file.path in cells[1] for file in get(shown).files] == [True] * len(get(shown).files)
 
 
 def test_the_page_has_no_other_row() -> None:

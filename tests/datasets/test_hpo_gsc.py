@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.datasets import prepare
-from onym.datasets.tally import NO_ID
+from onym.datasets.drops import NO_ID
 from tests.datasets.made import dropped, read, write_gsc
 
 
 def test_dev_and_test_are_read_and_nothing_else(tmp_path: Path) -> None:
-    documents, tally = read("hpo-gsc", write_gsc(tmp_path))
+    documents, drops = read("hpo-gsc", write_gsc(tmp_path))
     found = {split: [mention.concept_ids for doc in docs for mention in doc.mentions] for split, docs in documents.items()}
     assert found == {"dev": [("hp:0001945",)], "test": [("hp:0001945",)]}
-    assert dropped(tally, "dev") == {NO_ID: 1}
+    assert dropped(drops, "dev") == {NO_ID: 1}
 
 
-def test_without_train_nothing_leaks(tmp_path: Path) -> None:
-    assert prepare("hpo-gsc", write_gsc(tmp_path), tmp_path / "out").report["leaks"] == {}
+def test_without_train_there_is_no_overlap(tmp_path: Path) -> None:
+    assert prepare("hpo-gsc", write_gsc(tmp_path), tmp_path / "out").report["overlap"] == {}

@@ -6,36 +6,36 @@ from pathlib import Path
 
 import pytest
 
-from onym.datasets.inputs import Inputs, Need, members
+from onym.datasets.inputs import Inputs, RequiredFile, members
 from onym.errors import InputError
 from onym.store.files.source import InputFile, Source
 from tests.datasets.made import write, write_biosyn
 
-NEED = Need("a/b/c.txt")
+REQUIRED = RequiredFile("a/b/c.txt")
 
 
-@pytest.mark.parametrize("place", ["a/b/c.txt", "b/c.txt", "c.txt", "c.txt.gz", "b/c.txt.zst"])
-def test_a_file_is_found(tmp_path: Path, place: str) -> None:
-    write(tmp_path / place, "x")
-    assert NEED.find(tmp_path) == tmp_path / place
+@pytest.mark.parametrize("path", ["a/b/c.txt", "b/c.txt", "c.txt", "c.txt.gz", "b/c.txt.zst"])
+def test_a_file_is_found(tmp_path: Path, path: str) -> None:
+    write(tmp_path / path, "x")
+    assert REQUIRED.find(tmp_path) == tmp_path / path
 
 
-def test_the_longest_path_wins_and_least_is_kept(tmp_path: Path) -> None:
+def test_the_longest_path_wins_and_min_parts_is_kept(tmp_path: Path) -> None:
     write(tmp_path / "c.txt", "x")
-    assert Need("a/b/c.txt", least=2).find(tmp_path) is None
+    assert RequiredFile("a/b/c.txt", min_parts=2).find(tmp_path) is None
     write(tmp_path / "b" / "c.txt", "x")
-    assert NEED.find(tmp_path) == tmp_path / "b" / "c.txt"
+    assert REQUIRED.find(tmp_path) == tmp_path / "b" / "c.txt"
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "c.txt").mkdir()
-    assert NEED.find(tmp_path) is None
-    assert Need("c.txt", is_archive=True).find(tmp_path) == tmp_path / "c.txt"
+    assert REQUIRED.find(tmp_path) is None
+    assert RequiredFile("c.txt", is_archive=True).find(tmp_path) == tmp_path / "c.txt"
 
 
 def test_everything_that_is_missing_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="benchmark-files") as caught:
-        Inputs(tmp_path, (NEED, Need("d.txt")))
+    with pytest.raises(InputError, match="dataset-files") as caught:
+        Inputs(tmp_path, (REQUIRED, RequiredFile("d.txt")))
     assert "a/b/c.txt, d.txt" in caught.value.what
 
 
@@ -43,14 +43,14 @@ def test_entries_have_no_folders_in_their_names(tmp_path: Path) -> None:
     entries = []
     for folder in ("one", "two/a/b"):
         write(tmp_path / folder / "c.txt", "x")
-        entries.append(Inputs(tmp_path / folder.split("/")[0], (NEED,)).entries())
+        entries.append(Inputs(tmp_path / folder.split("/")[0], (REQUIRED,)).entries())
     assert entries[0] == entries[1]
     assert (entries[0][0].name, entries[0][0].bytes) == ("c.txt", 1)
 
 
 def test_of_a_folder_the_entries_are_the_files_that_were_read(tmp_path: Path) -> None:
     write_biosyn(tmp_path, packed=False)
-    inputs = Inputs(tmp_path, (Need("biosyn_format/ncbi-disease", is_archive=True),))
+    inputs = Inputs(tmp_path, (RequiredFile("biosyn_format/ncbi-disease", is_archive=True),))
     source = inputs.source("biosyn_format/ncbi-disease")
     with members(source, "processed_dev", "*.concept").files[0].open() as stream:
         stream.read()
@@ -59,7 +59,7 @@ def test_of_a_folder_the_entries_are_the_files_that_were_read(tmp_path: Path) ->
 
 def test_an_archive_without_the_members_is_refused() -> None:
     source = Source.of_files("a.zip", [InputFile.from_bytes("a/dev/1.txt", b"")])
-    with pytest.raises(InputError, match="benchmark-files"):
+    with pytest.raises(InputError, match="dataset-files"):
         members(source, "test", "*.txt")
-    with pytest.raises(InputError, match="benchmark-files"):
+    with pytest.raises(InputError, match="dataset-files"):
         members(source, "", "2.txt")

@@ -14,26 +14,26 @@ from tests.datasets.made import dropped, read, write, write_medmentions
 
 @pytest.mark.parametrize(("name", "part"), [("medmentions", "full"), ("medmentions-st21pv", "st21pv")])
 def test_lists_part_the_documents(tmp_path: Path, name: str, part: str) -> None:
-    documents, tally = read(name, write_medmentions(tmp_path, part))
+    documents, drops = read(name, write_medmentions(tmp_path, part))
     assert {split: [doc.id for doc in docs] for split, docs in documents.items()} == {
         "train": ["11"],
         "dev": ["12"],
         "test": ["13"],
     }
     assert documents["dev"][0].mentions[0].concept_ids == ("umls:C0015967",)
-    assert dropped(tally, "train") == {NO_SPLIT: 1}
-    assert tally.problems == {"dev": {"corpus-malformed": 1}}
+    assert dropped(drops, "train") == {NO_SPLIT: 1}
+    assert drops.problems == {"dev": {"corpus-malformed": 1}}
 
 
 def test_the_whole_corpus_is_not_taken_for_its_part(tmp_path: Path) -> None:
     write_medmentions(tmp_path)
-    with pytest.raises(InputError, match="benchmark-files"):
+    with pytest.raises(InputError, match="dataset-files"):
         read("medmentions-st21pv", tmp_path / "MedMentions" / "full" / "data")
 
 
 def test_an_empty_list_is_refused(tmp_path: Path) -> None:
     write_medmentions(tmp_path)
     write(tmp_path / "MedMentions" / "full" / "data" / "corpus_pubtator_pmids_dev.txt", "")
-    with pytest.raises(InputError, match="benchmark-empty") as caught:
+    with pytest.raises(InputError, match="dataset-empty") as caught:
         prepare("medmentions", tmp_path, tmp_path / "out")
     assert "dev" in caught.value.what

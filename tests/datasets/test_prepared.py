@@ -1,4 +1,4 @@
-"""From files to a prepared benchmark, and back."""
+"""From files to a prepared dataset, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from onym.corpora.plain import to_plain
-from onym.datasets import Prepared, catalogue, prepare
+from onym.datasets import PreparedDataset, catalogue, prepare
 from onym.datasets import prepared as module
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError
 from onym.kb import KnowledgeBase
@@ -63,7 +63,7 @@ def test_what_is_read_back_is_what_was_read(tmp_path: Path, name: str) -> None:
     for split, docs in documents.items():
         assert [to_plain(doc) for doc in prepared.documents(split)] == [to_plain(doc) for doc in docs]
     assert check_artefact(tmp_path / "out") == []
-    assert Prepared.open(tmp_path / "out").digest == prepared.digest
+    assert PreparedDataset.open(tmp_path / "out").digest == prepared.digest
     assert prepared.manifest.counts[f"{prepared.splits[0]}_documents"] == len(documents[prepared.splits[0]])
 
 
@@ -77,14 +77,14 @@ def test_the_manifest_pins_the_files(tmp_path: Path) -> None:
     assert prepare("s800", tmp_path, tmp_path / "again").digest != prepared.digest
 
 
-def test_a_given_knowledge_base_takes_the_place_of_the_own_one(tmp_path: Path, tiny_kb: Path) -> None:
+def test_a_given_knowledge_base_replaces_the_own_one(tmp_path: Path, tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     data = write_biosyn(tmp_path)
     prepared = prepare("ncbi-disease-biosyn", data, tmp_path / "out", kb=kb)
     assert prepared.kb_folder is None
     assert not (tmp_path / "out" / "kb").exists()
     assert prepared.manifest.config["kb"] == kb.digest == prepared.report["kb"]["digest"]
-    assert (prepared.report["splits"]["train"]["mentions"], prepared.report["splits"]["train"]["reachable"]) == (4, 2)
+    assert (prepared.report["splits"]["train"]["mentions"], prepared.report["splits"]["train"]["in_kb"]) == (4, 2)
     own = prepare("ncbi-disease-biosyn", data, tmp_path / "own")
     assert own.kb_folder == tmp_path / "own" / "kb"
     assert own.manifest.config["kb"] == KnowledgeBase.open(tmp_path / "own" / "kb").digest
@@ -111,25 +111,25 @@ def test_a_damaged_one_is_refused_and_may_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "out" / prepared.digest / "test.jsonl"
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(IntegrityError, match="artefact-torn"):
-        Prepared.open(tmp_path / "out")
+        PreparedDataset.open(tmp_path / "out")
     assert list(prepare("s800", data, tmp_path / "out", force=True).documents("test"))
 
 
-def test_another_kind_of_artefact_is_no_benchmark(tiny_kb: Path) -> None:
+def test_another_kind_of_artefact_is_no_dataset(tiny_kb: Path) -> None:
     with pytest.raises(IntegrityError, match="artefact-kind"):
-        Prepared.open(tiny_kb)
+        PreparedDataset.open(tiny_kb)
 
 
 def test_a_split_that_is_not_there(tmp_path: Path) -> None:
     prepared = prepare("s800", write_species(tmp_path), tmp_path / "out")
-    with pytest.raises(ConfigError, match="benchmark-split"):
+    with pytest.raises(ConfigError, match="dataset-split"):
         list(prepared.documents("dev"))
 
 
-@pytest.mark.parametrize("benchmark", [each.name for each in catalogue()])
-def test_without_files_every_benchmark_says_what_it_needs(tmp_path: Path, benchmark: str) -> None:
-    with pytest.raises(InputError, match="benchmark-files"):
-        prepare(benchmark, tmp_path, tmp_path / "out")
+@pytest.mark.parametrize("dataset", [each.name for each in catalogue()])
+def test_without_files_every_dataset_says_what_it_needs(tmp_path: Path, dataset: str) -> None:
+    with pytest.raises(InputError, match="dataset-files"):
+        prepare(dataset, tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -144,13 +144,13 @@ def test_a_hostile_file_is_an_error_of_ours(tmp_path: Path, name: str, data: byt
     with pytest.raises(OnymError):
         prepare(name, tmp_path, tmp_path / "out")
     with pytest.raises(OnymError):
-        Prepared.open(tmp_path / "out")
+        PreparedDataset.open(tmp_path / "out")
 
 
 def test_files_of_another_corpus_are_refused(tmp_path: Path) -> None:
     write_species(tmp_path)
     write(tmp_path / "pubtator" / "SPECIES_Test.PubTator", "1|t|Nothing here\n1|a|\n")
-    with pytest.raises(InputError, match="benchmark-empty"):
+    with pytest.raises(InputError, match="dataset-empty"):
         prepare("s800", tmp_path, tmp_path / "out")
 
 
@@ -188,6 +188,6 @@ def test_the_real_corpora_have_the_published_sizes(real_data: Path, tmp_path: Pa
     assert tuple(splits) == {**SIZES, **QUERIES}[name]
     assert "corpus-offsets" not in report["splits"]["test"]["problems"]
     if name == "ncbi-disease-genbioel":
-        assert report["leaks"]["dev in train"]["by_place"] == 757
+        assert report["overlap"]["dev in train"]["same_span"] == 757
         assert report["warnings"]
-        assert report["leaks"]["test in kb"]["by_name"] == 739
+        assert report["overlap"]["test in kb"]["kb_name"] == 739

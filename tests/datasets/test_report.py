@@ -6,16 +6,16 @@ from pathlib import Path
 
 from onym.corpora.base import PART_OF
 from onym.datasets import get, prepare
-from onym.datasets.reach import Reach
+from onym.datasets.drops import NO_ID, DropCounts
+from onym.datasets.kb_coverage import KbCoverage
 from onym.datasets.report import Counts, report_of, rows_of
-from onym.datasets.tally import NO_ID, Tally
 from onym.kb import KnowledgeBase
 from onym.types import Document, Mention
 from tests.datasets.made import write_species
 
 
 def counted(kb: Path | None = None) -> Counts:
-    counts = Counts(Reach(KnowledgeBase.open(kb)) if kb else None)
+    counts = Counts(KbCoverage(KnowledgeBase.open(kb)) if kb else None)
     part = ((PART_OF, "1"),)
     mentions = (
         Mention(0, 5, "fever", ("mesh:D005334", "mesh:D0"), notes=part),
@@ -23,32 +23,37 @@ def counted(kb: Path | None = None) -> Counts:
         Mention(12, 17, "fever", ("mesh:D005334",)),
     )
     for split in ("train", "test"):
-        counts.take(split, Document("1", "fever cough fever", mentions))
+        counts.add(split, Document("1", "fever cough fever", mentions))
     return counts
 
 
 def test_with_a_knowledge_base(tiny_kb: Path) -> None:
-    tally = Tally()
-    tally.drop("train", NO_ID, 4)
-    report = report_of(get("s800"), counted(tiny_kb), tally, is_own=False)
+    drops = DropCounts()
+    drops.drop("train", NO_ID, 4)
+    report = report_of(get("s800"), counted(tiny_kb), drops, is_own=False)
     assert report["splits"]["train"] == {
-        "documents": 1, "mentions": 3, "queries": 2, "reachable": 1, "dropped": {NO_ID: 4}, "problems": {},
+        "documents": 1, "mentions": 3, "queries": 2, "in_kb": 1, "dropped": {NO_ID: 4}, "problems": {},
     }  # fmt: skip
-    assert report["leaks"]["test in kb"] == {"mentions": 3, "by_name": 2}
+    assert report["overlap"]["test in kb"] == {"mentions": 3, "kb_name": 2}
     assert report["kb"]["digest"] == KnowledgeBase.open(tiny_kb).digest
     rows = rows_of(report)
-    assert ("split", "test", "1 documents", "3 mentions", "2 queries", "1 reachable (33.3 %)") in rows
+    assert ("split", "test", "1 documents", "3 mentions", "2 queries", "1 in the KB (33.3 %)") in rows
     assert ("dropped", "train", "no id: 4") in rows
-    assert rows[-1][0].startswith("LEAK: 3 of 3 test mentions (100.0 %)")
+    assert rows[-1][0].startswith("OVERLAP: 3 of 3 test mentions (100.0 %)")
 
 
 def test_without_one(tmp_path: Path) -> None:
     report = prepare("s800", write_species(tmp_path), tmp_path / "out").report
-    assert "reachable" not in report["splits"]["train"]
-    assert report["kb"] == {"meant": "NCBI Taxonomy", "digest": "", "is_own": False}
+    assert "in_kb" not in report["splits"]["train"]
+    assert report["kb"] == {"intended": "NCBI Taxonomy", "digest": "", "is_own": False}
     rows = rows_of(report)
-    assert ("kb", "none is at hand: prepared without its figures") in rows
-    assert ("leak", "test in train", "same place: 1 of 2 (50.0 %)", "same words and ids: 2 of 2 (100.0 %)") in rows
+    assert ("kb", "none: no figures that need one") in rows
+    assert (
+        "overlap",
+        "test in train",
+        "same document and offsets: 1 of 2 (50.0 %)",
+        "same surface and ids: 2 of 2 (100.0 %)",
+    ) in rows
     assert report["warnings"] == [rows[-1][0]]
 
 
@@ -59,5 +64,5 @@ def test_no_row_holds_the_text_of_a_document(tmp_path: Path) -> None:
 
 def test_a_type_restriction_is_told(tmp_path: Path) -> None:
     report = prepare("s800", write_species(tmp_path), tmp_path / "out").report
-    assert ("types", "all are candidates") in rows_of(report)
-    assert ("types", "the gold type restricts the candidates") in rows_of(report | {"restricts_types": True})
+    assert ("types", "not restricted") in rows_of(report)
+    assert ("types", "candidates are restricted to the gold type") in rows_of(report | {"restricts_types": True})

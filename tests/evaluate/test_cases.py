@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.corpora.base import PART_OF
-from onym.evaluate.cases import Case, Key, Known, Ranking, gold_cases, ranking_of
+from onym.evaluate.cases import Case, ConceptResolver, Key, Ranking, gold_cases, ranking_of
 from onym.evaluate.protocols import PROTOCOLS
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
@@ -25,7 +25,7 @@ def test_equal_scores_share_a_rank_in_the_order_given() -> None:
     assert sets(ranking) == [[{"b"}], [{"a"}, {"c"}], [{"d"}]]
 
 
-def test_two_ids_of_one_concept_are_one_answer_at_its_best_place() -> None:
+def test_two_ids_of_one_concept_are_one_answer_at_its_best_rank() -> None:
     same = {"old:1": "new:1"}
     ranking = ranking_of([(["new:1"], 2.0), (["old:1"], 2.0), (["x"], 1.0), (["old:1"], 0.5)], lambda i: same.get(i, i))
     assert sets(ranking) == [[{"new:1"}], [{"x"}]]
@@ -62,9 +62,9 @@ def test_mentions_without_gold_are_no_cases_and_parts_are_one() -> None:
         return ()
 
     first, second = gold_cases([doc], answers)
-    assert (len(first.mentions), first.is_composite, first.is_reachable) == (2, True, True)
+    assert (len(first.mentions), first.is_composite, first.is_in_kb) == (2, True, True)
     assert first.gold == {"a:1", "a:2"}
-    assert (len(second.mentions), second.gold, second.is_reachable) == (1, frozenset({"a:3"}), True)
+    assert (len(second.mentions), second.gold, second.is_in_kb) == (1, frozenset({"a:3"}), True)
     assert asked == [("d", 0, 6), ("d", 8, 13), ("d", 0, 6)]
     assert first.document is doc
 
@@ -72,23 +72,23 @@ def test_mentions_without_gold_are_no_cases_and_parts_are_one() -> None:
 def test_gold_ids_that_lead_to_one_concept_are_one(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("mesh:D005334", "MESH:D005334")),))
-    (case,) = gold_cases([doc], lambda _: (), Known(kb))
+    (case,) = gold_cases([doc], lambda _: (), ConceptResolver(kb))
     assert case.gold == {"mesh:D005334"}
     assert not case.is_composite
 
 
 def test_replaced_ids_are_followed_before_the_knowledge_base_is_asked(tiny_kb: Path) -> None:
-    known = Known(KnowledgeBase.open(tiny_kb), {"mesh:C000001": "mesh:D005334"})
-    assert known.same("MESH:C000001") == "mesh:D005334"
-    assert known.same("mesh:C000002") == "mesh:C000002"
-    assert known.claims("mesh:C000001") == {"mesh:D005334"}
-    assert known.claims("mesh:C000002") == frozenset()
+    resolver = ConceptResolver(KnowledgeBase.open(tiny_kb), {"mesh:C000001": "mesh:D005334"})
+    assert resolver.canonical("MESH:C000001") == "mesh:D005334"
+    assert resolver.canonical("mesh:C000002") == "mesh:C000002"
+    assert resolver.concepts_with_id("mesh:C000001") == {"mesh:D005334"}
+    assert resolver.concepts_with_id("mesh:C000002") == frozenset()
 
 
-def test_unreachable_gold(tiny_kb: Path) -> None:
+def test_gold_that_is_not_in_the_kb(tiny_kb: Path) -> None:
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("mesh:D005334", "mesh:D999999")),))
-    (case,) = gold_cases([doc], lambda _: (), Known(KnowledgeBase.open(tiny_kb)))
-    assert not case.is_reachable
+    (case,) = gold_cases([doc], lambda _: (), ConceptResolver(KnowledgeBase.open(tiny_kb)))
+    assert not case.is_in_kb
     assert case.gold == {"mesh:D005334", "mesh:D999999"}
 
 
@@ -115,15 +115,15 @@ def dictionary(folder: Path) -> KnowledgeBase:
 def test_an_alternative_id_is_the_concept(tmp_path: Path, gold: tuple[str, ...], answer: str, strict: int | None) -> None:
     doc = Document("d", "one", (Mention(0, 3, "one", tuple(f"mesh:{each}" for each in gold)),))
     given: tuple[Answer, ...] = (((f"mesh:{answer}",), 1.0, 0),)
-    (case,) = gold_cases([doc], lambda _: given, Known(dictionary(tmp_path)))
+    (case,) = gold_cases([doc], lambda _: given, ConceptResolver(dictionary(tmp_path)))
     assert PROTOCOLS["strict"](case) == strict
-    assert case.is_reachable
+    assert case.is_in_kb
 
 
 def test_a_tie_between_concepts_of_the_gold_id_is_no_tie(tmp_path: Path) -> None:
     doc = Document("d", "two", (Mention(0, 3, "two", ("mesh:D2",)),))
     given: tuple[Answer, ...] = ((("mesh:D1",), 1.0, 0), (("mesh:D3",), 1.0, 0))
-    (case,) = gold_cases([doc], lambda _: given, Known(dictionary(tmp_path)))
+    (case,) = gold_cases([doc], lambda _: given, ConceptResolver(dictionary(tmp_path)))
     assert PROTOCOLS["strict"](case) == 1
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from onym.evaluate.cases import Case, Known, gold_cases
+from onym.evaluate.cases import Case, ConceptResolver, gold_cases
 from onym.evaluate.examples import NEIGHBOURS, OF_EACH, Example, examples_of
-from onym.evaluate.metrics import places_of
+from onym.evaluate.metrics import gold_ranks
 from onym.kb import KnowledgeBase
 from onym.predictions.file import Answer
 from onym.types import Document, Mention
@@ -21,15 +21,15 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(tiny_kb)
 
 
-def case(surface: str, gold: str, *answers: tuple[str, float], known: Known | None = None) -> Case:
+def case(surface: str, gold: str, *answers: tuple[str, float], resolver: ConceptResolver | None = None) -> Case:
     doc = Document("1", surface, (Mention(0, len(surface), surface, (gold,)),))
     given: list[Answer] = [((concept_id,), score, number) for number, (concept_id, score) in enumerate(answers)]
-    [found] = gold_cases([doc], lambda key: given, known)
+    [found] = gold_cases([doc], lambda key: given, resolver)
     return found
 
 
 def examples(cases: list[Case], kb: KnowledgeBase, seed: int = 0) -> list[Example]:
-    return examples_of(cases, places_of(cases, "strict"), kb, seed=seed)
+    return examples_of(cases, gold_ranks(cases, "strict"), kb, seed=seed)
 
 
 def many(count: int) -> list[Case]:
@@ -56,8 +56,8 @@ def test_the_same_mention_is_drawn_once(kb: KnowledgeBase) -> None:
 def test_neighbours_have_names_scores_and_numbers(kb: KnowledgeBase) -> None:
     [found] = examples([case("hot", HYPERTENSION, (FEVER, 0.9), (INFARCTION, 0.5), (HYPERTENSION, 0.25))], kb)
     assert found.gold.names == ("Hypertension",)
-    assert (found.place, found.is_reachable) == (3, True)
-    assert [(near.number, near.answer.names[0], near.score, near.is_gold) for near in found.neighbours] == [
+    assert (found.gold_rank, found.is_in_kb) == (3, True)
+    assert [(near.rank, near.concepts.names[0], near.score, near.is_gold) for near in found.neighbours] == [
         (1, "Fever", 0.9, False),
         (2, "Myocardial Infarction", 0.5, False),
         (3, "Hypertension", 0.25, True),
@@ -67,17 +67,17 @@ def test_neighbours_have_names_scores_and_numbers(kb: KnowledgeBase) -> None:
 def test_gold_that_stands_further_down_comes_last(kb: KnowledgeBase) -> None:
     others = [(f"mesh:X{number}", 0.9 - number / 10) for number in range(7)]
     [found] = examples([case("hot", FEVER, *others, (FEVER, 0.1), (INFARCTION, 0.05))], kb)
-    assert [near.number for near in found.neighbours] == [*range(1, NEIGHBOURS + 1), 8]
+    assert [near.rank for near in found.neighbours] == [*range(1, NEIGHBOURS + 1), 8]
     assert [near.is_gold for near in found.neighbours] == [False] * NEIGHBOURS + [True]
-    assert found.place == 8
+    assert found.gold_rank == 8
 
 
 def test_gold_that_was_not_found_and_gold_that_cannot_be(kb: KnowledgeBase) -> None:
-    cases = [case("hot", FEVER, (INFARCTION, 0.9), known=Known(kb))]
-    cases.append(case("odd", UNKNOWN, (INFARCTION, 0.8), known=Known(kb)))
+    cases = [case("hot", FEVER, (INFARCTION, 0.9), resolver=ConceptResolver(kb))]
+    cases.append(case("odd", UNKNOWN, (INFARCTION, 0.8), resolver=ConceptResolver(kb)))
     found = {example.surface: example for example in examples(cases, kb)}
-    assert [found[surface].place for surface in ("hot", "odd")] == [None, None]
-    assert [found[surface].is_reachable for surface in ("hot", "odd")] == [True, False]
+    assert [found[surface].gold_rank for surface in ("hot", "odd")] == [None, None]
+    assert [found[surface].is_in_kb for surface in ("hot", "odd")] == [True, False]
     assert found["odd"].gold.names == (UNKNOWN,)
 
 

@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.evaluate.cases import Case, Ranking
-from onym.evaluate.metrics import average_precision, places_of, recall_at, score
+from onym.evaluate.metrics import average_precision, gold_ranks, recall_at, score
 from tests.evaluate.test_protocols import ranking
 
 
-def case(gold: str, *parts: str, is_reachable: bool = True) -> Case:
-    return Case("d", frozenset(gold.split("+")), tuple(map(ranking, parts)), is_reachable)
+def case(gold: str, *parts: str, is_in_kb: bool = True) -> Case:
+    return Case("d", frozenset(gold.split("+")), tuple(map(ranking, parts)), is_in_kb)
 
 
-def test_recall_over_all_and_over_those_within_reach() -> None:
-    cases = [case("a", "a"), case("a", "b, a"), case("a", "b"), case("z", "a", is_reachable=False)]
+def test_recall_over_all_and_over_those_in_the_kb() -> None:
+    cases = [case("a", "a"), case("a", "b, a"), case("a", "b"), case("z", "a", is_in_kb=False)]
     scores = score(cases, "strict", (1, 2))
-    assert (scores.cases, scores.reachable) == (4, 3)
+    assert (scores.cases, scores.in_kb) == (4, 3)
     assert scores.recall == {1: 0.25, 2: 0.5}
-    assert scores.reachable_recall == {1: pytest.approx(1 / 3), 2: pytest.approx(2 / 3)}
+    assert scores.in_kb_recall == {1: pytest.approx(1 / 3), 2: pytest.approx(2 / 3)}
     assert scores.mean_average_precision == pytest.approx(1.5 / 4)
 
 
@@ -29,8 +29,8 @@ def test_nothing_to_judge() -> None:
     assert (scores.cases, scores.recall[1], scores.mean_average_precision) == (0, 0.0, 0.0)
 
 
-def test_places_and_recall() -> None:
-    assert places_of([case("a", "a b"), case("a", "c")], "strict") == [2, None]
+def test_ranks_and_recall() -> None:
+    assert gold_ranks([case("a", "a b"), case("a", "c")], "strict") == [2, None]
     assert recall_at([2, None], 1) == 0.0
     assert recall_at([2, None], 2) == 0.5
 

@@ -1,4 +1,4 @@
-"""The most frequent errors: grouping, order, names, runner-up and the place of the right answer."""
+"""The most frequent errors: grouping, order, names, runner-up and the rank of gold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.evaluate.cases import Case, Ranking, ranking_of
-from onym.evaluate.metrics import places_of
+from onym.evaluate.metrics import gold_ranks
 from onym.evaluate.mistakes import Mistake, most_frequent_mistakes
 from onym.kb import KnowledgeBase
 from onym.types import Mention
@@ -24,7 +24,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 def ranked(*answers: str) -> Ranking:
     """Return a ranking of answers, best first; those joined by = share a score, the ids of one joined by +."""
-    return ranking_of([(ids.split("+"), -float(place)) for place, tie in enumerate(answers) for ids in tie.split("=")])
+    return ranking_of([(ids.split("+"), -float(rank)) for rank, tie in enumerate(answers) for ids in tie.split("=")])
 
 
 def case(surface: str, gold: str, *answers: str) -> Case:
@@ -33,7 +33,7 @@ def case(surface: str, gold: str, *answers: str) -> Case:
 
 
 def mistakes(cases: list[Case], kb: KnowledgeBase, limit: int = 20) -> list[Mistake]:
-    return most_frequent_mistakes(cases, places_of(cases, "strict"), kb, limit)
+    return most_frequent_mistakes(cases, gold_ranks(cases, "strict"), kb, limit)
 
 
 def test_right_answers_are_no_mistakes(kb: KnowledgeBase) -> None:
@@ -67,7 +67,7 @@ def test_the_limit(kb: KnowledgeBase) -> None:
     assert [m.surface for m in mistakes(cases, kb, 3)] == ["x00", "x01", "x02"]
 
 
-def test_the_place_of_the_right_answer(kb: KnowledgeBase) -> None:
+def test_the_rank_of_gold(kb: KnowledgeBase) -> None:
     cases = [
         case("hot", FEVER, INFARCTION, HYPERTENSION, FEVER),
         case("hot", FEVER, INFARCTION, FEVER, HYPERTENSION),
@@ -75,13 +75,13 @@ def test_the_place_of_the_right_answer(kb: KnowledgeBase) -> None:
         case("hot", FEVER, INFARCTION),
     ]
     (found,) = mistakes(cases, kb)
-    assert (found.count, found.found, found.places, found.best_place) == (4, 3, ((2, 2), (3, 1)), 2)
+    assert (found.count, found.found, found.gold_ranks, found.best_gold_rank) == (4, 3, ((2, 2), (3, 1)), 2)
     assert found.runner_up.ids == (FEVER,)
 
 
 def test_where_the_right_answer_is_in_no_ranking(kb: KnowledgeBase) -> None:
     (found,) = mistakes([case("hot", UNKNOWN, INFARCTION)], kb)
-    assert (found.found, found.places, found.best_place) == (0, (), None)
+    assert (found.found, found.gold_ranks, found.best_gold_rank) == (0, (), None)
     assert found.gold.names == (UNKNOWN,)
     assert found.runner_up.ids == found.runner_up.names == ()
 
@@ -93,7 +93,7 @@ def test_no_answer_at_all(kb: KnowledgeBase) -> None:
 
 def test_a_tie_is_a_mistake_and_says_so(kb: KnowledgeBase) -> None:
     (found,) = mistakes([case("MI", INFARCTION, f"{HYPERTENSION}={INFARCTION}", FEVER)], kb)
-    assert (found.tied, found.best_place) == (2, 2)
+    assert (found.tied, found.best_gold_rank) == (2, 2)
     assert found.answered.names == ("Hypertension", "Myocardial Infarction")
     assert found.runner_up.names == ("Fever",)
 
@@ -123,5 +123,5 @@ def test_surfaces_and_names_stay_out_of_logs(kb: KnowledgeBase) -> None:
 def test_every_mistake_is_counted_once(kb: KnowledgeBase, made: list[tuple[str, str, str]]) -> None:
     cases = [case(surface, gold, *filter(None, [answer])) for surface, gold, answer in made]
     found = mistakes(cases, kb)
-    assert sum(m.count for m in found) == sum(place != 1 for place in places_of(cases, "strict"))
+    assert sum(m.count for m in found) == sum(rank != 1 for rank in gold_ranks(cases, "strict"))
     assert [m.count for m in found] == sorted((m.count for m in found), reverse=True)

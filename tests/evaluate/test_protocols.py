@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onym.errors import ConfigError
 from onym.evaluate.cases import Case, Ranking
-from onym.evaluate.protocols import PROTOCOLS, protocol
+from onym.evaluate.protocols import PROTOCOLS, protocol_named
 
 
 def ranking(text: str) -> Ranking:
@@ -17,7 +17,7 @@ def ranking(text: str) -> Ranking:
     return tuple(tuple(frozenset(answer.split("+")) for answer in rank) for rank in ranks if rank)
 
 
-def places(gold: str, *parts: str) -> dict[str, int | None]:
+def ranks_of(gold: str, *parts: str) -> dict[str, int | None]:
     case = Case("d", frozenset(gold.split("+")), tuple(map(ranking, parts)))
     return {name: judge(case) for name, judge in PROTOCOLS.items()}
 
@@ -43,10 +43,10 @@ def places(gold: str, *parts: str) -> dict[str, int | None]:
         ("a+b", ["a", ""], None, 1, 1, None),
     ],
 )
-def test_places(
+def test_rank_of_gold(
     gold: str, parts: list[str], strict: int | None, one_id: int | None, any_id: int | None, biosyn: int | None
 ) -> None:
-    assert places(gold, *parts) == {"strict": strict, "one-id": one_id, "any-id": any_id, "biosyn": biosyn}
+    assert ranks_of(gold, *parts) == {"strict": strict, "one-id": one_id, "any-id": any_id, "biosyn": biosyn}
 
 
 ids = st.sampled_from("abcdef")
@@ -65,5 +65,5 @@ def test_strict_is_never_more_lenient_than_any_id(gold: str, answers: Ranking) -
 
 def test_an_unknown_protocol_is_answered_by_the_known() -> None:
     with pytest.raises(ConfigError, match="protocol-unknown") as caught:
-        protocol("accuracy")
+        protocol_named("accuracy")
     assert "strict" in caught.value.fix

@@ -1,18 +1,97 @@
-"""Running a linker over a benchmark."""
+"""Evaluations from start to end."""
 
 from __future__ import annotations
 
-from onym.datasets import Prepared
-from onym.evaluate.run import predict
-from onym.kb import KnowledgeBase
+from pathlib import Path
+
+import pytest
+
+from onym.corpora.corpus import write_corpus
+from onym.detect.dictionary import DictionaryDetector
+from onym.errors import ConfigError
+from onym.evaluate.end_to_end import EndToEndEvaluation
+from onym.evaluate.evaluation import Evaluation
+from onym.evaluate.run import (
+    predict,
+    predict_end_to_end,
+    report_tables,
+    run_file,
+    run_linker,
+    run_pipeline,
+    tune_pipeline,
+    write_report,
+)
+from onym.evaluate.task import EvaluationTask
 from onym.linkers.exact import ExactLinker
+from onym.linkers.tfidf import TfidfLinker
+from onym.pipeline.pipeline import Pipeline
 
 
-def test_every_mention_is_answered_and_the_source_is_said(benchmark: Prepared) -> None:
-    assert benchmark.kb_folder
-    linker = ExactLinker(KnowledgeBase.open(benchmark.kb_folder))
-    found = predict(benchmark, "test", linker)
-    mentions = [(doc.id, mention.start, mention.end) for doc in benchmark.documents("test") for mention in doc.mentions]
-    assert list(found.answers) == mentions
-    assert found.source["benchmark"] == {"name": "ncbi-disease-biosyn", "digest": benchmark.digest, "split": "test"}
-    assert found.source["linker"] == linker.config
+@pytest.fixture
+def pipeline(abstracts: EvaluationTask) -> Pipeline:
+    return Pipeline(ExactLinker(abstracts.kb), DictionaryDetector(abstracts.kb))
+
+
+def test_every_mention_is_linked_and_the_source_is_named(task: EvaluationTask) -> None:
+    linker = ExactLinker(task.kb)
+    predictions = predict(task, linker)
+    mentions = [(doc.id, mention.start, mention.end) for doc in task.dataset.documents("test") for mention in doc.mentions]
+    assert list(predictions.answers) == mentions
+    assert predictions.source["dataset"] == task.source
+    assert predictions.source["linker"] == linker.config
+
+
+def test_a_linker_is_scored_saved_and_scored_again(task: EvaluationTask, tmp_path: Path) -> None:
+    evaluation = run_linker(task, TfidfLinker(task.kb), "any-id", save=tmp_path / "tfidf.jsonl")
+    again = run_file(task, tmp_path / "tfidf.jsonl", "any-id")
+    assert isinstance(again, Evaluation)
+    assert (again.scores, again.slices) == (evaluation.scores, evaluation.slices)
+    write_report(evaluation, task.kb, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    assert len(report_tables(evaluation, task.kb)) == 2
+
+
+def test_a_pipeline_sees_no_annotation(abstracts: EvaluationTask, pipeline: Pipeline) -> None:
+    predictions = predict_end_to_end(abstracts, pipeline)
+    assert list(predictions.answers) == [("4", 7, 12)]  # OMIM is no name of the knowledge base
+    assert predictions.source["dataset"] == abstracts.source
+    assert predictions.source["detector"]["detector"] == "dictionary"
+
+
+def test_a_pipeline_is_scored_saved_and_scored_again(abstracts: EvaluationTask, pipeline: Pipeline, tmp_path: Path) -> None:
+    evaluation = run_pipeline(abstracts, pipeline, save=tmp_path / "found.jsonl")
+    strict = evaluation.results["bhowmik-strict"].scores
+    assert (strict.precision, strict.recall) == (1.0, 0.5)
+    again = run_file(abstracts, tmp_path / "found.jsonl", "bhowmik-strict")
+    assert isinstance(again, EndToEndEvaluation)
+    assert (again.results, again.system) == (evaluation.results, "dictionary + exact")
+    write_report(evaluation, abstracts.kb, tmp_path / "page.html")
+    assert "dictionary + exact on ncbi-disease (test)" in (tmp_path / "page.html").read_text()
+    assert len(report_tables(evaluation, abstracts.kb)) == 4
+
+
+def test_a_corpus_with_predicted_mentions(abstracts: EvaluationTask, tmp_path: Path) -> None:
+    write_corpus(abstracts.dataset.documents("test"), tmp_path / "gold.jsonl", "jsonl")
+    evaluation = run_file(abstracts, tmp_path / "gold.jsonl", "bhowmik-strict")
+    assert isinstance(evaluation, EndToEndEvaluation)
+    assert (evaluation.results["bhowmik-strict"].scores.f1, evaluation.system) == (1.0, "gold.jsonl")
+
+
+def test_protocols_of_the_other_kind_are_refused(task: EvaluationTask, abstracts: EvaluationTask, pipeline: Pipeline) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        run_linker(task, ExactLinker(task.kb), "bhowmik-strict")
+    with pytest.raises(ConfigError, match="config-invalid"):
+        run_pipeline(abstracts, pipeline, "strict")
+
+
+def test_a_pipeline_that_cannot_be_scored(task: EvaluationTask, abstracts: EvaluationTask, pipeline: Pipeline) -> None:
+    with pytest.raises(ConfigError, match="no detector"):
+        run_pipeline(abstracts, Pipeline(pipeline.linker))
+    with pytest.raises(ConfigError, match="kb-mismatch"):
+        run_pipeline(task, pipeline)
+
+
+def test_tuning_ignores_the_threshold_of_the_pipeline(abstracts: EvaluationTask, pipeline: Pipeline) -> None:
+    tuned = tune_pipeline(abstracts, pipeline.with_threshold(99.0))
+    assert tuned.threshold == 1.0  # the score of an exact match
+    assert tuned.f1 == tuned.f1_without == pytest.approx(2 / 3)

@@ -1,4 +1,4 @@
-"""Slices: each definition on a case that fits and one that does not, what needs what, and likeness measured for real."""
+"""Slices: each definition on a case that fits and one that does not, what needs what, and similarity measured for real."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.evaluate.cases import Case, Known
+from onym.evaluate.cases import Case, ConceptResolver
 from onym.evaluate.slices import (
     NEED_TRAINING,
     NO_SIMILARITY,
@@ -67,7 +67,7 @@ def test_seen_and_unseen_mentions_and_concepts(kb: KnowledgeBase) -> None:
 
 def test_ids_of_the_training_are_brought_to_those_of_the_cases(kb: KnowledgeBase) -> None:
     doc = Document("1", "fever", (Mention(0, 5, "fever", ("MESH:D005334",)),))
-    assert Training.of([doc], Known(kb).same).concepts == {FEVER: 1}
+    assert Training.of([doc], ConceptResolver(kb).canonical).concepts == {FEVER: 1}
 
 
 def test_the_top_concepts_are_the_most_frequent_and_then_the_first_by_id(kb: KnowledgeBase) -> None:
@@ -180,7 +180,7 @@ def test_bins_take_the_names_of_the_gold_and_the_least_similar_part(kb: Knowledg
 
 
 @given(st.floats(-0.01, 1.01))
-def test_a_likeness_is_in_the_bin_that_says_so(value: float) -> None:
+def test_a_similarity_is_in_the_bin_that_says_so(value: float) -> None:
     bounds = [tuple(map(float, re.findall(r"\d\.\d", SLICES[name].title))) for name in SIMILARITY_BINS]
     assert bounds == [(0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0)]
     from onym.evaluate.slices import _bins
@@ -200,7 +200,7 @@ def test_a_likeness_is_in_the_bin_that_says_so(value: float) -> None:
     assert place in (0, 4) or low - 1e-9 <= value <= high + 1e-9
 
 
-def test_likeness_by_the_one_tf_idf(kb: KnowledgeBase) -> None:
+def test_similarity_by_the_one_tf_idf(kb: KnowledgeBase) -> None:
     pytest.importorskip("sparse_dot_topn")
     from onym.text.similarity import NameSimilarity
 

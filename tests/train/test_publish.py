@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from onym.datasets import Prepared
+from onym.datasets import PreparedDataset
 from onym.kb import KnowledgeBase
 from onym.store.models import weights_digest
 from onym.train.config import TrainConfig
@@ -53,7 +53,7 @@ def test_what_the_folder_holds(made: Path, model: Path) -> None:
 def test_the_record_has_the_digests_and_the_whole_configuration(made: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     found = record(made)
     assert found["kb"] == {"digest": KnowledgeBase.open(kb_folder).digest, "concepts": 3, "names": 9}
-    assert found["corpus"] == {"name": "ncbi-disease", "digest": Prepared.open(corpus).digest}
+    assert found["corpus"] == {"name": "ncbi-disease", "digest": PreparedDataset.open(corpus).digest}
     assert found["start_weights"] == weights_digest(model)
     assert TrainConfig.of(found["config"]) == told(model, corpus, kb_folder)
     assert found["versions"].keys() == {"onym", "torch", "transformers", "accelerate"}

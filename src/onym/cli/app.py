@@ -11,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import compare, corpus, evaluate, index, info, kb, link, model, pipeline, plot, train, trie
-from onym.cli import dataset as benchmark
+from onym.cli import compare, corpus, dataset, evaluate, index, info, kb, link, model, pipeline, plot, train, trie
 from onym.cli import map as map_
 from onym.cli.console import stderr
 from onym.cli.options import WithLinker
@@ -26,7 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(kb.app, name="kb")
 app.add_typer(corpus.app, name="corpus")
-app.add_typer(benchmark.app, name="benchmark")
+app.add_typer(dataset.app, name="dataset")
 app.add_typer(trie.app, name="trie")
 app.add_typer(index.app, name="index")
 app.add_typer(model.app, name="model")

@@ -7,41 +7,41 @@ from typing import Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, stderr, write_json
-from onym.cli.evaluating import BENCHMARK, DATA, KB, PROTOCOL, REPLACED, SPLIT, Question
+from onym.cli.console import JSON, progress, stderr, write_json, write_tables
+from onym.cli.evaluation import DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
 
 
 def command(
     first: Annotated[Path, typer.Argument(help="Predictions of one system.")],
     second: Annotated[Path, typer.Argument(help="Predictions of another.")],
-    benchmark: Annotated[str, BENCHMARK],
+    dataset: Annotated[str, DATASET],
     protocol: Annotated[str, PROTOCOL] = "strict",
     split: Annotated[str, SPLIT] = "test",
     kb: Annotated[Path | None, KB] = None,
     data: Annotated[Path | None, DATA] = None,
     replaced: Annotated[Path | None, REPLACED] = None,
     angel_t_test: Annotated[
-        bool, typer.Option("--angel-t-test", help="Also ANGEL's t-test over bootstrap replicates, which must not be believed.")
+        bool,
+        typer.Option(
+            "--angel-t-test",
+            help="Also ANGEL's t-test over bootstrap replicates: as published; statistically invalid, for comparison only.",
+        ),
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare two systems on the same mentions: the difference, its interval, and whether chance may have made it.
+    """Compare two systems on the same mentions: the difference, its 95 % confidence interval, and significance tests.
 
-    Example: onym compare exact.jsonl tfidf.jsonl --benchmark ncbi-disease-biosyn
+    Example: onym compare exact.jsonl tfidf.jsonl --dataset ncbi-disease-biosyn
     """
-    from rich.console import Console
-
     from onym.evaluate.comparison import compare
     from onym.evaluate.report.comparison import comparison_tables
+    from onym.evaluate.run import evaluate_predictions
+    from onym.evaluate.task import EvaluationTask
 
     with progress("comparing"):
-        question = Question.open(benchmark, data, split, kb, protocol, replaced)
-        found = compare(question.evaluation(first), question.evaluation(second), with_t_test=angel_t_test)
-    if found.t_test:
-        stderr().print(found.t_test.warning, style="yellow")
-    if json:
-        write_json(found.as_dict())
-        return
-    console = Console()
-    for table in comparison_tables(found, first.name, second.name):
-        console.print(table)
+        task = EvaluationTask.open(dataset, split, kb=kb, data=data, replaced=replaced)
+        one, other = (evaluate_predictions(task, path, protocol) for path in (first, second))
+        comparison = compare(one, other, with_t_test=angel_t_test)
+    if comparison.t_test:
+        stderr().print(comparison.t_test.warning, style="yellow")
+    write_json(comparison.as_dict()) if json else write_tables(comparison_tables(comparison, first.name, second.name))

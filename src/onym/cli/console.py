@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from onym.errors import printable
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+    from rich.table import Table
 
 JSON = typer.Option("--json", help="Print JSON, for machines.")
 
@@ -45,6 +46,15 @@ def write_lines(rows: Sequence[tuple[str, ...]]) -> None:
     for row in rows:
         table.add_row(*(escape(printable(cell)) for cell in row))
     console.print(table)
+
+
+def write_tables(tables: Iterable[Table]) -> None:
+    """Print tables of rich."""
+    from rich.console import Console
+
+    console = Console()
+    for table in tables:
+        console.print(table)
 
 
 @contextmanager

@@ -3,56 +3,69 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.evaluating import BENCHMARK, DATA, KB, PROTOCOL, REPLACED, SPLIT, Question
+from onym.cli.console import JSON, progress, shown_on, write_json, write_tables
+from onym.cli.evaluation import DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
 from onym.cli.linking import LINKER
 from onym.cli.options import DOWNLOAD
+
+if TYPE_CHECKING:
+    from onym.evaluate.end_to_end import EndToEndEvaluation
+    from onym.evaluate.evaluation import Evaluation
 
 
 def command(
     context: typer.Context,
-    benchmark: Annotated[str, BENCHMARK],
+    dataset: Annotated[str, DATASET],
     predictions: Annotated[
         Path | None,
-        typer.Argument(help="Predictions of onym link; for the end-to-end protocols a corpus whose mentions were predicted."),
+        typer.Argument(help="Predictions of onym link; for the end-to-end protocols also a corpus with predicted mentions."),
     ] = None,
     linker: Annotated[str, LINKER] = "",
-    protocol: Annotated[str, PROTOCOL] = "strict",
+    pipeline: Annotated[
+        Path | None, typer.Option(help="Score this pipeline end to end: it finds and links mentions in the raw text.")
+    ] = None,
+    protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
     kb: Annotated[Path | None, KB] = None,
     data: Annotated[Path | None, DATA] = None,
     replaced: Annotated[Path | None, REPLACED] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page to look at, .html.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the linker's predictions in this file.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report, .html.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the predictions of the linker or pipeline to this file.")] = None,
     download: Annotated[bool, DOWNLOAD] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Score predictions, or a linker, on a benchmark, by a named protocol.
+    """Score predictions, a linker, or a whole pipeline on a dataset.
 
-    Example: onym evaluate --linker tfidf --benchmark ncbi-disease-biosyn --protocol biosyn --report tfidf.html
+    Example: onym evaluate --linker tfidf --dataset ncbi-disease-biosyn --protocol biosyn --report tfidf.html
     """
     from onym.cli.options import own_options
     from onym.errors import ConfigError
-    from onym.evaluate.end_to_end import END_TO_END
-    from onym.linkers import linker_config
+    from onym.evaluate import run
+    from onym.evaluate.task import EvaluationTask
+    from onym.linkers import linker_config, open_linker
+    from onym.pipeline import load
     from onym.store.parts import OpenContext
 
-    if (predictions is None) == (not linker):
-        raise ConfigError("config-invalid", "either predictions or a linker can be scored", fix="name a file, or --linker")
+    if sum(map(bool, (predictions, linker, pipeline))) != 1:
+        what = "one of three can be scored: predictions, a linker or a pipeline"
+        raise ConfigError("config-invalid", what, fix="give a file, or --linker, or --pipeline")
+    evaluation: Evaluation | EndToEndEvaluation
     with progress("evaluating") as bar:
-        question = Question.open(benchmark, data, split, kb, protocol, replaced)
-        if protocol in END_TO_END:
-            figures = question.end_to_end(predictions)
+        loaded = load(pipeline) if pipeline else None
+        task = EvaluationTask.open(dataset, split, kb=kb or (loaded.kb if loaded else None), data=data, replaced=replaced)
+        if loaded:
+            evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, save=save, force=force)
+        elif predictions:
+            evaluation = run.run_file(task, predictions, protocol or run.LINKING)
         else:
-            config = linker_config(linker, **own_options(context.obj)) if linker else None
-            opening = OpenContext(download, shown_on(bar))
-            evaluation = question.evaluation(predictions, config, save, force=force, context=opening)
-    if protocol in END_TO_END:
-        write_json(figures) if json else write_lines([(key, str(value)) for key, value in figures.items()])
-        return
-    question.show(evaluation, report, json=json, force=force)
+            config = linker_config(linker, **own_options(context.obj))
+            named = open_linker(config, task.kb, OpenContext(download, shown_on(bar)))
+            evaluation = run.run_linker(task, named, protocol or run.LINKING, save=save, force=force)
+        if report:
+            run.write_report(evaluation, task.kb, report, force=force)
+    write_json(evaluation.as_dict()) if json else write_tables(run.report_tables(evaluation, task.kb))

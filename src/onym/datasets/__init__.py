@@ -1,11 +1,12 @@
-"""Benchmarks: published corpora made ready for linking, with their splits, what was dropped and why, and what leaks.
+"""Datasets: published corpora prepared for linking, with splits, counts of what was dropped, and train/test overlap.
 
-May import: the rest of corpora, kb, text, store, types, errors. Always true here: no text of a corpus is brought along, every
-mention that is left out is counted by its reason, and the same files give the same prepared benchmark, byte for byte.
+May import: corpora, kb, text, store, types, errors. Always true here: no text of a corpus is shipped with Onym, every mention
+that is left out is counted by its reason, and the same files give the same prepared dataset, byte for byte.
 """
 
-from onym.datasets.base import Benchmark
+from onym.datasets.base import Dataset
+from onym.datasets.cached import open_dataset
 from onym.datasets.catalogue import catalogue, get
-from onym.datasets.prepared import Prepared, prepare
+from onym.datasets.prepared import PreparedDataset, prepare
 
-__all__ = ["Benchmark", "Prepared", "catalogue", "get", "prepare"]
+__all__ = ["Dataset", "PreparedDataset", "catalogue", "get", "open_dataset", "prepare"]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient
-from onym.datasets.base import Names, Reader
+from onym.datasets.base import Dictionary, Reader
+from onym.datasets.drops import DropCounts
 from onym.datasets.inputs import Inputs
-from onym.datasets.tally import Tally
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, NameKind
@@ -25,16 +25,16 @@ def files_of(fold: int) -> dict[str, str]:
 def reader(fold: int) -> Reader:
     """Return a reader of a fold."""
 
-    def read(inputs: Inputs, tally: Tally) -> Iterator[tuple[str, Document]]:
+    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files_of(fold).items():
-            for doc in tally.documents(split, askapatient.read(inputs.source(path))):
-                if (kept := tally.with_ids(split, doc)).mentions:
+            for doc in drops.iter_documents(split, askapatient.read(inputs.source(path))):
+                if (kept := drops.with_ids(split, doc)).mentions:
                     yield split, kept
 
     return read
 
 
-def names(fold: int) -> Names:
+def dictionary(fold: int) -> Dictionary:
     """Return how the labels and phrases of a fold's training file become a knowledge base."""
 
     def build(inputs: Inputs) -> tuple[Recipe, dict[str, Source]]:

@@ -1,7 +1,7 @@
 """BC5CDR as GenBioEL reads it: composites with a column of fragments are cut where that is easy, and dropped where it is not.
 
 A composite is cut if its fragments, joined by spaces, are the mention, or if there are two of them around " and " or " or ";
-each piece has the id of its place. A mention with several ids but no fragments keeps them all.
+each piece has the id at its position. A mention with several ids but no fragments keeps them all.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import replace
 from onym.corpora.formats import pubtator
 from onym.corpora.ids import parsed_ids, written_ids
 from onym.datasets.base import Reader
+from onym.datasets.drops import NO_ID, DropCounts
 from onym.datasets.inputs import Inputs
-from onym.datasets.tally import NO_ID, Tally
 from onym.types import Document, Mention
 
 COMPOSITE = "a composite that cannot be cut"
 WHOLE = "composite"
-"""The note of a piece: where its composite stands."""
+"""The note of a piece: the offsets of its composite."""
 _FRAGMENTS = "parts"  # the note that PubTator's reader makes of the seventh column
 _JOINTS = (" and ", " or ")
 
@@ -26,24 +26,24 @@ _JOINTS = (" and ", " or ")
 def reader(files: Mapping[str, str]) -> Reader:
     """Return a reader of files by split."""
 
-    def read(inputs: Inputs, tally: Tally) -> Iterator[tuple[str, Document]]:
+    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
-            for doc in tally.documents(split, pubtator.read(inputs.source(path))):
-                yield split, replace(doc, mentions=tuple(_kept(doc, split, tally)))
+            for doc in drops.iter_documents(split, pubtator.read(inputs.source(path))):
+                yield split, replace(doc, mentions=tuple(_kept(doc, split, drops)))
 
     return read
 
 
-def _kept(doc: Document, split: str, tally: Tally) -> Iterator[Mention]:
+def _kept(doc: Document, split: str, drops: DropCounts) -> Iterator[Mention]:
     for mention in doc.mentions:
         pieces = cut(mention)
         if not pieces:
-            tally.drop(split, COMPOSITE)
+            drops.drop(split, COMPOSITE)
         for piece in pieces:
             if piece.concept_ids:
                 yield piece
             else:
-                tally.drop(split, NO_ID)
+                drops.drop(split, NO_ID)
 
 
 def cut(mention: Mention) -> list[Mention]:
@@ -64,8 +64,8 @@ def cut(mention: Mention) -> list[Mention]:
     pieces, start = [], mention.start
     for text, concept_id in zip(texts, ids, strict=False):  # as published: what has no partner is lost
         end = start + len(text)
-        where = ((WHOLE, f"{mention.start}|{mention.end}"),)
-        pieces.append(Mention(start, end, text, parsed_ids(concept_id, mention.type), mention.type, notes=where))
+        notes = ((WHOLE, f"{mention.start}|{mention.end}"),)
+        pieces.append(Mention(start, end, text, parsed_ids(concept_id, mention.type), mention.type, notes=notes))
         start = end + len(joint)
     return pieces
 

@@ -10,9 +10,9 @@ from onym.corpora.base import PART_OF
 from onym.corpora.formats import biosyn
 from onym.corpora.formats.biosyn import OFFSETS
 from onym.corpora.ids import KEY
-from onym.datasets.base import SPLITS, Names, Reader
+from onym.datasets.base import SPLITS, Dictionary, Reader
+from onym.datasets.drops import NO_ID, DropCounts
 from onym.datasets.inputs import Inputs, members
-from onym.datasets.tally import NO_ID, Tally
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.store.files.source import Source
 from onym.types import Document, Mention, Notes
@@ -24,32 +24,32 @@ _MARKS = re.compile(r"[|+]")
 def reader(archive: str) -> Reader:
     """Return a reader of an archive with folders `processed_train`, `processed_dev` and `processed_test`."""
 
-    def read(inputs: Inputs, tally: Tally) -> Iterator[tuple[str, Document]]:
+    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split in SPLITS:
-            for doc in queries(inputs, archive, split, split, tally):
-                yield split, _cut(doc, split, tally)
+            for doc in queries(inputs, archive, split, split, drops):
+                yield split, _cut(doc, split, drops)
 
     return read
 
 
-def dictionary(archive: str) -> Names:
+def dictionary(archive: str) -> Dictionary:
     """Return how the archive's dictionary for testing becomes a knowledge base: a row is one concept, whatever ids it has."""
 
-    def names(inputs: Inputs) -> tuple[Recipe, dict[str, Source]]:
+    def build(inputs: Inputs) -> tuple[Recipe, dict[str, Source]]:
         source = SourceConfig(path=DICTIONARY, format="biosyn", name="biosyn")
         return Recipe(sources=(source,), merge=False), {DICTIONARY: members(inputs.source(archive), "", DICTIONARY)}
 
-    return names
+    return build
 
 
-def queries(inputs: Inputs, archive: str, folder: str, split: str, tally: Tally) -> list[Document]:
+def queries(inputs: Inputs, archive: str, folder: str, split: str, drops: DropCounts) -> list[Document]:
     """Return the documents of a folder of queries in the order of their ids, however they were packed."""
     found = members(inputs.source(archive), f"processed_{folder}", "*.concept")
-    return sorted(tally.documents(split, biosyn.read(found)), key=attrgetter("id"))
+    return sorted(drops.iter_documents(split, biosyn.read(found)), key=attrgetter("id"))
 
 
 def kept_notes(mention: Mention) -> Notes:
-    """Return the notes that a prepared mention keeps: where it stands in the abstract, and its ids as they were written."""
+    """Return the notes that a prepared mention keeps: its offsets in the abstract, and its ids as the source wrote them."""
     return tuple(note for note in mention.notes if note[0] in (OFFSETS, KEY))
 
 
@@ -62,11 +62,11 @@ def parts_of(surface: str) -> list[str]:
     return [part.strip() for part in _MARKS.split(surface) if part.strip()] or [surface]
 
 
-def _cut(doc: Document, split: str, tally: Tally) -> Document:
+def _cut(doc: Document, split: str, drops: DropCounts) -> Document:
     lines: list[tuple[str, Mention, Notes]] = []
     for number, mention in enumerate(doc.mentions, 1):
         if not mention.concept_ids:
-            tally.drop(split, NO_ID)
+            drops.drop(split, NO_ID)
             continue
         parts = parts_of(mention.surface)
         notes = kept_notes(mention)

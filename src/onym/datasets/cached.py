@@ -1,29 +1,29 @@
-"""A benchmark by its name or its folder: one that was never prepared on this machine is prepared, and kept."""
+"""Open a dataset by its name or its folder; by name, it is prepared once and kept in the cache."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from onym.datasets.catalogue import get
-from onym.datasets.prepared import Prepared, prepare
+from onym.datasets.prepared import PreparedDataset, prepare
 from onym.errors import ConfigError
 from onym.store.cache import cache_folder
 
 
-def open_benchmark(name_or_folder: str, data: Path | None = None) -> Prepared:
-    """Open a prepared benchmark. A name is looked for in the cache, and prepared there from the files in `data` at first.
+def open_dataset(name_or_folder: str, data: Path | None = None) -> PreparedDataset:
+    """Open a prepared dataset. A name is looked up in the cache, and prepared there from the files in `data` the first time.
 
-    >>> open_benchmark("no-such-benchmark")
+    >>> open_dataset("no-such-dataset")
     Traceback (most recent call last):
-    onym.errors.ConfigError: [benchmark-unknown] no benchmark is named 'no-such-benchmark'...
+    onym.errors.ConfigError: [dataset-unknown] no dataset is named 'no-such-dataset'...
     """
     if (Path(name_or_folder) / "CURRENT").is_file():
-        return Prepared.open(name_or_folder)
-    benchmark = get(name_or_folder)
-    kept = cache_folder() / "benchmarks" / benchmark.name
-    if (kept / "CURRENT").is_file():
-        return Prepared.open(kept)
+        return PreparedDataset.open(name_or_folder)
+    dataset = get(name_or_folder)
+    cached = cache_folder() / "datasets" / dataset.name
+    if (cached / "CURRENT").is_file():
+        return PreparedDataset.open(cached)
     if data is None:
-        fix = "name it with --data, or set ONYM_DATA"
-        raise ConfigError("config-invalid", "no folder with the files of the corpus was named", fix=fix)
-    return prepare(benchmark.name, data, kept)
+        fix = "give it with --data, or set ONYM_DATA"
+        raise ConfigError("config-invalid", "the folder with the files of the corpus is not given", fix=fix)
+    return prepare(dataset.name, data, cached)

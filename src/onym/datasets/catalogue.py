@@ -1,4 +1,4 @@
-"""Every benchmark that can be prepared: the files it is made of, the knowledge base it is meant for, what is left out."""
+"""Every dataset that can be prepared: the files it is made of, the knowledge base it is meant for, what is left out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from onym.datasets import askapatient, bc5cdr, biosyn, cometa, genbioel, hpo_gsc, medmentions, pubtator
-from onym.datasets.base import SPLITS, Benchmark
-from onym.datasets.inputs import Need
+from onym.datasets.base import SPLITS, Dataset
+from onym.datasets.inputs import RequiredFile
 from onym.errors import ConfigError
 
 _NCBI = {split: f"ncbi_disease/NCBI{word}set_corpus.txt" for split, word in
@@ -27,51 +27,51 @@ _AIONER = "a work of NLM, passed on under MIT in AIONER"
 _NEEDS_UMLS = "UMLS (2017AA for comparable figures); under a licence of your own"
 
 
-def catalogue() -> tuple[Benchmark, ...]:
-    """Return all benchmarks, in order.
+def catalogue() -> tuple[Dataset, ...]:
+    """Return all datasets, in order.
 
-    >>> [benchmark.name for benchmark in catalogue()][:4]
+    >>> [dataset.name for dataset in catalogue()][:4]
     ['ncbi-disease', 'ncbi-disease-genbioel', 'ncbi-disease-biosyn', 'bc5cdr']
     """
     return tuple(_by_name().values())
 
 
-def get(name: str) -> Benchmark:
-    """Return the benchmark of that name."""
+def get(name: str) -> Dataset:
+    """Return the dataset of that name."""
     if name not in _by_name():
         fix = f"known are {', '.join(_by_name())}"
-        raise ConfigError("benchmark-unknown", f"no benchmark is named {name!r}", fix=fix)
+        raise ConfigError("dataset-unknown", f"no dataset is named {name!r}", fix=fix)
     return _by_name()[name]
 
 
 @lru_cache(maxsize=1)
-def _by_name() -> dict[str, Benchmark]:
+def _by_name() -> dict[str, Dataset]:
     found = (*_diseases(), *_chemicals_and_diseases(), *_folds(), *_pubtator(), _gsc(), *_medmentions(), _cometa())
-    return {benchmark.name: benchmark for benchmark in found}
+    return {dataset.name: dataset for dataset in found}
 
 
-def _needs(files: Mapping[str, str]) -> tuple[Need, ...]:
-    return tuple(Need(path) for path in files.values())
+def _required(files: Mapping[str, str]) -> tuple[RequiredFile, ...]:
+    return tuple(RequiredFile(path) for path in files.values())
 
 
-def _diseases() -> tuple[Benchmark, ...]:
+def _diseases() -> tuple[Dataset, ...]:
     return (
-        Benchmark(
+        Dataset(
             name="ncbi-disease",
-            title="NCBI disease corpus, the abstracts as they are",
-            needs=_needs(_NCBI),
-            read=pubtator.once(_NCBI),
-            kb="MEDIC, or MeSH and MONDO, whose cross-references lead to OMIM's ids",
+            title="NCBI disease corpus, original abstracts",
+            files=_required(_NCBI),
+            read=pubtator.without_duplicates(_NCBI),
+            kb="MEDIC, or MeSH and MONDO, joined by cross-references to OMIM",
             protocol="strict; composites keep all their ids",
             dropped="the second copy of PMID 8528200",
             licence=_NLM,
         ),
-        Benchmark(
+        Dataset(
             name="ncbi-disease-genbioel",
             title="NCBI disease corpus as GenBioEL and ANGEL use it: dev is part of train",
-            needs=(Need(_NCBI_BIOSYN, is_archive=True), *_needs(_NCBI)),
+            files=(RequiredFile(_NCBI_BIOSYN, is_archive=True), *_required(_NCBI)),
             read=genbioel.reader(_NCBI_BIOSYN, _NCBI),
-            names=biosyn.dictionary(_NCBI_BIOSYN),
+            dictionary=biosyn.dictionary(_NCBI_BIOSYN),
             kb=_MEDIC,
             protocol="any-id; the first part of a composite",
             dropped="composites, in train",
@@ -81,12 +81,12 @@ def _diseases() -> tuple[Benchmark, ...]:
     )
 
 
-def _chemicals_and_diseases() -> tuple[Benchmark, ...]:
+def _chemicals_and_diseases() -> tuple[Dataset, ...]:
     return (
-        Benchmark(
+        Dataset(
             name="bc5cdr",
             title="BioCreative V chemicals and diseases, composites cut as by GenBioEL",
-            needs=_needs(_CDR),
+            files=_required(_CDR),
             read=bc5cdr.reader(_CDR),
             kb="MeSH; with open files, MeSH and MONDO, as in benchmarks/recipes/open-kb.toml",
             protocol="any-id",
@@ -97,13 +97,13 @@ def _chemicals_and_diseases() -> tuple[Benchmark, ...]:
     )
 
 
-def _biosyn(name: str, title: str, archive: str) -> Benchmark:
-    return Benchmark(
+def _biosyn(name: str, title: str, archive: str) -> Dataset:
+    return Dataset(
         name=name,
         title=f"{title}: mentions without their text",
-        needs=(Need(archive, is_archive=True),),
+        files=(RequiredFile(archive, is_archive=True),),
         read=biosyn.reader(archive),
-        names=biosyn.dictionary(archive),
+        dictionary=biosyn.dictionary(archive),
         kb=_MEDIC,
         protocol="biosyn: every part of a composite",
         dropped=_NO_ID,
@@ -111,14 +111,14 @@ def _biosyn(name: str, title: str, archive: str) -> Benchmark:
     )
 
 
-def _folds() -> tuple[Benchmark, ...]:
+def _folds() -> tuple[Dataset, ...]:
     return tuple(
-        Benchmark(
+        Dataset(
             name=f"askapatient-fold{fold}",
             title=f"AskAPatient, fold {fold} of 10: phrases of patients",
-            needs=_needs(askapatient.files_of(fold)),
+            files=_required(askapatient.files_of(fold)),
             read=askapatient.reader(fold),
-            names=askapatient.names(fold),
+            dictionary=askapatient.dictionary(fold),
             kb="the labels of its SNOMED CT and AMT concepts and the fold's training phrases, built into kb",
             protocol="any-id; the mean of ten folds",
             dropped=_NO_ID,
@@ -128,7 +128,7 @@ def _folds() -> tuple[Benchmark, ...]:
     )
 
 
-def _pubtator() -> tuple[Benchmark, ...]:
+def _pubtator() -> tuple[Dataset, ...]:
     genes, taxa, cells = "NCBI Gene", "NCBI Taxonomy", "Cellosaurus"
     mixed = "MeSH, NCBI Gene, NCBI Taxonomy, OMIM, dbSNP and Cellosaurus"
     return (
@@ -148,12 +148,12 @@ def _files(name: str, train: str = "Train", test: str = "Test") -> dict[str, str
     return {split: f"pubtator/{name}_{word}.PubTator" for split, word in (("train", train), ("test", test)) if word}
 
 
-def _corpus(name: str, title: str, files: dict[str, str], kb: str, licence: str, *, dev: int = 0) -> Benchmark:
-    return Benchmark(
+def _corpus(name: str, title: str, files: dict[str, str], kb: str, licence: str, *, dev: int = 0) -> Dataset:
+    return Dataset(
         name=name,
         title=title,
         splits=SPLITS if dev else tuple(files),
-        needs=_needs(files),
+        files=_required(files),
         read=pubtator.reader(files, dev=dev),
         kb=kb,
         protocol="strict",
@@ -162,12 +162,12 @@ def _corpus(name: str, title: str, files: dict[str, str], kb: str, licence: str,
     )
 
 
-def _gsc() -> Benchmark:
-    return Benchmark(
+def _gsc() -> Dataset:
+    return Dataset(
         name="hpo-gsc",
         title="GSC+: phenotypes of the Human Phenotype Ontology, dev and test",
         splits=tuple(_GSC),
-        needs=(Need("hpo_gsc/corpus", is_archive=True),),
+        files=(RequiredFile("hpo_gsc/corpus", is_archive=True),),
         read=hpo_gsc.reader("hpo_gsc/corpus", _GSC),
         kb="HPO",
         protocol="strict",
@@ -176,12 +176,12 @@ def _gsc() -> Benchmark:
     )
 
 
-def _medmentions() -> tuple[Benchmark, ...]:
+def _medmentions() -> tuple[Dataset, ...]:
     return tuple(
-        Benchmark(
+        Dataset(
             name=name,
             title=title,
-            needs=(Need(f"MedMentions/{folder}/data/corpus_pubtator.txt", least=3), *_needs(_MEDMENTIONS)),
+            files=(RequiredFile(f"MedMentions/{folder}/data/corpus_pubtator.txt", min_parts=3), *_required(_MEDMENTIONS)),
             read=medmentions.reader(f"MedMentions/{folder}/data/corpus_pubtator.txt", _MEDMENTIONS),
             kb=_NEEDS_UMLS,
             protocol="strict",
@@ -195,11 +195,11 @@ def _medmentions() -> tuple[Benchmark, ...]:
     )
 
 
-def _cometa() -> Benchmark:
-    return Benchmark(
+def _cometa() -> Dataset:
+    return Dataset(
         name="cometa",
         title="COMETA, stratified, general: posts of lay people",
-        needs=_needs(_COMETA),
+        files=_required(_COMETA),
         read=cometa.reader(_COMETA),
         kb="SNOMED CT; under a licence of your own",
         protocol="any-id",

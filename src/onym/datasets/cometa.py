@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 
 from onym.corpora.formats import cometa
 from onym.datasets.base import Reader
+from onym.datasets.drops import DropCounts
 from onym.datasets.inputs import Inputs
-from onym.datasets.tally import Tally
 from onym.types import Document
 
 
 def reader(files: Mapping[str, str]) -> Reader:
     """Return a reader of tables by split."""
 
-    def read(inputs: Inputs, tally: Tally) -> Iterator[tuple[str, Document]]:
+    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
-            for doc in tally.documents(split, cometa.read(inputs.source(path))):
-                if (kept := tally.with_ids(split, doc)).mentions:
+            for doc in drops.iter_documents(split, cometa.read(inputs.source(path))):
+                if (kept := drops.with_ids(split, doc)).mentions:
                     yield split, kept
 
     return read

@@ -1,4 +1,4 @@
-"""The files of a benchmark in a person's data folder, wherever along its usual path that folder begins."""
+"""The files of a dataset, looked up in a data folder by their usual path or the end of it."""
 
 from __future__ import annotations
 
@@ -14,60 +14,60 @@ _ARCHIVES = ("", ".tar.gz", ".tgz", ".zip", ".tar")
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredFile:
     """A file by its usual path in a data folder, or an archive or folder by its name without `.zip` or `.tar.gz`.
 
-    Leading folders of the path may be missing, down to its last `least` parts.
+    Leading folders of the path may be missing, down to its last `min_parts` parts.
 
-    >>> Need("bc5cdr/CDR_TestSet.PubTator.txt").places
+    >>> RequiredFile("bc5cdr/CDR_TestSet.PubTator.txt").paths
     ('bc5cdr/CDR_TestSet.PubTator.txt', 'CDR_TestSet.PubTator.txt')
     """
 
     path: str
     is_archive: bool = False
-    least: int = 1
+    min_parts: int = 1
 
     @property
-    def places(self) -> tuple[str, ...]:
-        """Where to look, the longest path first."""
+    def paths(self) -> tuple[str, ...]:
+        """The paths to try, the longest first."""
         parts = PurePosixPath(self.path).parts
-        return tuple("/".join(parts[start:]) for start in range(len(parts) - self.least + 1))
+        return tuple("/".join(parts[start:]) for start in range(len(parts) - self.min_parts + 1))
 
     def find(self, folder: Path) -> Path | None:
-        """Return the file, archive or folder that is there."""
-        for place in self.places:
+        """Return the first of the paths that exists in a folder, whatever way it is packed."""
+        for path in self.paths:
             for suffix in _ARCHIVES if self.is_archive else _PACKED:
-                path = folder / f"{place}{suffix}"
-                if path.is_file() or (self.is_archive and path.is_dir()):
-                    return path
+                packed = folder / f"{path}{suffix}"
+                if packed.is_file() or (self.is_archive and packed.is_dir()):
+                    return packed
         return None
 
 
 class Inputs:
-    """The files that were found, each by the path of its need."""
+    """The required files that exist in a data folder."""
 
-    def __init__(self, folder: Path, needs: tuple[Need, ...]) -> None:
-        found = {need: need.find(folder) for need in needs}
-        self._paths = {need.path: path for need, path in found.items() if path is not None}
-        missing = [need.path for need, path in found.items() if path is None]
+    def __init__(self, folder: Path, files: tuple[RequiredFile, ...]) -> None:
+        found = {file: file.find(folder) for file in files}
+        self._paths = {file.path: path for file, path in found.items() if path is not None}
+        missing = [file.path for file, path in found.items() if path is None]
         if missing:
             what = f"the data folder lacks {', '.join(missing[:6])}"
-            fix = "fetch them and put them there, or name another folder with --data"
-            raise InputError("benchmark-files", what, where=str(folder), fix=fix)
+            fix = "download them into it, or name another folder with --data"
+            raise InputError("dataset-files", what, where=str(folder), fix=fix)
         self._sources: dict[str, Source] = {}
 
     def source(self, path: str) -> Source:
-        """Return what was found for a need: one file, or all files of an archive or a folder."""
+        """Return a required file, opened: one file, or all files of an archive or a folder."""
         if path not in self._sources:
             self._sources[path] = Source.open(self._paths[path])
         return self._sources[path]
 
     def entries(self) -> list[InputEntry]:
-        """Return what was read, by the names of the files alone: the same wherever the data folder is."""
+        """Return size and digest of each file that was read, by its name alone: independent of where the data folder is."""
         entries: list[InputEntry] = []
-        for place, path in self._paths.items():
+        for required, path in self._paths.items():
             if path.is_dir():
-                read = [file for file in self.source(place).files if file.was_read]
+                read = [file for file in self.source(required).files if file.was_read]
                 entries += [_entry(f"{path.name}/{file.name}", file) for file in read]
             else:
                 entries.append(_entry(path.name, InputFile.from_path(path)))
@@ -75,7 +75,7 @@ class Inputs:
 
 
 def members(source: Source, part: str, pattern: str) -> Source:
-    """Return the files below a folder named `part`, anywhere in a source, that match a pattern; there must be some.
+    """Return the files of a source that are below a folder named `part` and match a pattern; none is an error.
 
     >>> files = [InputFile.from_bytes(f"a/{part}/1.txt", b"") for part in ("dev", "test")]
     >>> [file.name for file in members(Source.of_files("a", files), "test", "*.txt").files]
@@ -84,7 +84,7 @@ def members(source: Source, part: str, pattern: str) -> Source:
     found = tuple(file for file in source.matching(pattern) if not part or f"/{part}/" in f"/{file.name}")
     if not found:
         what = f"there is no {part}/{pattern}" if part else f"there is no {pattern}"
-        raise InputError("benchmark-files", what, where=source.name, fix="fetch it again, whole")
+        raise InputError("dataset-files", what, where=source.name, fix="download it again")
     return Source(source.name, found)
 
 

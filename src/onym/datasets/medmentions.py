@@ -8,8 +8,8 @@ from onym.corpora.draft import raw_id
 from onym.corpora.formats import pubtator
 from onym.corpora.formats._files import iter_lines
 from onym.datasets.base import SPLITS, Reader
+from onym.datasets.drops import DropCounts
 from onym.datasets.inputs import Inputs
-from onym.datasets.tally import Tally
 from onym.types import Document, Problem
 
 NO_SPLIT = "the document is in no list"
@@ -18,16 +18,16 @@ NO_SPLIT = "the document is in no list"
 def reader(corpus: str, lists: Mapping[str, str]) -> Reader:
     """Return a reader of the corpus; `lists` names the file of PMIDs of each split."""
 
-    def read(inputs: Inputs, tally: Tally) -> Iterator[tuple[str, Document]]:
+    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         split_of = {pmid: split for split, path in lists.items() for pmid in _pmids(inputs, path)}
         documents: dict[str, list[Document]] = {split: [] for split in SPLITS}
         for item in pubtator.read(inputs.source(corpus)):
             split = split_of.get(item.document_id if isinstance(item, Problem) else raw_id(item), "")
-            for doc in tally.documents(split or SPLITS[0], [item]):
+            for doc in drops.iter_documents(split or SPLITS[0], [item]):
                 if split:
-                    documents[split].append(tally.with_ids(split, doc))
+                    documents[split].append(drops.with_ids(split, doc))
                 else:
-                    tally.drop(SPLITS[0], NO_SPLIT, len(doc.mentions))
+                    drops.drop(SPLITS[0], NO_SPLIT, len(doc.mentions))
         for split, found in documents.items():
             yield from ((split, doc) for doc in found)
 

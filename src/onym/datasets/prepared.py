@@ -1,4 +1,4 @@
-"""A prepared benchmark: an artefact with a JSONL file for each split and a report; beside it, its own dictionary, if any."""
+"""A prepared dataset: an artefact with a JSONL file for each split and a report; its own dictionary becomes a KB in `kb`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, Self
 
 from onym.corpora.formats import jsonl
 from onym.corpora.plain import to_plain
-from onym.datasets.base import SPLITS, Benchmark
+from onym.datasets.base import SPLITS, Dataset
 from onym.datasets.catalogue import get
+from onym.datasets.drops import DropCounts
 from onym.datasets.inputs import Inputs
-from onym.datasets.reach import Reach
-from onym.datasets.report import Count, Counts, Report, report_of
-from onym.datasets.tally import Tally
+from onym.datasets.kb_coverage import KbCoverage
+from onym.datasets.report import Counts, Report, SplitCounts, report_of
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
@@ -26,20 +26,20 @@ from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
 from onym.types import Document, Problem
 
-KIND, FORMAT = "benchmark", 1
+KIND, FORMAT = "dataset", 2
 REPORT, KB = "report.json", "kb"
 
 
-class Prepared:
-    """A prepared benchmark, opened.
+class PreparedDataset:
+    """A prepared dataset: documents by split, and the report of the preparation.
 
     >>> folder = getfixture("tmp_path")
     >>> for split in ("Train", "Test"):
     ...     _ = (folder / f"SPECIES_{split}.PubTator").write_text("1|t|A mouse\\n1|a|\\n1\\t2\\t7\\tmouse\\tSpecies\\t10090\\n")
-    >>> opened = prepare("s800", folder, folder / "s800")
-    >>> opened.splits, [mention.concept_ids for doc in opened.documents("test") for mention in doc.mentions]
+    >>> dataset = prepare("s800", folder, folder / "s800")
+    >>> dataset.splits, [mention.concept_ids for doc in dataset.documents("test") for mention in doc.mentions]
     (('train', 'test'), [('ncbitaxon:10090',)])
-    >>> opened.report["leaks"]["test in train"]["by_place"]
+    >>> dataset.report["overlap"]["test in train"]["same_span"]
     1
     """
 
@@ -54,26 +54,26 @@ class Prepared:
 
     @classmethod
     def open(cls, folder: Path | str) -> Self:
-        """Open what `prepare` made; the first time on a machine, every byte of it is verified."""
+        """Open a prepared dataset; the first time on a machine, every byte of it is verified."""
         artefact = Artefact.open(Path(folder), KIND, FORMAT)
-        prepared = cls(Path(folder), artefact)
+        dataset = cls(Path(folder), artefact)
         if artefact.is_new_here:
             artefact.remember()
-        return prepared
+        return dataset
 
     def __repr__(self) -> str:
-        return f"<Prepared {self.name} {self.digest}: {', '.join(self.splits)}>"
+        return f"<PreparedDataset {self.name} {self.digest}: {', '.join(self.splits)}>"
 
     @property
     def kb_folder(self) -> Path | None:
-        """The knowledge base of the benchmark's own dictionary, where it has one."""
+        """The knowledge base of the dataset's own dictionary, where it has one."""
         return self.folder / KB if self.manifest.config.get("options", {}).get("kb") == "own" else None
 
     def documents(self, split: str) -> Iterator[Document]:
         """Yield the documents of a split."""
         if split not in self.splits:
             what = f"{self.name} has no split named {split!r}"
-            raise ConfigError("benchmark-split", what, where=str(self.folder), fix=f"it has {', '.join(self.splits)}")
+            raise ConfigError("dataset-split", what, where=str(self.folder), fix=f"it has {', '.join(self.splits)}")
         file = self._artefact.file(_file_of(split))
         for item in jsonl.read(Source.of_files(file.name, [file])):
             if isinstance(item, Problem):
@@ -81,32 +81,32 @@ class Prepared:
             yield item
 
 
-def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = None, force: bool = False) -> Prepared:
-    """Prepare a benchmark from the files in the folder `source`; `kb` takes the place of its own dictionary, if it has one."""
-    benchmark = get(name)
+def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = None, force: bool = False) -> PreparedDataset:
+    """Prepare a dataset from the files in the folder `source`; `kb` replaces its own dictionary, if it has one."""
+    dataset = get(name)
     _require_free(dest, force=force)
-    inputs, tally = Inputs(source, benchmark.needs), Tally()
+    inputs, drops = Inputs(source, dataset.files), DropCounts()
     with staging(dest) as stage:
-        is_own = kb is None and benchmark.names is not None
+        is_own = kb is None and dataset.dictionary is not None
         if is_own:
-            kb = _own_kb(benchmark, inputs, dest / KB)
-        counts = Counts(Reach(kb) if kb else None)
-        _write(stage, benchmark, inputs, tally, counts)
-        report = report_of(benchmark, counts, tally, is_own=is_own)
+            kb = _own_kb(dataset, inputs, dest / KB)
+        counts = Counts(KbCoverage(kb) if kb else None)
+        _write(stage, dataset, inputs, drops, counts)
+        report = report_of(dataset, counts, drops, is_own=is_own)
         stage.write_json(REPORT, report)
-        options = {"kb": "own" if is_own else "given" if kb else "none"}
+        options = {"kb": "own" if is_own else "other" if kb else "none"}
         config = {"name": name, "options": options, "kb": kb.digest if kb else ""}
         stage.publish(dest, KIND, FORMAT, Record(config, inputs.entries(), _numbers(report)))
-    return Prepared.open(dest)
+    return PreparedDataset.open(dest)
 
 
 def _require_free(dest: Path, *, force: bool) -> None:
-    """Refuse to take the place of another benchmark unless that is wished, and of anything else in any case."""
+    """Refuse to replace another dataset without `force`, and to replace anything else at all."""
     if not (dest / "CURRENT").exists():
         return
     if not force:
         fix = "name another folder, or add --force"
-        raise ConfigError("output-exists", "the folder holds a prepared benchmark", where=str(dest), fix=fix)
+        raise ConfigError("output-exists", "the folder holds a prepared dataset", where=str(dest), fix=fix)
     try:
         Artefact.open(dest, KIND, FORMAT)
     except IntegrityError as e:  # a damaged one may be replaced
@@ -115,24 +115,24 @@ def _require_free(dest: Path, *, force: bool) -> None:
             raise ConfigError("output-exists", what, where=str(dest), fix="name another folder") from e
 
 
-def _own_kb(benchmark: Benchmark, inputs: Inputs, dest: Path) -> KnowledgeBase | None:
-    if benchmark.names is None:
+def _own_kb(dataset: Dataset, inputs: Inputs, dest: Path) -> KnowledgeBase | None:
+    if dataset.dictionary is None:
         return None
-    recipe, sources = benchmark.names(inputs)
+    recipe, sources = dataset.dictionary(inputs)
     build_kb(recipe, dest, sources=sources)
     return KnowledgeBase.open(dest)
 
 
-def _write(stage: Stage, benchmark: Benchmark, inputs: Inputs, tally: Tally, counts: Counts) -> None:
-    for split, found in groupby(benchmark.read(inputs, tally), key=itemgetter(0)):
+def _write(stage: Stage, dataset: Dataset, inputs: Inputs, drops: DropCounts, counts: Counts) -> None:
+    for split, documents in groupby(dataset.read(inputs, drops), key=itemgetter(0)):
         with stage.file(_file_of(split)) as file:
-            for line in _lines(split, (doc for _, doc in found), counts):
+            for line in _lines(split, (doc for _, doc in documents), counts):
                 file.write(line)
-    empty = [split for split in benchmark.splits if not counts.splits.get(split, Count()).mentions]
+    empty = [split for split in dataset.splits if not counts.splits.get(split, SplitCounts()).mentions]
     if empty:
         what = f"no mention with an id was found for {' and '.join(empty)}"
         fix = "check that the files are those of the corpus"
-        raise InputError("benchmark-empty", what, where=benchmark.name, fix=fix)
+        raise InputError("dataset-empty", what, where=dataset.name, fix=fix)
 
 
 def _lines(split: str, documents: Iterable[Document], counts: Counts) -> Iterator[bytes]:
@@ -141,7 +141,7 @@ def _lines(split: str, documents: Iterable[Document], counts: Counts) -> Iterato
         if len(line) > DEFAULT_LIMITS.line_bytes:
             what = f"a document is longer than {DEFAULT_LIMITS.line_bytes:,} bytes"
             raise LimitError("limit-line", what, where=f"{split}: {doc.id}")
-        counts.take(split, doc)
+        counts.add(split, doc)
         yield line
 
 

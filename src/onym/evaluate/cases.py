@@ -1,4 +1,4 @@
-"""What is judged: a mention, the concepts it means, and what a system answered, best first."""
+"""Test cases: a mention, its gold concepts, and the ranked answers of a system."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from onym.types import Document, Mention
 
 Ids = frozenset[str]
 """Concept ids that are meant together: one, or all those of a composite."""
-Rank = tuple[Ids, ...]
+TieGroup = tuple[Ids, ...]
 """The answers that share a score. More than one is a tie."""
-Ranking = tuple[Rank, ...]
-"""A system's answers to one mention, best first."""
+Ranking = tuple[TieGroup, ...]
+"""The answers of a system to one mention, best first."""
 Key = tuple[str, int, int]
 """A document's id and the mention's start and end in it."""
-Same = Callable[[str], str]
-"""Brings the ids of a concept (its own, alternative and replaced ones) to one."""
+CanonicalId = Callable[[str], str]
+"""Maps the ids of a concept (its own, alternative and replaced ones) to one."""
 Mark = TypeVar("Mark")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question put to a system: a mention, or the parts into which a preparation cut a composite one.
+    """One question to a system: a mention, or the parts into which a preparation split a composite one.
 
-    `rankings` holds a ranking for each of `mentions`, `names` the same answers with a rank for each name that led to them; it
-    is empty where a score is never that of two names. `scores` are those of the ranks of `rankings`, where they are known.
-    `is_reachable` says whether all of `gold` is in the knowledge base.
+    `rankings` holds a ranking for each of `mentions`. `names` holds the same answers, grouped by the name that led to them; it
+    is empty where no two names share a score. `scores` are the scores of the groups of `rankings`, where they are known.
+    `is_in_kb` says whether all gold ids are in the KB.
 
     >>> Case("1", frozenset({"a:1"}), (((frozenset({"a:1"}),),),)).is_composite
     False
@@ -42,7 +42,7 @@ class Case:
     document_id: str
     gold: Ids
     rankings: tuple[Ranking, ...]
-    is_reachable: bool = True
+    is_in_kb: bool = True
     names: tuple[Ranking, ...] = ()
     scores: tuple[tuple[float, ...], ...] = ()
     mentions: tuple[Mention, ...] = field(default=(), repr=False)
@@ -54,55 +54,60 @@ class Case:
         return len(self.gold) > 1
 
 
-def ranking_of(answers: Iterable[tuple[Iterable[str], object]], same: Same = str) -> Ranking:
-    """Put answers, best first, into ranks by their score or their name; one that stands there already is not repeated.
+def ranking_of(answers: Iterable[tuple[Iterable[str], object]], canonical: CanonicalId = str) -> Ranking:
+    """Group answers, best first, by their score or their name; a repeated answer is dropped.
 
     >>> tie = [(["a:1"], 1.0), (["a:2"], 1.0), (["a:3"], 0.5)]
-    >>> [[sorted(ids) for ids in rank] for rank in ranking_of(tie)]
+    >>> [[sorted(ids) for ids in group] for group in ranking_of(tie)]
     [[['a:1'], ['a:2']], [['a:3']]]
     """
-    return tuple(rank for rank, _ in _ranks(answers, same))
+    return tuple(group for group, _ in _tie_groups(answers, canonical))
 
 
-def _ranks(answers: Iterable[tuple[Iterable[str], Mark]], same: Same) -> Iterator[tuple[Rank, Mark]]:
-    """Yield each rank with the score, or whatever else, that its answers share."""
+def _tie_groups(answers: Iterable[tuple[Iterable[str], Mark]], canonical: CanonicalId) -> Iterator[tuple[TieGroup, Mark]]:
+    """Yield each group of answers with the score, or other mark, that they share."""
     seen: set[Ids] = set()
     for mark, group in groupby(answers, key=lambda answer: answer[1]):
-        rank = dict.fromkeys(frozenset(map(same, ids)) for ids, _ in group)
-        if fresh := tuple(ids for ids in rank if ids not in seen):
+        unique = dict.fromkeys(frozenset(map(canonical, ids)) for ids, _ in group)
+        if fresh := tuple(ids for ids in unique if ids not in seen):
             yield fresh, mark
             seen.update(fresh)
 
 
-class Known:
-    """What ids lead to in a knowledge base, after `replaced` is followed; without one every id is a concept of its own.
+class ConceptResolver:
+    """Resolves concept ids in a knowledge base, retired ids through `replaced` first; without a KB each id is its own concept.
 
-    >>> known = Known(KnowledgeBase.open(getfixture("tiny_kb")))
-    >>> known.same("MESH:D009203"), known.same("mesh:D999999"), sorted(known.claims("omim:608446"))
+    >>> resolver = ConceptResolver(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> resolver.canonical("MESH:D009203"), resolver.canonical("mesh:D999999"), sorted(resolver.concepts_with_id("omim:608446"))
     ('mesh:D009203', 'mesh:D999999', ['mesh:D009203'])
     """
 
     def __init__(self, kb: KnowledgeBase | None = None, replaced: Mapping[str, str] = MappingProxyType({})) -> None:
         self._kb = kb
         self._replaced = replaced
-        self._same: dict[str, str] = {}
-        self._claims: dict[str, Ids] = {}
+        self._canonical: dict[str, str] = {}
+        self._concepts_with_id: dict[str, Ids] = {}
 
-    def same(self, concept_id: str) -> str:
-        """Return the concept that an id leads to; an id that leads to none or to several stays what it is."""
-        if concept_id not in self._same:
+    def canonical(self, concept_id: str) -> str:
+        """Return the id of the concept that an id resolves to; an id of no concept, or of several, is returned as a CURIE."""
+        if concept_id not in self._canonical:
             current = self._current(concept_id)
-            found = self._kb.resolve(current) if self._kb else ()
-            self._same[concept_id] = self._kb.concept_ids[found[0]] if self._kb and len(found) == 1 else current
-        return self._same[concept_id]
+            rows = self._kb.resolve(current) if self._kb else ()
+            self._canonical[concept_id] = self._kb.concept_ids[rows[0]] if self._kb and len(rows) == 1 else current
+        return self._canonical[concept_id]
 
-    def claims(self, concept_id: str) -> Ids:
-        """Return every concept that has this id as its own or as another one of it."""
-        if concept_id not in self._claims:
+    def concepts_with_id(self, concept_id: str) -> Ids:
+        """Return every concept that has this id, as its own or as an alternative one."""
+        if concept_id not in self._concepts_with_id:
             current = self._current(concept_id)
-            found = self._kb.concepts_with_id(current) if self._kb else ()
-            self._claims[concept_id] = frozenset(self._kb.concept_ids[c] for c in found) if self._kb else frozenset({current})
-        return self._claims[concept_id]
+            rows = self._kb.concepts_with_id(current) if self._kb else ()
+            concepts = frozenset(self._kb.concept_ids[row] for row in rows) if self._kb else frozenset({current})
+            self._concepts_with_id[concept_id] = concepts
+        return self._concepts_with_id[concept_id]
+
+    def is_in_kb(self, mention: Mention) -> bool:
+        """Return whether all gold ids of a mention are in the KB."""
+        return all(map(self.concepts_with_id, mention.concept_ids))
 
     def _current(self, concept_id: str) -> str:
         curie = to_curie(concept_id)
@@ -110,7 +115,7 @@ class Known:
 
 
 def gold_cases(
-    documents: Iterable[Document], answers: Callable[[Key], Iterable[Answer]], known: Known | None = None
+    documents: Iterable[Document], answers: Callable[[Key], Iterable[Answer]], resolver: ConceptResolver | None = None
 ) -> list[Case]:
     """Return a case for every mention with a gold id; the parts of one composite, which share a note, are one case.
 
@@ -118,50 +123,52 @@ def gold_cases(
     >>> [sorted(case.gold) for case in gold_cases([doc], lambda key: ())]
     [['mesh:D005334']]
     """
-    known = known or Known()
-    return [_case(doc, group, answers, known) for doc in documents for group in _questions(doc)]
+    resolver = resolver or ConceptResolver()
+    return [_case(doc, parts, answers, resolver) for doc in documents for parts in _mentions_by_case(doc)]
 
 
-def _case(doc: Document, group: list[Mention], answers: Callable[[Key], Iterable[Answer]], known: Known) -> Case:
-    gold = list(dict.fromkeys(concept_id for mention in group for concept_id in mention.concept_ids))
-    meant = _meant(gold, known)
-    given = [sorted(answers((doc.id, each.start, each.end)), key=lambda one: (-one[1], one[2])) for each in group]
+def _case(doc: Document, parts: list[Mention], answers: Callable[[Key], Iterable[Answer]], resolver: ConceptResolver) -> Case:
+    gold_ids = list(dict.fromkeys(concept_id for mention in parts for concept_id in mention.concept_ids))
+    gold = _gold_concepts(gold_ids, resolver)
+    by_part = [sorted(answers((doc.id, part.start, part.end)), key=lambda one: (-one[1], one[2])) for part in parts]
 
-    def same(concept_id: str) -> str:
-        return meant.get(known.same(concept_id), known.same(concept_id))
+    def canonical(concept_id: str) -> str:
+        concept = resolver.canonical(concept_id)
+        return gold.get(concept, concept)
 
-    scored = [list(_ranks(((ids, score) for ids, score, _ in each), same)) for each in given]
+    groups = [list(_tie_groups(((ids, score) for ids, score, _ in each), canonical)) for each in by_part]
     return Case(
         document_id=doc.id,
-        gold=frozenset(meant.values()),
-        rankings=tuple(tuple(rank for rank, _ in ranks) for ranks in scored),
-        is_reachable=all(map(known.claims, gold)),
-        names=tuple(ranking_of(((ids, (score, name)) for ids, score, name in each), same) for each in given),
-        scores=tuple(tuple(score for _, score in ranks) for ranks in scored),
-        mentions=tuple(group),
+        gold=frozenset(gold.values()),
+        rankings=tuple(tuple(group for group, _ in each) for each in groups),
+        is_in_kb=all(map(resolver.concepts_with_id, gold_ids)),
+        names=tuple(ranking_of(((ids, (score, name)) for ids, score, name in each), canonical) for each in by_part),
+        scores=tuple(tuple(score for _, score in each) for each in groups),
+        mentions=tuple(parts),
         document=doc,
     )
 
 
-def _meant(gold: list[str], known: Known) -> dict[str, str]:
-    """Return each concept that a gold id may mean, with the one name under which it is judged.
+def _gold_concepts(gold_ids: list[str], resolver: ConceptResolver) -> dict[str, str]:
+    """Return each concept that a gold id may mean, with the one id under which it is judged.
 
-    Ids that share a concept are ids of one: a dictionary may give a concept several, and an id to several concepts.
+    Gold ids that share a concept are ids of one concept: a dictionary may give a concept several ids, and an id to several
+    concepts.
     """
     groups: list[set[str]] = []
-    for concept_id in gold:
-        group = {known.same(concept_id), *known.claims(concept_id)}
+    for concept_id in gold_ids:
+        group = {resolver.canonical(concept_id), *resolver.concepts_with_id(concept_id)}
         for other in [each for each in groups if each & group]:
             groups.remove(other)
             group = other | group
         groups.append(group)
-    names = set(map(known.same, gold))
+    names = set(map(resolver.canonical, gold_ids))
     return {concept: min(names & group) for group in groups for concept in group}
 
 
-def _questions(doc: Document) -> list[list[Mention]]:
-    questions: dict[object, list[Mention]] = {}
+def _mentions_by_case(doc: Document) -> list[list[Mention]]:
+    cases: dict[object, list[Mention]] = {}
     for number, mention in enumerate(doc.mentions):
         if mention.concept_ids:
-            questions.setdefault(dict(mention.notes).get(PART_OF, number), []).append(mention)
-    return list(questions.values())
+            cases.setdefault(dict(mention.notes).get(PART_OF, number), []).append(mention)
+    return list(cases.values())

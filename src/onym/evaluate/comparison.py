@@ -1,4 +1,4 @@
-"""Two systems on the same cases: how far apart they are, and whether chance may have parted them."""
+"""Two systems on the same cases: the difference, its confidence interval, and significance tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from onym.errors import ConfigError
-from onym.evaluate.evaluation import Evaluation, origin
+from onym.evaluate.evaluation import Evaluation, document_groups
 from onym.evaluate.significance import AngelTTest, McNemar, PairedBootstrap, angel_t_test, mcnemar_exact, paired_bootstrap
 
 
@@ -30,35 +30,35 @@ class Comparison:
 
 
 def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False) -> Comparison:
-    """Compare two evaluations of one split by one protocol; anything else is refused, for it would mean nothing."""
+    """Compare two evaluations of the same split by the same protocol; anything else is refused."""
     _require_comparable(first, second)
-    one, other = hits(first.places), hits(second.places)
+    one, other = hits(first.gold_ranks), hits(second.gold_ranks)
     named = {part.name: part for part in second.slices}
     return Comparison(
         protocol=first.protocol,
         cases=len(one),
         first=sum(one) / max(len(one), 1),
         second=sum(other) / max(len(other), 1),
-        bootstrap=paired_bootstrap(one, other, groups=[origin(case) for case in first.cases]),
+        bootstrap=paired_bootstrap(one, other, groups=document_groups(first.cases)),
         mcnemar=mcnemar_exact(one, other),
         slices={p.name: (p.cases, p.recall, named[p.name].recall) for p in first.slices if p.name in named},
         t_test=angel_t_test(one, other) if with_t_test else None,
     )
 
 
-def hits(places: Sequence[int | None]) -> list[bool]:
-    """Return which cases are right at once.
+def hits(ranks: Sequence[int | None]) -> list[bool]:
+    """Return which cases have the gold concept at rank 1.
 
     >>> hits([1, 2, None])
     [True, False, False]
     """
-    return [place == 1 for place in places]
+    return [rank == 1 for rank in ranks]
 
 
 def _require_comparable(first: Evaluation, second: Evaluation) -> None:
     for what, one, other in (
         ("protocols", first.protocol, second.protocol),
-        ("benchmarks", first.manifest["benchmark"], second.manifest["benchmark"]),
+        ("datasets", first.manifest["dataset"], second.manifest["dataset"]),
     ):
         if one != other:
             raise ConfigError("compare-other", f"the two are of different {what}", fix="evaluate both in the same way")

@@ -1,4 +1,4 @@
-"""Judging a system's answers on a split of a prepared benchmark: all figures, and what they came from."""
+"""Evaluation of a linker on annotated mentions: figures by every protocol, confidence intervals, results by subgroup."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from onym._version import __version__
-from onym.datasets import Prepared
-from onym.datasets.genbioel import DOCUMENT
+from onym.datasets.overlap import corpus_document
 from onym.errors import ConfigError
-from onym.evaluate.cases import Case, Key, Known, Same, gold_cases
-from onym.evaluate.metrics import Scores, places_of, score
-from onym.evaluate.protocols import PROTOCOLS, protocol
+from onym.evaluate.cases import Case, Key, gold_cases
+from onym.evaluate.metrics import Scores, gold_ranks, score
+from onym.evaluate.protocols import PROTOCOLS, protocol_named
 from onym.evaluate.significance import bootstrap_interval
 from onym.evaluate.slices import Similarity, Training, slices_of
-from onym.kb import KnowledgeBase
+from onym.evaluate.task import EvaluationTask
 from onym.predictions.file import Answer, Predictions
 from onym.text.similarity import NameSimilarity
 
@@ -24,7 +22,7 @@ KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 
 @dataclass(frozen=True, slots=True)
 class SliceScore:
-    """A part of the cases: recall@1 with its interval."""
+    """Recall@1 of a subgroup of the cases, with its 95 % confidence interval."""
 
     name: str
     cases: int
@@ -35,7 +33,7 @@ class SliceScore:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Everything that is known of a system on a split. `cases` are the mentions, judged by `protocol` in `places`."""
+    """All figures of a linker on a split. `gold_ranks` holds the rank of gold of each case under `protocol`."""
 
     protocol: str
     scores: dict[str, Scores]
@@ -46,7 +44,7 @@ class Evaluation:
     without_slices: dict[str, str]
     manifest: dict[str, Any]
     cases: tuple[Case, ...]
-    places: tuple[int | None, ...]
+    gold_ranks: tuple[int | None, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain values, without any mention."""
@@ -64,45 +62,34 @@ class Evaluation:
 
 
 def evaluate(
-    benchmark: Prepared,
-    split: str,
-    predictions: Predictions,
-    kb: KnowledgeBase,
-    *,
-    name: str = "strict",
-    replaced: dict[str, str] | None = None,
-    similarity: NameSimilarity | None = None,
+    task: EvaluationTask, predictions: Predictions, *, protocol: str = "strict", similarity: NameSimilarity | None = None
 ) -> Evaluation:
-    """Judge predictions by a protocol, beside all the others.
+    """Score predictions by every protocol; intervals and subgroups are those of `protocol`.
 
-    `replaced` maps ids that the knowledge base no longer has. Without `similarity`, there are no slices by likeness.
+    Without `similarity`, the subgroups by string similarity are left out.
     """
-    protocol(name)  # an unknown one is refused before the work
-    _require_same_kb(predictions, kb)
-    cases, missing = judged_cases(benchmark, split, predictions, kb, replaced)
-    places = places_of(cases, name)
-    low, high = _interval(cases, places)
-    training = training_of(benchmark, split, Known(kb, replaced or {}).same)
-    sliced = slices_of(cases, kb, training=training, similarity=similarity_by(similarity) if similarity else None)
-    dropped = {f"dropped by the preparation: {why}": n for why, n in benchmark.report["splits"][split]["dropped"].items()}
+    protocol_named(protocol)  # an unknown one is refused before the work
+    task.require_same_kb(predictions.source)
+    cases, missing = predicted_cases(task, predictions)
+    ranks = gold_ranks(cases, protocol)
+    low, high = _interval(cases, ranks)
+    sliced = slices_of(cases, task.kb, training=training_of(task), similarity=most_similar(similarity) if similarity else None)
     return Evaluation(
-        protocol=name,
+        protocol=protocol,
         scores={each: score(cases, each, KS) for each in PROTOCOLS},
         low=low,
         high=high,
-        slices=tuple(_slice_score(part, rows, cases, places) for part, rows in sliced.indices.items()),
-        left_out=dropped | ({"mentions that the predictions lack (counted as wrong)": missing} if missing else {}),
+        slices=tuple(_slice_score(name, rows, cases, ranks) for name, rows in sliced.indices.items()),
+        left_out=task.dropped | ({"mentions without a prediction (counted as wrong)": missing} if missing else {}),
         without_slices=sliced.left_out,
-        manifest=manifest_of(benchmark, split, predictions, kb, replaced),
+        manifest=task.manifest(predictions.source),
         cases=tuple(cases),
-        places=tuple(places),
+        gold_ranks=tuple(ranks),
     )
 
 
-def judged_cases(
-    benchmark: Prepared, split: str, predictions: Predictions, kb: KnowledgeBase, replaced: dict[str, str] | None = None
-) -> tuple[list[Case], int]:
-    """Return the cases of a split with what was answered, and the number of mentions that have no answer at all."""
+def predicted_cases(task: EvaluationTask, predictions: Predictions) -> tuple[list[Case], int]:
+    """Return the cases of a split with their predicted answers, and the number of mentions without a prediction."""
     missing: set[Key] = set()
 
     def answers(key: Key) -> tuple[Answer, ...]:
@@ -110,73 +97,48 @@ def judged_cases(
             missing.add(key)
         return predictions.answers.get(key, ())
 
-    cases = gold_cases(benchmark.documents(split), answers, Known(kb, replaced or {}))
+    cases = gold_cases(task.dataset.documents(task.split), answers, task.resolver)
     if cases and len(missing) == sum(len(case.mentions) for case in cases):
-        what = f"none of the {len(cases):,} mentions of {benchmark.name} ({split}) has an answer"
-        raise ConfigError("predictions-other", what, fix="these are predictions for other documents, or for another split")
+        what = f"none of the {len(cases):,} mentions of {task.title} has a prediction"
+        raise ConfigError("predictions-other", what, fix="give the predictions for these documents and this split")
     return cases, len(missing)
 
 
-def manifest_of(
-    benchmark: Prepared, split: str, predictions: Predictions, kb: KnowledgeBase, replaced: dict[str, str] | None = None
-) -> dict[str, Any]:
-    """Return all that a figure depends on."""
-    return {
-        "onym": __version__,
-        "benchmark": {"name": benchmark.name, "digest": benchmark.digest, "split": split},
-        "inputs": {entry.name: entry.sha256 for entry in benchmark.manifest.inputs},
-        "kb": {"digest": kb.digest, "concepts": len(kb), "names": len(kb.names)},
-        "predictions": predictions.source,
-        "replaced_ids": len(replaced or {}),
-        "types_restricted": bool(benchmark.report["restricts_types"]),
-        "leaks": benchmark.report["leaks"],
-    }
+def training_of(task: EvaluationTask) -> Training | None:
+    """Return what the train split teaches; None if there is none, or if it is the split that is scored."""
+    if task.split == "train" or "train" not in task.dataset.splits:
+        return None
+    return Training.of(task.dataset.documents("train"), task.resolver.canonical)
 
 
-def similarity_by(names: NameSimilarity) -> Similarity:
-    """Return the measure of likeness for slices: each surface against the most similar of its names."""
+def most_similar(similarity: NameSimilarity) -> Similarity:
+    """Return the measure that subgroups need: the similarity of each surface to the most similar of its names."""
 
-    def similarity(surfaces: list[str], of_each: list[list[str]]) -> list[float]:
-        left = [surface for surface, candidates in zip(surfaces, of_each, strict=True) for _ in candidates]
-        values = iter(names.pairwise(left, [name for candidates in of_each for name in candidates]).tolist())
-        return [max((next(values) for _ in candidates), default=0.0) for candidates in of_each]
+    def measure(surfaces: list[str], names: list[list[str]]) -> list[float]:
+        left = [surface for surface, of_gold in zip(surfaces, names, strict=True) for _ in of_gold]
+        values = iter(similarity.pairwise(left, [name for of_gold in names for name in of_gold]).tolist())
+        return [max((next(values) for _ in of_gold), default=0.0) for of_gold in names]
 
-    return similarity
-
-
-def _require_same_kb(predictions: Predictions, kb: KnowledgeBase) -> None:
-    said = predictions.source.get("kb")
-    made_with = said.get("digest", "") if isinstance(said, dict) else ""
-    if made_with and made_with != kb.digest:
-        what = f"the predictions were made with the knowledge base {made_with}, not with {kb.digest}"
-        raise ConfigError("kb-mismatch", what, where=str(kb.folder), fix="name that knowledge base, or link again")
+    return measure
 
 
-def origin(case: Case) -> str:
-    """Return the document of the corpus that a case came from, where a preparation made several of it.
+def document_groups(cases: Sequence[Case]) -> list[str]:
+    """Return the document of the published corpus of each case: the groups that a bootstrap over documents draws.
 
     >>> from onym.types import Document
-    >>> origin(Case("7.1", frozenset({"a:1"}), ((),), document=Document("7.1", "fever", notes=(("document", "7"),))))
-    '7'
+    >>> doc = Document("7.1", "fever", notes=(("document", "7"),))
+    >>> document_groups([Case("7.1", frozenset({"a:1"}), ((),), document=doc)])
+    ['7']
     """
-    notes = dict(case.document.notes) if case.document else {}
-    return notes.get(DOCUMENT, case.document_id)
+    return [corpus_document(case.document) if case.document else case.document_id for case in cases]
 
 
-def _interval(cases: Sequence[Case], places: Sequence[int | None]) -> tuple[float, float]:
-    """Draw whole documents: the mentions of one are not independent."""
-    hits = [place == 1 for place in places]
-    return bootstrap_interval(hits, groups=[origin(case) for case in cases])
+def _interval(cases: Sequence[Case], ranks: Sequence[int | None]) -> tuple[float, float]:
+    """Return the interval of recall@1, over documents: the mentions of one document are not independent."""
+    return bootstrap_interval([rank == 1 for rank in ranks], groups=document_groups(cases))
 
 
-def training_of(benchmark: Prepared, split: str, same: Same) -> Training | None:
-    """Return what the train split of a benchmark teaches, unless it is that which is judged."""
-    if split == "train" or "train" not in benchmark.splits:
-        return None
-    return Training.of(benchmark.documents("train"), same)
-
-
-def _slice_score(name: str, rows: list[int], cases: Sequence[Case], places: Sequence[int | None]) -> SliceScore:
-    part = [places[row] for row in rows]
+def _slice_score(name: str, rows: list[int], cases: Sequence[Case], ranks: Sequence[int | None]) -> SliceScore:
+    part = [ranks[row] for row in rows]
     low, high = _interval([cases[row] for row in rows], part)
-    return SliceScore(name, len(rows), sum(place == 1 for place in part) / max(len(rows), 1), low, high)
+    return SliceScore(name, len(rows), sum(rank == 1 for rank in part) / max(len(rows), 1), low, high)

@@ -1,4 +1,4 @@
-"""Figures over cases: recall at k and mean average precision, over all cases and over those within reach."""
+"""Figures over cases: recall at k and mean average precision, over all cases and over those whose gold ids are in the KB."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from onym.evaluate.cases import Case, Ids, Ranking
-from onym.evaluate.protocols import protocol
+from onym.evaluate.protocols import protocol_named
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The figures of one protocol. `recall` and `reachable_recall` are shares by k; nothing to judge gives zeros."""
+    """The figures of one protocol. `recall` and `in_kb_recall` are shares by k; without cases they are zero.
+
+    `in_kb` counts the cases whose gold ids are all in the KB, and `in_kb_recall` is the recall over them.
+    """
 
     protocol: str
     cases: int
-    reachable: int
+    in_kb: int
     recall: dict[int, float]
-    reachable_recall: dict[int, float]
+    in_kb_recall: dict[int, float]
     mean_average_precision: float
 
 
@@ -25,39 +28,38 @@ def score(cases: Sequence[Case], name: str = "strict", ks: Iterable[int] = (1, 5
     """Judge cases by a protocol. A gold concept that the knowledge base lacks cannot be hit, and counts as wrong.
 
     >>> right = Case("1", frozenset({"a:1"}), (((frozenset({"a:1"}),),),))
-    >>> wrong = Case("1", frozenset({"b:1"}), (((frozenset({"a:1"}),),),), is_reachable=False)
+    >>> wrong = Case("1", frozenset({"b:1"}), (((frozenset({"a:1"}),),),), is_in_kb=False)
     >>> scores = score([right, wrong])
-    >>> scores.recall[1], scores.reachable_recall[1]
+    >>> scores.recall[1], scores.in_kb_recall[1]
     (0.5, 1.0)
     """
-    places = places_of(cases, name)
-    within = [place for case, place in zip(cases, places, strict=True) if case.is_reachable]
+    ranks = gold_ranks(cases, name)
+    in_kb = [rank for case, rank in zip(cases, ranks, strict=True) if case.is_in_kb]
     ks = tuple(ks)
     return Scores(
         protocol=name,
         cases=len(cases),
-        reachable=len(within),
-        recall={k: recall_at(places, k) for k in ks},
-        reachable_recall={k: recall_at(within, k) for k in ks},
+        in_kb=len(in_kb),
+        recall={k: recall_at(ranks, k) for k in ks},
+        in_kb_recall={k: recall_at(in_kb, k) for k in ks},
         mean_average_precision=sum(map(average_precision, cases)) / max(len(cases), 1),
     )
 
 
-def places_of(cases: Iterable[Case], name: str) -> list[int | None]:
-    """Return the place of the right answer of each case under a protocol."""
-    judge = protocol(name)
-    return [judge(case) for case in cases]
+def gold_ranks(cases: Iterable[Case], name: str) -> list[int | None]:
+    """Return the rank of gold of each case under a protocol."""
+    return list(map(protocol_named(name), cases))
 
 
-def recall_at(places: Sequence[int | None], k: int) -> float:
-    """Return the share of places that are at most k."""
-    return sum(place is not None and place <= k for place in places) / max(len(places), 1)
+def recall_at(ranks: Sequence[int | None], k: int) -> float:
+    """Return the share of cases whose rank of gold is at most k."""
+    return sum(rank is not None and rank <= k for rank in ranks) / max(len(ranks), 1)
 
 
 def average_precision(case: Case) -> float:
-    """Return the mean, over the gold concepts, of the precision at each one's place; ties count at their end.
+    """Return the mean, over the gold concepts, of the precision at each one's rank; ties count at their end.
 
-    With one gold concept it is one over its place. Each part of a composite counts by the first gold concept it meets.
+    With one gold concept it is one over its rank. Each part of a composite counts by the first gold concept it meets.
 
     >>> average_precision(Case("1", frozenset({"a:1"}), (((frozenset({"b:1"}),), (frozenset({"a:1"}),)),)))
     0.5
@@ -68,12 +70,12 @@ def average_precision(case: Case) -> float:
 
 
 def _precisions(ranking: Ranking, gold: Ids) -> list[float]:
-    """Return the precision at the place of each gold concept that is found."""
+    """Return the precision at the rank of each gold concept that is found."""
     found: set[str] = set()
-    place, precisions = 0, []
-    for rank in ranking:
-        place += len(rank)
-        fresh = {concept_id for ids in rank for concept_id in ids & gold} - found
+    rank, precisions = 0, []
+    for group in ranking:
+        rank += len(group)
+        fresh = {concept_id for ids in group for concept_id in ids & gold} - found
         found |= fresh
-        precisions += [min(1.0, len(found) / place)] * len(fresh)
+        precisions += [min(1.0, len(found) / rank)] * len(fresh)
     return precisions

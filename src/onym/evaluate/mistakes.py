@@ -1,4 +1,4 @@
-"""The most frequent errors: which mention was taken for what, what stood second, and where the right concept was."""
+"""The most frequent linking errors: the mention, the wrong answer, the runner-up, and the rank of gold."""
 
 from __future__ import annotations
 
@@ -6,106 +6,110 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from onym.evaluate.cases import Case, Ids, Rank
+from onym.evaluate.cases import Case, Ids, TieGroup
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The concepts of one score: their ids and the names that a person should see. More than one is a tie or a composite."""
+class NamedConcepts:
+    """Concept ids with their preferred names. More than one is a tie or a composite."""
 
     ids: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, ids: Iterable[str], kb: KnowledgeBase) -> NamedConcepts:
+        """Look the names up; an id of no concept, or of several, is its own name.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> NamedConcepts.of(["mesh:D005334", "mesh:D000000"], kb).names
+        ('Fever', 'mesh:D000000')
+        """
+        ids = tuple(ids)
+        return cls(ids, tuple(_name(concept_id, kb) for concept_id in ids))
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
     """An error and how often it was made: the same normalised surface, the same gold, the same answer.
 
-    `tied` is how many answers shared the best score (0: there was no answer). `runner_up` is the answer of the next score that
-    stood there most often. `found` is in how many of the cases the ranking had the right answer at all, and `places` the place
-    where the protocol counts it, with how often it was there, the best place first.
+    `tied` is how many answers shared the best score (0: there was no answer). `runner_up` is the most frequent answer with the
+    second-best score. `found` counts the cases whose ranking had the right answer at all, and `gold_ranks` holds its ranks,
+    best first, each with how often it occurred.
     """
 
     count: int
     surface: str = field(repr=False)
-    gold: Answer = field(repr=False)
-    answered: Answer = field(repr=False)
+    gold: NamedConcepts = field(repr=False)
+    answered: NamedConcepts = field(repr=False)
     tied: int
-    runner_up: Answer = field(repr=False)
+    runner_up: NamedConcepts = field(repr=False)
     found: int
-    places: tuple[tuple[int, int], ...]
+    gold_ranks: tuple[tuple[int, int], ...]
 
     @property
-    def best_place(self) -> int | None:
-        """The best place of the right answer, or None where it was in no ranking."""
-        return self.places[0][0] if self.places else None
+    def best_gold_rank(self) -> int | None:
+        """The best rank of gold, or None where it was in no ranking."""
+        return self.gold_ranks[0][0] if self.gold_ranks else None
 
 
 def most_frequent_mistakes(
-    cases: Sequence[Case], places: Sequence[int | None], kb: KnowledgeBase, limit: int = 20
+    cases: Sequence[Case], ranks: Sequence[int | None], kb: KnowledgeBase, limit: int = 20
 ) -> list[Mistake]:
-    """Return the errors made most often; `places` are those of the right answers under a protocol, and 1 alone is right.
+    """Return the most frequent errors; `ranks` are the ranks of gold under a protocol, and a case is right at rank 1 only.
 
-    Errors made equally often stand in the order of surface, gold and answer.
+    Equally frequent errors are ordered by surface, gold and answer.
 
-    >>> from onym.evaluate.metrics import places_of
+    >>> from onym.evaluate.metrics import gold_ranks
     >>> from onym.types import Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> ranking = ((frozenset({"mesh:D005334"}),), (frozenset({"mesh:D006973"}),))
     >>> case = Case("1", frozenset({"mesh:D006973"}), (ranking,), mentions=(Mention(0, 3, "hot"),))
-    >>> mistake = most_frequent_mistakes([case], places_of([case], "strict"), kb)[0]
-    >>> mistake.answered.names, mistake.runner_up.names, mistake.best_place
+    >>> mistake = most_frequent_mistakes([case], gold_ranks([case], "strict"), kb)[0]
+    >>> mistake.answered.names, mistake.runner_up.names, mistake.best_gold_rank
     (('Fever',), ('Hypertension',), 2)
     """
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
-    for index, (case, place) in enumerate(zip(cases, places, strict=True)):
-        if place != 1:
-            key = (normal_name(surface_of(case)), tuple(sorted(case.gold)), _ids(_rank(case, 0)))
+    for index, (case, rank) in enumerate(zip(cases, ranks, strict=True)):
+        if rank != 1:
+            key = (normal_name(surface_of(case)), tuple(sorted(case.gold)), _ids(_tie_group(case, 0)))
             groups.setdefault(key, []).append(index)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))[:limit]
-    return [_mistake([cases[i] for i in rows], [places[i] for i in rows], kb) for _, rows in ordered]
+    return [_mistake([cases[i] for i in rows], [ranks[i] for i in rows], kb) for _, rows in ordered]
 
 
-def _mistake(cases: list[Case], places: list[int | None], kb: KnowledgeBase) -> Mistake:
+def _mistake(cases: list[Case], ranks: list[int | None], kb: KnowledgeBase) -> Mistake:
     first = cases[0]
-    seconds = Counter(_ids(_rank(case, 1)) for case in cases)
+    seconds = Counter(_ids(_tie_group(case, 1)) for case in cases)
     second = min(seconds, key=lambda ids: (-seconds[ids], ids))
-    found = Counter(place for place in places if place is not None)
+    found = Counter(rank for rank in ranks if rank is not None)
     return Mistake(
         count=len(cases),
         surface=surface_of(first),
-        gold=named_answer(sorted(first.gold), kb),
-        answered=named_answer(_ids(_rank(first, 0)), kb),
+        gold=NamedConcepts.of(sorted(first.gold), kb),
+        answered=NamedConcepts.of(_ids(_tie_group(first, 0)), kb),
         tied=max((len(ranking[0]) for ranking in first.rankings if ranking), default=0),
-        runner_up=named_answer(second, kb),
+        runner_up=NamedConcepts.of(second, kb),
         found=found.total(),
-        places=tuple(sorted(found.items())),
+        gold_ranks=tuple(sorted(found.items())),
     )
 
 
 def surface_of(case: Case) -> str:
-    """Return the mention as it is written, its parts side by side."""
+    """Return the surface of the mention; of a composite, the surfaces of its parts."""
     return " | ".join(mention.surface for mention in case.mentions)
 
 
-def _rank(case: Case, number: int) -> Rank:
-    """Return the answers of a rank, those of all parts together."""
+def _tie_group(case: Case, number: int) -> TieGroup:
+    """Return the answers with the best score (0), the second-best (1) and so on, those of all parts together."""
     return tuple(ids for ranking in case.rankings if len(ranking) > number for ids in ranking[number])
 
 
-def _ids(rank: Iterable[Ids]) -> tuple[str, ...]:
-    return tuple(sorted({concept_id for ids in rank for concept_id in ids}))
-
-
-def named_answer(ids: Iterable[str], kb: KnowledgeBase) -> Answer:
-    """Return concepts with the names that the knowledge base has for people."""
-    ids = tuple(ids)
-    return Answer(ids, tuple(_name(concept_id, kb) for concept_id in ids))
+def _ids(group: Iterable[Ids]) -> tuple[str, ...]:
+    return tuple(sorted({concept_id for ids in group for concept_id in ids}))
 
 
 def _name(concept_id: str, kb: KnowledgeBase) -> str:
-    """Return the name of a concept, or its id where the knowledge base has none, or several, of this id."""
-    found = kb.resolve(concept_id)
-    return kb.preferred_form(found[0]) if len(found) == 1 else concept_id
+    rows = kb.resolve(concept_id)
+    return kb.preferred_form(rows[0]) if len(rows) == 1 else concept_id

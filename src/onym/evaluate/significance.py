@@ -1,7 +1,7 @@
-"""How sure a figure is, and whether one system is better than another: from what each case was, right (1) or wrong (0).
+"""Confidence intervals and significance tests, from whether each case was right (1) or wrong (0).
 
-`bootstrap_interval` says how far a figure may be off, `paired_bootstrap` and `mcnemar_exact` whether two systems differ on the
-same cases. `angel_t_test` is a published test that answers another question, kept to compare with what was published.
+`bootstrap_interval` is the confidence interval of a figure; `paired_bootstrap` and `mcnemar_exact` test whether two systems
+differ on the same cases. `angel_t_test` is as published; statistically invalid, for comparison only.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PairedBootstrap:
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """How many cases only one of two systems has right, and the p-value that chance alone would part them so."""
+    """How many cases only one of two systems has right, and the p-value of that split under chance alone."""
 
     only_a: int
     only_b: int
@@ -49,7 +49,7 @@ class McNemar:
 
 @dataclass(frozen=True, slots=True)
 class AngelTTest:
-    """The t-test of ANGEL's paper (section 4), with a warning that has to stand beside its p-value."""
+    """The t-test of ANGEL's paper (section 4), as published; statistically invalid, for comparison only."""
 
     difference: float
     t: float
@@ -111,7 +111,7 @@ def paired_bootstrap(
 def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
     """Compare two systems on the same cases by the exact test of McNemar: two-sided, binomial, in whole numbers.
 
-    Only the cases that one system has right and the other wrong say anything; by chance each falls to either side alike.
+    Only the cases count that exactly one system has right; under chance each system is equally likely to be that one.
 
     >>> mcnemar_exact([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])
     McNemar(only_a=6, only_b=1, p_value=0.125)
@@ -122,7 +122,7 @@ def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
 
 
 def angel_t_test(a: Hits, b: Hits, *, replicates: int = 100, seed: int = 0) -> AngelTTest:
-    """Repeat ANGEL's test: bootstrap the cases 100 times, then a paired t-test over the replicates. Not to be believed.
+    """Repeat ANGEL's test: bootstrap the cases 100 times, then a paired t-test over the replicates. Invalid, see the warning.
 
     >>> ahead_by_one = angel_t_test([1] * 1000, [1] * 999 + [0])
     >>> ahead_by_one.p_value < 0.001, mcnemar_exact([1] * 1000, [1] * 999 + [0]).p_value
@@ -185,8 +185,8 @@ def _drawn_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: 
     step = max(1, _BLOCK // len(sizes))
     for start in range(0, replicates, step):
         block = means[start : start + step]
-        chosen = rng.integers(0, len(sizes), (len(block), len(sizes)))
-        block[:] = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
+        drawn = rng.integers(0, len(sizes), (len(block), len(sizes)))
+        block[:] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
     return means
 
 
@@ -196,7 +196,7 @@ def _percentiles(drawn: _Floats, level: float) -> tuple[float, float]:
 
 
 def _two_sided(one: int, other: int) -> float:
-    """Return the chance that a fair coin parts `one + other` throws so unevenly or more."""
+    """Return the probability that `one + other` throws of a fair coin split so unevenly or more."""
     count, fewer = one + other, min(one, other)
     ways = total = 1
     for k in range(1, fewer + 1):

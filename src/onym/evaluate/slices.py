@@ -1,9 +1,9 @@
-"""Parts of the test cases that are easy or hard for a reason: where a system is good, and where it is not.
+"""Slices: subgroups of the test cases, for results by subgroup.
 
-The first seven are the sub-populations of GenBioEL (appendix C.2, table 8); the five bins of likeness are those of ANGEL's
+The first seven are the sub-populations of GenBioEL (appendix C.2, table 8); the five bins of similarity are those of ANGEL's
 figure 4. Mentions are taken as they stand in the documents. GenBioEL expands abbreviations (appendix A) and has fewer single
-words: of BC5CDR's test mentions about 7,040, where 7,657 are written as one word. That it counted after expanding is inferred
-from these numbers. Where a preparation cut a composite mention into parts, a case has a property if all of its parts have it,
+words: of BC5CDR's test mentions about 7,040, where 7,657 are one word. That it counted after expanding is inferred
+from these numbers. Where a preparation split a composite mention into parts, a case has a property if all of its parts have it,
 except where a definition says *any*.
 """
 
@@ -13,24 +13,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from onym.evaluate.cases import Case, Same
+from onym.evaluate.cases import CanonicalId, Case
 from onym.kb import KnowledgeBase
 from onym.text.abbreviations import Abbreviations
 from onym.text.normal import normal_name
 from onym.types import Document
 
 Similarity = Callable[[list[str], list[list[str]]], list[float]]
-"""The likeness, from 0 to 1, of each surface to the most similar of its names; both are normalised names."""
+"""The string similarity, from 0 to 1, of each surface to the most similar of its names; both are normalised."""
 
 BINS = 5
 TOP = 100
 NO_TRAINING = "needs the documents that the system was trained on"
-NO_SIMILARITY = "needs a measure of likeness"
+NO_SIMILARITY = "needs a measure of string similarity"
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What a slice is called and which cases belong to it."""
+    """The name of a slice, and which cases belong to it."""
 
     name: str
     title: str
@@ -48,8 +48,8 @@ class Sliced:
 def _bin(number: int) -> Slice:
     low, high = f"{number / BINS:.1f}", f"{(number + 1) / BINS:.1f}"
     definition = (
-        f"The likeness of the mention to the most similar name of a gold concept is at least {low} and "
-        f"{'at most' if number + 1 == BINS else 'below'} {high}; of cut mentions the least similar part counts, "
+        f"The string similarity of the mention to the most similar name of a gold concept is at least {low} and "
+        f"{'at most' if number + 1 == BINS else 'below'} {high}; of mentions split into parts the least similar part counts, "
         f"and cases whose gold concepts have no name in the knowledge base are in no bin."
     )
     return Slice(f"similarity-{low}", f"Similarity {low} to {high}", definition)
@@ -59,27 +59,27 @@ _SLICES = (
     Slice("overall", "Overall", "All cases."),
     Slice("single-word", "Single-word mentions", "The mention is one word, without white space."),
     Slice("multi-word", "Multi-word mentions", "The mention has several words, separated by white space."),
-    Slice("unseen-mentions", "Unseen mentions", "The mention, normalised, is not among those of the training documents."),
-    Slice("unseen-concepts", "Unseen concepts", "A gold concept is not among those of the training documents."),
-    Slice("not-direct-match", "Not direct match", "The mention, normalised, is not a name of a gold concept."),
+    Slice("unseen-mentions", "Unseen mentions", "The normalised mention is not in the training documents."),
+    Slice("unseen-concepts", "Unseen concepts", "A gold concept is not in the training documents."),
+    Slice("not-direct-match", "Not direct match", "The normalised mention is not a name of a gold concept."),
     Slice(
         "top-100-concepts",
         "Top 100 concepts",
         "All gold concepts are among the 100 that the training documents mention most often.",
     ),
-    Slice("seen-mentions", "Seen mentions", "The mention, normalised, is among those of the training documents."),
-    Slice("seen-concepts", "Seen concepts", "All gold concepts are among those of the training documents."),
+    Slice("seen-mentions", "Seen mentions", "The normalised mention is in the training documents."),
+    Slice("seen-concepts", "Seen concepts", "All gold concepts are in the training documents."),
     Slice(
         "homonyms",
         "Homonyms",
-        "The mention, normalised, or its long form is a name of more than one concept of the knowledge base; any part.",
+        "The normalised mention or its long form is a name of more than one concept of the knowledge base; any part.",
     ),
-    Slice("abbreviations", "Abbreviations", "The document itself says what the mention is short for; any part."),
+    Slice("abbreviations", "Abbreviations", "The document defines the mention as an abbreviation; any part."),
     Slice("composites", "Composites", "The mention means more than one concept."),
     *map(_bin, range(BINS)),
 )
 SLICES: dict[str, Slice] = {part.name: part for part in _SLICES}
-"""Every slice, in the order in which they are shown."""
+"""Every slice, in the order of the report."""
 SIMILARITY_BINS: tuple[str, ...] = tuple(_bin(number).name for number in range(BINS))
 NEED_TRAINING = ("unseen-mentions", "unseen-concepts", "top-100-concepts", "seen-mentions", "seen-concepts")
 
@@ -92,7 +92,7 @@ class Training:
     concepts: Counter[str]
 
     @classmethod
-    def of(cls, documents: Iterable[Document], same: Same = str) -> Training:
+    def of(cls, documents: Iterable[Document], canonical: CanonicalId = str) -> Training:
         """Gather the mentions and concepts of training documents; mentions without a concept teach nothing.
 
         >>> from onym.types import Mention
@@ -101,7 +101,7 @@ class Training:
         frozenset({'fever'})
         """
         mentions = [mention for doc in documents for mention in doc.mentions if mention.concept_ids]
-        concepts = Counter(same(concept_id) for mention in mentions for concept_id in mention.concept_ids)
+        concepts = Counter(canonical(concept_id) for mention in mentions for concept_id in mention.concept_ids)
         return cls(frozenset(normal_name(mention.surface) for mention in mentions), concepts)
 
     def top(self, count: int) -> frozenset[str]:
@@ -117,9 +117,9 @@ def slices_of(
     training: Training | None = None,
     similarity: Similarity | None = None,
 ) -> Sliced:
-    """Sort cases into slices; those that need what is absent are left out, with the reason.
+    """Assign cases to slices; a slice whose input is missing is left out, with the reason.
 
-    The ids of the cases and of the training have to be brought to one form already, by the same function.
+    The ids of the cases and of the training documents must be canonical already.
 
     >>> from onym.types import Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -186,16 +186,16 @@ class _LongForms:
     """The long forms of mentions that a document defines; each document is read once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Abbreviations] = {}
+        self._by_text: dict[str, Abbreviations] = {}
 
     def of(self, case: Case) -> list[str]:
         """Return the long forms of the parts that have one."""
         if case.document is None:
             return []
         text = case.document.text
-        if text not in self._known:
-            self._known[text] = Abbreviations.from_text(text)
-        return [long for surface in _surfaces(case) if (long := self._known[text].expand(surface))]
+        if text not in self._by_text:
+            self._by_text[text] = Abbreviations.from_text(text)
+        return [long for surface in _surfaces(case) if (long := self._by_text[text].expand(surface))]
 
 
 def _surfaces(case: Case) -> list[str]:
@@ -207,19 +207,19 @@ def _is_single_word(case: Case) -> bool:
 
 
 def _is_direct_match(case: Case, kb: KnowledgeBase) -> bool:
-    gold = _gold_places(case, kb)
+    gold = _gold_concepts(case, kb)
     return all(not gold.isdisjoint(kb.concepts_named(surface)) for surface in _surfaces(case))
 
 
-def _gold_places(case: Case, kb: KnowledgeBase) -> set[int]:
-    return {place for concept_id in case.gold for place in kb.resolve(concept_id)}
+def _gold_concepts(case: Case, kb: KnowledgeBase) -> set[int]:
+    return {concept for concept_id in case.gold for concept in kb.resolve(concept_id)}
 
 
 def _bins(cases: Sequence[Case], kb: KnowledgeBase, similarity: Similarity) -> dict[str, list[int]]:
     """Measure every part of every case at once, and put each case into the bin of its least similar part."""
     owners, surfaces, names = [], [], []
     for index, case in enumerate(cases):
-        of_gold = sorted({int(name) for place in _gold_places(case, kb) for name in kb.names_of(place)})
+        of_gold = sorted({int(name) for concept in _gold_concepts(case, kb) for name in kb.names_of(concept)})
         if of_gold:
             owners += [index] * len(case.mentions)
             surfaces += [normal_name(surface) for surface in _surfaces(case)]

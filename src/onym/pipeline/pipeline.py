@@ -65,6 +65,10 @@ class Pipeline:
         own = {name: value for name, value in self.config.items() if name != "linker"}
         return source_of(self.linker, self._top_k, **own)
 
+    def with_threshold(self, threshold: float | None) -> Pipeline:
+        """Return the same pipeline with another threshold."""
+        return Pipeline(self.linker, self.detector, only=self._only, threshold=threshold, top_k=self._top_k)
+
     def link(self, text: str | Document) -> LinkedDocument:
         """Link one text, or one document: its annotated mentions are kept, and looked for where it has none."""
         return next(self.link_many([text]))

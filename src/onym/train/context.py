@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from onym.datasets import Prepared
-from onym.datasets.cached import open_benchmark
+from onym.datasets import PreparedDataset
+from onym.datasets.cached import open_dataset
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.store.output import whole_file
@@ -57,12 +57,12 @@ class Surroundings(Generic[C]):
         raise NotImplementedError
 
     @cached_property
-    def benchmark(self) -> Prepared | None:
+    def benchmark(self) -> PreparedDataset | None:
         """The corpus, where one is named."""
         if not self.config.data.benchmark:
             return None
         self.say(f"opening the corpus {self.config.data.benchmark}")
-        return open_benchmark(self.config.data.benchmark, self.data)
+        return open_dataset(self.config.data.benchmark, self.data)
 
     @cached_property
     def kb(self) -> KnowledgeBase:

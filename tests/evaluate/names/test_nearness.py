@@ -31,8 +31,8 @@ def test_it_is_what_a_plain_loop_counts() -> None:
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     right = 0
     for row in range(24):
-        likeness = {other: float(unit[row] @ unit[other]) for other in range(24) if other != row}
-        right += OWNERS[max(likeness, key=lambda other: likeness[other])] == OWNERS[row]
+        similarity = {other: float(unit[row] @ unit[other]) for other in range(24) if other != row}
+        right += OWNERS[max(similarity, key=lambda other: similarity[other])] == OWNERS[row]
     assert share_together(vectors, OWNERS) == right / 24
 
 

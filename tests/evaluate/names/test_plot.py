@@ -14,7 +14,7 @@ from onym.errors import ConfigError
 from onym.evaluate.names import plot as plot_module
 from onym.evaluate.names.choice import MOST_CONCEPTS
 from onym.evaluate.names.plot import COLOURS, Format, Panel, _short, fitted, look_of, medoid, names_plot
-from tests.evaluate.report.sample import HOSTILE
+from tests.evaluate.report.linking.sample import HOSTILE
 
 OWNERS = np.repeat(np.arange(5), 4)
 LABELS = ["Fever", "Stroke", "Gout", "Measles", "Vertigo"]

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from onym.datasets import Prepared
+from onym.datasets import PreparedDataset
 from onym.encoders import loading
 from onym.encoders.collective import Collective, CollectiveSettings
 from onym.evaluate.end_to_end import score_end_to_end
 from onym.evaluate.evaluation import evaluate
 from onym.evaluate.run import predict
+from onym.evaluate.task import EvaluationTask
 from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
@@ -33,7 +34,7 @@ def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
 def made(encoder: Path, corpus: Path, kb_folder: Path, detect: Any, **more: Any) -> CollectiveDev:
     tokens = Tokenizer.open(encoder)
     settings = CollectiveSettings(detect=detect, represent="mean", **TOLD)
-    documents = list(Prepared.open(corpus).documents("train"))
+    documents = list(PreparedDataset.open(corpus).documents("train"))
     return CollectiveDev(documents, KnowledgeBase.open(kb_folder), lambda each: opened(each, tokens, tokens, settings), **more)
 
 
@@ -67,9 +68,10 @@ def test_given_mentions_are_judged_as_by_evaluate(encoder: Path, corpus: Path, k
     dev = made(encoder, corpus, kb_folder, "none")
     trained = module("none").float()
     found = dev(trained)
-    benchmark = Prepared.open(corpus)
+    dataset = PreparedDataset.open(corpus)
     linker = linker_of(dev, dev.open(trained))
-    scores = evaluate(benchmark, "train", predict(benchmark, "train", linker), dev.kb, name="any-id").scores["any-id"]
+    task = EvaluationTask(dataset, "train", dev.kb)
+    scores = evaluate(task, predict(task, linker), protocol="any-id").scores["any-id"]
     assert found == pytest.approx(
         {"dev_f1": 100 * scores.recall[1], "dev_r1": 100 * scores.recall[1], "dev_r5": 100 * scores.recall[5]}
     )

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from onym.datasets import Prepared
+from onym.datasets import PreparedDataset
 from onym.encoders import loading
 from onym.encoders.settings import EncoderSettings
 from onym.evaluate.evaluation import evaluate
 from onym.evaluate.run import predict
+from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
 from onym.text.tokens import Tokenizer
@@ -37,12 +38,13 @@ def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_the_recall_of_the_linker(encoder: Path, kb_folder: Path, corpus: Path, tmp_path: Path) -> None:
-    benchmark = Prepared.open(corpus)
+    dataset = PreparedDataset.open(corpus)
     own = shutil.copytree(kb_folder, tmp_path / "kb", ignore=shutil.ignore_patterns("indexes", "vectors"))
     kb = KnowledgeBase.open(own)  # beside the other there may be vectors that were made in another precision
-    dev = EncoderDev(asked_of(benchmark.documents("train"), 0), kb, Tokenizer.open(encoder), SETTINGS)
+    dev = EncoderDev(asked_of(dataset.documents("train"), 0), kb, Tokenizer.open(encoder), SETTINGS)
     linker = DenseLinker.from_pretrained(encoder, kb, encoder=SETTINGS, precision="fp32")
-    wanted = evaluate(benchmark, "train", predict(benchmark, "train", linker), kb, name="any-id").scores["any-id"].recall
+    task = EvaluationTask(dataset, "train", kb)
+    wanted = evaluate(task, predict(task, linker), protocol="any-id").scores["any-id"].recall
     found = dev(tiny_encoder())
     assert len(dev) == 12
     assert found == pytest.approx({"dev_r1": 100 * wanted[1], "dev_r5": 100 * wanted[5]})
@@ -50,7 +52,7 @@ def test_it_is_the_recall_of_the_linker(encoder: Path, kb_folder: Path, corpus: 
 
 
 def test_the_model_is_left_as_it_was(encoder: Path, kb: KnowledgeBase, corpus: Path) -> None:
-    dev = EncoderDev(asked_of(Prepared.open(corpus).documents("dev"), 2), kb, Tokenizer.open(encoder), SETTINGS)
+    dev = EncoderDev(asked_of(PreparedDataset.open(corpus).documents("dev"), 2), kb, Tokenizer.open(encoder), SETTINGS)
     require_left_alone(dev, tiny_encoder().train())
 
 
@@ -71,7 +73,7 @@ def test_names_are_encoded_with_the_model_as_it_is(encoder: Path, kb: KnowledgeB
 
 
 def test_mentions_with_an_id_evenly_spread(corpus: Path) -> None:
-    documents = list(Prepared.open(corpus).documents("train"))
+    documents = list(PreparedDataset.open(corpus).documents("train"))
     bare = Document("x", "fever", (Mention(0, 5, "fever"),))
     every = asked_of([*documents, bare], 0)
     assert [doc.id for doc in every] == [doc.id for doc in documents]

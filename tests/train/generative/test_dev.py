@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from onym.datasets import Prepared
+from onym.datasets import PreparedDataset
 from onym.decoding.search import SearchConfig
 from onym.encoders import loading
 from onym.kb import KnowledgeBase
@@ -28,7 +28,7 @@ def kb(kb_folder: Path) -> KnowledgeBase:
 
 @pytest.fixture(scope="module")
 def places(corpus: Path) -> list[Place]:
-    return [place for split in ("train", "dev") for place in mentions_of(Prepared.open(corpus).documents(split))]
+    return [place for split in ("train", "dev") for place in mentions_of(PreparedDataset.open(corpus).documents(split))]
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.datasets import Prepared
+from onym.datasets import PreparedDataset
 from onym.kb import KnowledgeBase
 from onym.train.samples.base import Sample
 from onym.train.samples.mentions import MentionSamples, mentions_of
@@ -23,7 +23,7 @@ def kb(kb_folder: Path) -> KnowledgeBase:
 
 @pytest.fixture(scope="module")
 def places(corpus: Path) -> list[Place]:
-    return mentions_of(Prepared.open(corpus).documents("train"))
+    return mentions_of(PreparedDataset.open(corpus).documents("train"))
 
 
 def made(places: list[Place], kb: KnowledgeBase, model: Path, count: int = 36, **more: object) -> MentionSamples:

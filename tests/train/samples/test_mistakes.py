@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.datasets import Prepared
+from onym.datasets import PreparedDataset
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
 from onym.train.samples.mentions import mentions_of
@@ -24,7 +24,7 @@ def kb(kb_folder: Path) -> KnowledgeBase:
 
 @pytest.fixture(scope="module")
 def places(corpus: Path) -> list[Place]:
-    return mentions_of(Prepared.open(corpus).documents("train"))
+    return mentions_of(PreparedDataset.open(corpus).documents("train"))
 
 
 def require_sound(found: list[Preferred], golds: list[frozenset[int]], kb: KnowledgeBase) -> None:

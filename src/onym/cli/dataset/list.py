@@ -1,4 +1,4 @@
-"""`onym benchmark list`."""
+"""`onym dataset list`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(json: Annotated[bool, JSON] = False) -> None:
-    """List the benchmarks that can be prepared: name, splits, what it is, which knowledge base it is meant for.
+    """List the datasets that can be prepared: name, splits, title, intended knowledge base.
 
-    Example: onym benchmark list
+    Example: onym dataset list
     """
     from onym.datasets import catalogue
 
@@ -18,17 +18,17 @@ def command(json: Annotated[bool, JSON] = False) -> None:
         write_json(
             [
                 {
-                    "name": benchmark.name,
-                    "title": benchmark.title,
-                    "splits": benchmark.splits,
-                    "files": [need.path for need in benchmark.needs],
-                    "kb": benchmark.kb,
-                    "protocol": benchmark.protocol,
-                    "dropped": benchmark.dropped,
-                    "licence": benchmark.licence,
+                    "name": dataset.name,
+                    "title": dataset.title,
+                    "splits": dataset.splits,
+                    "files": [file.path for file in dataset.files],
+                    "kb": dataset.kb,
+                    "protocol": dataset.protocol,
+                    "dropped": dataset.dropped,
+                    "licence": dataset.licence,
                 }
-                for benchmark in catalogue()
+                for dataset in catalogue()
             ]
         )
         return
-    write_lines([(each.name, " ".join(each.splits), each.title, each.kb) for each in catalogue()])
+    write_lines([(dataset.name, " ".join(dataset.splits), dataset.title, dataset.kb) for dataset in catalogue()])

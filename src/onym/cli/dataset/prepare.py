@@ -1,4 +1,4 @@
-"""`onym benchmark prepare`."""
+"""`onym dataset prepare`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from onym.cli.console import JSON, progress, write_json, write_lines
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A benchmark, as onym benchmark list has it.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the prepared benchmark.")],
+    name: Annotated[str, typer.Argument(help="A dataset listed by onym dataset list.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the prepared dataset.")],
     data: Annotated[
         Path | None, typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the files; by default $ONYM_DATA.")
     ] = None,
-    kb: Annotated[Path | None, typer.Option(help="A knowledge base to compare with, in place of the benchmark's own.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a benchmark that is there.")] = False,
+    kb: Annotated[
+        Path | None, typer.Option(help="Compare with this knowledge base instead of the dataset's own dictionary.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Prepare a benchmark; tell what it holds, what was dropped and why, what can be reached, and what leaks.
+    """Prepare a dataset; report its size, dropped mentions, gold ids in the KB, and train/test overlap.
 
-    Example: onym benchmark prepare bc5cdr -o cdr --data corpora --kb open-kb
+    Example: onym dataset prepare bc5cdr -o cdr --data corpora --kb open-kb
     """
     from onym.datasets import prepare
     from onym.datasets.report import rows_of
@@ -30,13 +32,13 @@ def command(
     from onym.kb import KnowledgeBase
 
     if data is None:
-        fix = "name it with --data, or set ONYM_DATA"
-        raise ConfigError("config-invalid", "no folder with the files of the corpus was named", fix=fix)
+        fix = "give it with --data, or set ONYM_DATA"
+        raise ConfigError("config-invalid", "the folder with the files of the corpus is not given", fix=fix)
     with progress("preparing"):
-        prepared = prepare(name, data, output, kb=KnowledgeBase.open(kb) if kb else None, force=force)
+        dataset = prepare(name, data, output, kb=KnowledgeBase.open(kb) if kb else None, force=force)
     if json:
-        inputs = [entry.model_dump() for entry in prepared.manifest.inputs]
-        write_json({"folder": str(output), "digest": prepared.digest, "inputs": inputs, **prepared.report})
+        inputs = [entry.model_dump() for entry in dataset.manifest.inputs]
+        write_json({"folder": str(output), "digest": dataset.digest, "inputs": inputs, **dataset.report})
         return
-    inputs_rows = [("input", entry.name, f"sha256 {entry.sha256}") for entry in prepared.manifest.inputs[:20]]
-    write_lines([("digest", prepared.digest), *inputs_rows, *rows_of(prepared.report)])
+    inputs_rows = [("input", entry.name, f"sha256 {entry.sha256}") for entry in dataset.manifest.inputs[:20]]
+    write_lines([("digest", dataset.digest), *inputs_rows, *rows_of(dataset.report)])

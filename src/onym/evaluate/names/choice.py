@@ -22,7 +22,7 @@ MOST_CONCEPTS = 40
 MOST_NAMES = 20
 """The names of one concept that are shown at most."""
 _FAMILY = 4  # concepts that are drawn together: one by chance, and those that are most like it
-_POOL = 4_000  # concepts among which likeness is looked for
+_POOL = 4_000  # concepts that are compared with each other
 
 
 @dataclass(frozen=True, slots=True)

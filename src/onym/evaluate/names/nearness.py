@@ -28,11 +28,11 @@ def share_together(vectors: Vectors, owners: npt.NDArray[np.int64]) -> float:
     0.75
     """
     unit = unit_vectors(vectors)
-    likeness = np.round(unit @ unit.T, 6)  # the same text twice is equally far from a third
-    np.fill_diagonal(likeness, -np.inf)
+    similarity = np.round(unit @ unit.T, 6)  # the same text twice is equally far from a third
+    np.fill_diagonal(similarity, -np.inf)
     is_same = owners[:, None] == owners[None, :]
-    best_same = np.where(is_same, likeness, -np.inf).max(1)
-    best_other = np.where(is_same, -np.inf, likeness).max(1)
+    best_same = np.where(is_same, similarity, -np.inf).max(1)
+    best_other = np.where(is_same, -np.inf, similarity).max(1)
     counts = np.isfinite(best_same)
     return float((best_same > best_other)[counts].mean()) if counts.any() else 0.0
 

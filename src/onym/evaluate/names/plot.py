@@ -18,7 +18,7 @@ import numpy.typing as npt
 from onym.errors import missing_extra, printable
 from onym.evaluate.names.labels import Box, place_labels
 from onym.evaluate.names.nearness import Points
-from onym.evaluate.report.content import percent
+from onym.evaluate.report.values import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,12 +1,12 @@
-"""A comparison for the terminal: both systems, how sure the difference is, and the slices side by side."""
+"""A comparison for the terminal: both systems, the significance of the difference, and the results by subgroup."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from onym.evaluate.comparison import Comparison
-from onym.evaluate.report.content import percent
-from onym.evaluate.report.table import plain, table_of
+from onym.evaluate.report.tables import plain, table_of
+from onym.evaluate.report.values import percent
 from onym.evaluate.slices import SLICES
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def comparison_tables(found: Comparison, first: str, second: str) -> list[Table]:
-    """Return the tables in the order in which they are shown."""
+    """Return the tables in order."""
     return [_difference(found, first, second), _slices(found, first, second)]
 
 
@@ -25,21 +25,21 @@ def _difference(found: Comparison, first: str, second: str) -> Table:
         (f"{first}, recall@1", percent(found.first)),
         (f"{second}, recall@1", percent(found.second)),
         ("difference", f"{100 * bootstrap.difference:+.1f}"),
-        ("95 % (paired bootstrap over documents)", f"{100 * bootstrap.low:+.1f} to {100 * bootstrap.high:+.1f}"),
+        ("95 % CI (paired bootstrap over documents)", f"{100 * bootstrap.low:+.1f} to {100 * bootstrap.high:+.1f}"),
         ("p (paired bootstrap over documents)", f"{bootstrap.p_value:.4f}"),
         (f"right only in {first}", f"{mcnemar.only_a:,}"),
         (f"right only in {second}", f"{mcnemar.only_b:,}"),
         ("p (McNemar, exact)", f"{mcnemar.p_value:.4g}"),
     ]
     if found.t_test:
-        rows.append(("p (ANGEL's t-test: not to be believed)", f"{found.t_test.p_value:.4g}"))
+        rows.append(("p (ANGEL's t-test, as published; statistically invalid)", f"{found.t_test.p_value:.4g}"))
     for row in rows:
         table.add_row(*map(plain, row))
     return table
 
 
 def _slices(found: Comparison, first: str, second: str) -> Table:
-    table = table_of(f"Slices, recall@1, {found.protocol}", ("slice",), ("n", first, second, "difference"))
+    table = table_of(f"Results by subgroup, recall@1, {found.protocol}", ("subgroup",), ("n", first, second, "difference"))
     for name, (cases, one, other) in found.slices.items():
         cells = (percent(one), percent(other), f"{100 * (one - other):+.1f}") if cases else ("–", "–", "–")
         table.add_row(*map(plain, (SLICES[name].title, f"{cases:,}", *cells)))

@@ -47,7 +47,8 @@ th.group { text-align: center; padding-bottom: 0; border-bottom: 1px solid var(-
 th.group + th.group { border-left: 1rem solid transparent; }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
 .number { text-align: right; white-space: nowrap; }
-tr.chosen > * { background: var(--soft); font-weight: 600; }
+tr.main > * { background: var(--soft); font-weight: 600; }
+tr.main .ids { font-weight: 400; }
 tr > *:first-child { padding-left: 0.6rem; }
 .mark { font-size: 0.75rem; font-weight: 400; color: var(--strong); margin-left: 0.35rem; }
 td.words { color: var(--muted); min-width: 16rem; }
@@ -56,6 +57,10 @@ table.mistakes td, table.mistakes th { overflow-wrap: anywhere; }
 table.mistakes thead th:first-child { width: 3.5rem; }
 table.mistakes thead th:last-child { width: 6.5rem; white-space: normal; }
 table.mistakes tbody th { font-weight: 600; }
+table.errors { table-layout: fixed; min-width: 36rem; font-size: 0.9rem; }
+table.errors td, table.errors th { overflow-wrap: anywhere; }
+table.errors thead th:first-child { width: 3.5rem; }
+table.errors tbody th { font-weight: 600; }
 table.examples { table-layout: fixed; min-width: 54rem; font-size: 0.9rem; }
 table.examples td, table.examples th { overflow-wrap: anywhere; }
 table.examples thead th { width: 18%; }

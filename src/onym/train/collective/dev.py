@@ -18,7 +18,7 @@ from onym.encoders.collective import Collective, CollectiveSettings
 from onym.encoders.documents import DocumentReader, ReadText
 from onym.encoders.encoder import Encoder
 from onym.encoders.loading import in_precision
-from onym.evaluate.cases import Known, gold_cases
+from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.metrics import score
 from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
@@ -79,7 +79,7 @@ class CollectiveDev:
     def _given(self, linker: CollectiveLinker) -> dict[str, float]:
         """Return recall by any id where the mentions are given."""
         answers = Predictions.of(predictions_of(linker.link(self.documents, top_k=_TOP)), {}).answers
-        scores = score(gold_cases(self.documents, lambda key: answers[key], Known(self.kb)), "any-id")
+        scores = score(gold_cases(self.documents, lambda key: answers[key], ConceptResolver(self.kb)), "any-id")
         return {f"dev_r{k}": 100 * scores.recall[k] for k in (1, 5)}
 
     def _found(self, model: Collective) -> tuple[float, list[list[Place]]]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from onym.encoders.encoder import Encoder
 from onym.encoders.loading import in_precision
 from onym.encoders.settings import EncoderSettings
-from onym.evaluate.cases import Known, gold_cases
+from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.metrics import score
 from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
@@ -45,7 +45,7 @@ class EncoderDev:
         settings: EncoderSettings,
         names: npt.NDArray[np.int64] | None = None,
     ) -> None:
-        self._documents, self._kb, self._known = documents, kb, Known(kb)
+        self._documents, self._kb, self._known = documents, kb, ConceptResolver(kb)
         self._tokenizer, self._settings, self._names = tokenizer, settings, names
 
     def __len__(self) -> int:

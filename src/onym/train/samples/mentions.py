@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from onym.datasets.leak import place_of
+from onym.datasets.overlap import corpus_span
 from onym.kb import KnowledgeBase
 from onym.text.expansion import expand_abbreviations
 from onym.text.layout import Layout
@@ -62,10 +62,10 @@ def mentions_of(documents: Iterable[Document], *, without: Iterable[Document] = 
     >>> len(mentions_of([doc])), len(mentions_of([doc], without=[doc]))
     (1, 0)
     """
-    left_out = {place_of(doc, mention) for doc in without for mention in doc.mentions}
+    left_out = {corpus_span(doc, mention) for doc in without for mention in doc.mentions}
     return [
         asked
         for doc in documents
         for mention, asked in zip(doc.mentions, expand_abbreviations(doc), strict=True)
-        if mention.concept_ids and place_of(doc, mention) not in left_out
+        if mention.concept_ids and corpus_span(doc, mention) not in left_out
     ]

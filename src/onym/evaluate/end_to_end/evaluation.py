@@ -1,0 +1,155 @@
+"""Evaluation of a system that finds the mentions itself: figures by every end-to-end protocol, by mention type, and errors."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from onym.errors import ConfigError
+from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all, score_with_intervals
+from onym.evaluate.end_to_end.mistakes import EndToEndMistakes, find_mistakes
+from onym.evaluate.end_to_end.protocols import NOT_IN_GOLD, require_end_to_end
+from onym.evaluate.task import EvaluationTask
+from onym.predictions.file import Predictions
+from onym.types import Document, Mention
+
+
+@dataclass(frozen=True, slots=True)
+class TypeScore:
+    """Recall of the gold mentions of one type, with its 95 % confidence interval.
+
+    There is no precision by type: a predicted mention has no gold type, and its own type may follow another scheme.
+    """
+
+    type: str
+    gold: int
+    recall: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEndEvaluation:
+    """All figures of a system on a split. `by_type` is scored by `protocol`; `in_kb` counts the gold ids in the KB."""
+
+    system: str
+    protocol: str
+    results: dict[str, ScoresWithIntervals]
+    by_type: tuple[TypeScore, ...]
+    mistakes: EndToEndMistakes
+    documents: int
+    mentions: int
+    in_kb: int
+    left_out: dict[str, int]
+    manifest: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The system and the dataset, as in `dictionary + exact on bc5cdr (test)`."""
+        dataset = self.manifest["dataset"]
+        return f"{self.system} on {dataset['name']} ({dataset['split']})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values, without any mention."""
+        return {
+            "protocol": self.protocol,
+            **self.results[self.protocol].as_dict(),
+            "protocols": {name: result.as_dict() for name, result in self.results.items()},
+            "by_type": [asdict(score) for score in self.by_type],
+            "errors": self.mistakes.counts,
+            "documents": self.documents,
+            "mentions": self.mentions,
+            "in_kb": self.in_kb,
+            "left_out": self.left_out,
+            "manifest": self.manifest,
+        }
+
+
+def evaluate_end_to_end(
+    task: EvaluationTask,
+    predicted: Predictions | Iterable[Document],
+    *,
+    protocol: str = "bhowmik-strict",
+    system: str = "",
+) -> EndToEndEvaluation:
+    """Score predicted mentions and concepts: predictions of a pipeline, or documents with predicted mentions."""
+    require_end_to_end(protocol)  # an unknown one is refused before the work
+    gold = list(task.dataset.documents(task.split))
+    source = predicted.source if isinstance(predicted, Predictions) else {}
+    task.require_same_kb(source)
+    aligned, not_in_gold = _align(task, gold, predicted)
+    canonical = task.resolver.canonical
+    results = score_all(gold, aligned, canonical)
+    mentions = [mention for doc in gold for mention in doc.mentions]
+    return EndToEndEvaluation(
+        system=system or system_name(source),
+        protocol=protocol,
+        results=results,
+        by_type=_by_type(gold, aligned, protocol, task),
+        mistakes=find_mistakes(gold, aligned, task.kb, canonical),
+        documents=len(gold),
+        mentions=len(mentions),
+        in_kb=sum(map(task.resolver.is_in_kb, mentions)),
+        left_out=task.dropped | results[protocol].scores.left_out | ({NOT_IN_GOLD: not_in_gold} if not_in_gold else {}),
+        manifest=task.manifest(source),
+    )
+
+
+def predicted_documents(gold: Iterable[Document], predictions: Predictions) -> list[Document]:
+    """Return the gold documents with predicted mentions instead: the best answer of each, none where it was left unlinked.
+
+    >>> from onym.predictions.file import Prediction
+    >>> made = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})
+    >>> [doc] = predicted_documents([Document("1", "fever")], made)
+    >>> doc.mentions[0].concept_ids
+    ('mesh:D005334',)
+    """
+    gold = list(gold)
+    texts = {doc.id: doc.text for doc in gold}
+    mentions: dict[str, list[Mention]] = defaultdict(list)
+    for (doc_id, start, end), answers in predictions.answers.items():
+        if doc_id in texts:
+            mentions[doc_id].append(Mention(start, end, texts[doc_id][start:end], answers[0][0] if answers else ()))
+    return [Document(doc.id, doc.text, tuple(mentions[doc.id])) for doc in gold]
+
+
+def system_name(source: dict[str, Any]) -> str:
+    """Return the detector and linker that predictions came from.
+
+    >>> system_name({"detector": {"detector": "dictionary"}, "linker": {"linker": "exact"}})
+    'dictionary + exact'
+    """
+    parts = [part.get(name, "") for name in ("detector", "linker") if isinstance(part := source.get(name), dict)]
+    return " + ".join(filter(None, parts)) or "unknown system"
+
+
+def _align(
+    task: EvaluationTask, gold: Sequence[Document], predicted: Predictions | Iterable[Document]
+) -> tuple[list[Document], int]:
+    """Return a predicted document for each gold one, in order, and the number of mentions in other documents."""
+    if isinstance(predicted, Predictions):
+        by_id = {doc.id: doc for doc in predicted_documents(gold, predicted)}
+        mentions = Counter(doc_id for doc_id, _, _ in predicted.answers)
+    else:
+        by_id = {doc.id: doc for doc in predicted}
+        mentions = Counter({doc_id: len(doc.mentions) for doc_id, doc in by_id.items()})
+    other = mentions.keys() - {doc.id for doc in gold}
+    if mentions and len(other) == len(mentions):
+        what = f"the predictions have no document of {task.title}"
+        raise ConfigError("predictions-other", what, fix="give the predictions for these documents and this split")
+    aligned = [by_id.get(doc.id) or Document(doc.id, doc.text) for doc in gold]
+    return aligned, sum(mentions[doc_id] for doc_id in other)
+
+
+def _by_type(
+    gold: Sequence[Document], predicted: Sequence[Document], protocol: str, task: EvaluationTask
+) -> tuple[TypeScore, ...]:
+    """Score the gold mentions of each type, the most frequent type first."""
+    scores = []
+    for each in sorted({mention.type for doc in gold for mention in doc.mentions}):
+        own = [replace(doc, mentions=tuple(m for m in doc.mentions if m.type == each), relations=()) for doc in gold]
+        result = score_with_intervals(own, predicted, protocol, task.resolver.canonical)
+        scores.append(TypeScore(each, result.scores.gold, result.scores.recall, *result.recall))
+    return tuple(sorted(scores, key=lambda score: (-score.gold, score.type)))

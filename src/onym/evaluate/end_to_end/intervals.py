@@ -1,0 +1,99 @@
+"""End-to-end figures with 95 % confidence intervals: a percentile bootstrap over documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.datasets.overlap import corpus_document
+from onym.evaluate.cases import CanonicalId
+from onym.evaluate.end_to_end.protocols import END_TO_END, EndToEndScores, score_end_to_end
+from onym.types import Document
+
+REPLICATES = 2_000
+Interval = tuple[float, float]
+_Floats = npt.NDArray[np.float64]
+_BLOCK = 4_000_000  # numbers drawn at a time
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresWithIntervals:
+    """The scores of one protocol, and the confidence intervals of precision, recall and F1."""
+
+    scores: EndToEndScores
+    precision: Interval
+    recall: Interval
+    f1: Interval
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        scores = self.scores
+        shares = {
+            "precision": scores.precision,
+            "precision_interval": list(self.precision),
+            "recall": scores.recall,
+            "recall_interval": list(self.recall),
+            "f1": scores.f1,
+            "f1_interval": list(self.f1),
+        }
+        return {**shares, "gold": scores.gold, "predicted": scores.predicted, "right": scores.right, "found": scores.found}
+
+
+def score_all(
+    gold: Sequence[Document], predicted: Sequence[Document], canonical: CanonicalId = str
+) -> dict[str, ScoresWithIntervals]:
+    """Score predicted documents by every end-to-end protocol; `predicted` has the documents of `gold`, in the same order.
+
+    >>> from onym.types import Mention
+    >>> doc = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))
+    >>> score_all([doc], [doc])["bhowmik-strict"].f1
+    (1.0, 1.0)
+    """
+    return {name: score_with_intervals(gold, predicted, name, canonical) for name in END_TO_END}
+
+
+def score_with_intervals(
+    gold: Sequence[Document], predicted: Sequence[Document], name: str, canonical: CanonicalId = str
+) -> ScoresWithIntervals:
+    """Score predicted documents by one protocol, with confidence intervals."""
+    scores = score_end_to_end(gold, predicted, name, canonical)
+    counts: dict[str, _Floats] = {}
+    for gold_doc, predicted_doc in zip(gold, predicted, strict=True):
+        one = score_end_to_end([gold_doc], [predicted_doc], name, canonical)
+        added = np.array([one.right, one.predicted, one.found, one.gold], dtype=np.float64)
+        key = corpus_document(gold_doc)
+        counts[key] = counts[key] + added if key in counts else added
+    return ScoresWithIntervals(scores, *bootstrap_intervals(np.array(list(counts.values())).reshape(-1, 4)))
+
+
+def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int = 0) -> tuple[Interval, Interval, Interval]:
+    """Return the intervals of precision, recall and F1. *Shape:* `counts` is (documents, right predicted found gold).
+
+    Without documents nothing is known: from 0 to 1.
+
+    >>> bootstrap_intervals(np.array([[1.0, 1.0, 1.0, 2.0]]))[:2]
+    ((1.0, 1.0), (0.5, 0.5))
+    """
+    if not len(counts):
+        return (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
+    right, predicted, found, gold = _drawn_sums(counts, replicates, seed).T
+    precision, recall = right / np.maximum(predicted, 1), found / np.maximum(gold, 1)
+    f1 = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
+    return _percentiles(precision), _percentiles(recall), _percentiles(f1)
+
+
+def _drawn_sums(counts: _Floats, replicates: int, seed: int) -> _Floats:
+    """Return the sums of the documents that each replicate draws, with replacement. *Shape:* (replicates, 4)."""
+    rng = np.random.default_rng(seed)
+    step = max(1, _BLOCK // len(counts))
+    blocks = (min(step, replicates - start) for start in range(0, replicates, step))
+    return np.concatenate([counts[rng.integers(0, len(counts), (block, len(counts)))].sum(axis=1) for block in blocks])
+
+
+def _percentiles(values: _Floats) -> Interval:
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)

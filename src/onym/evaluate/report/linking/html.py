@@ -1,0 +1,188 @@
+"""The page of a linking report: figures by protocol, results by subgroup, the most frequent errors, and random examples."""
+
+from __future__ import annotations
+
+from onym.evaluate.report.linking.content import ExampleRow, Headline, MistakeRow, NeighbourRow, ReportContent, SliceRow
+from onym.evaluate.report.linking.plots import recall_plot, similarity_plot
+from onym.evaluate.report.page import (
+    concept_cell,
+    details,
+    escaped,
+    figure,
+    header,
+    heads,
+    left_out,
+    manifest,
+    name_and_ids,
+    numbers,
+    page,
+    scrolled,
+    section,
+    shortened,
+    tiles,
+)
+from onym.evaluate.report.plots import interval_plot
+from onym.evaluate.report.values import Bar, interval, percent
+
+
+def linking_page(content: ReportContent) -> str:
+    """Return the page.
+
+    >>> made = linking_page(ReportContent("exact", "<b>", "test", "strict", "MeSH", ()))
+    >>> "&lt;b&gt;" in made, "<b>" in made
+    (True, False)
+    """
+    facts = (("Protocol", content.protocol), ("Knowledge base", content.kb))
+    sections = (
+        header(content.linker, content.dataset, content.split, facts, _tiles(content)),
+        _headline(content),
+        left_out(content.left_out),
+        _recall(content),
+        _slices(content),
+        _similarity(content),
+        _mistakes(content),
+        _examples(content),
+        manifest(content.manifest),
+    )
+    return page(content.title, sections)
+
+
+def _tiles(content: ReportContent) -> str:
+    main = content.main
+    if main is None:
+        return ""
+    width = interval(main.low, main.high)
+    return tiles(
+        (
+            ("recall@1", percent(main.recall_at_1), f"95 % CI {width}" if width else ""),
+            ("recall@5", percent(main.recall_at_5), ""),
+            ("MAP", percent(main.mean_average_precision), ""),
+            ("recall@1, gold id in the KB", percent(main.in_kb_recall_at_1), f"{main.in_kb:,} of {main.cases:,} cases"),
+        )
+    )
+
+
+def _headline(content: ReportContent) -> str:
+    names = ("Protocol", "recall@1", "95 % CI", "recall@5", "MAP", "n", "recall@1", "recall@5", "n")
+    rows = [_headline_row(row, is_main=row.protocol == content.protocol) for row in content.headline]
+    table = (
+        '<table><thead><tr><td></td><th colspan="5" scope="colgroup" class="group">all cases</th>'
+        '<th colspan="3" scope="colgroup" class="group">gold id in the KB</th></tr>'
+        f"<tr>{heads(names, words=1)}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+    definition = f"<p>{escaped(content.definition)}</p>" if content.definition else ""
+    note = (
+        '<p class="note">Figures in percent. 95 % CI: 95 % confidence interval, bootstrap over documents. The rest of this '
+        "page uses the main protocol.</p>"
+    )
+    return section("Figures", "figures", definition + scrolled(table, "Figures by protocol") + note)
+
+
+def _headline_row(row: Headline, *, is_main: bool) -> str:
+    cells = (
+        percent(row.recall_at_1),
+        interval(row.low, row.high),
+        percent(row.recall_at_5),
+        percent(row.mean_average_precision),
+        f"{row.cases:,}",
+        percent(row.in_kb_recall_at_1),
+        percent(row.in_kb_recall_at_5),
+        f"{row.in_kb:,}",
+    )
+    mark = ' <span class="mark">main</span>' if is_main else ""
+    kind = ' class="main"' if is_main else ""
+    return f'<tr{kind}><th scope="row"><code>{escaped(row.protocol)}</code>{mark}</th>{numbers(cells)}</tr>'
+
+
+def _recall(content: ReportContent) -> str:
+    if len(content.recall_curve) < 2:
+        return ""
+    return section("Recall among the first answers", "recall", figure(recall_plot(content.recall_curve)))
+
+
+def _slices(content: ReportContent) -> str:
+    if not content.slices:
+        return ""
+    rows = "".join(map(_slice_row, content.slices))
+    columns = heads(("Subgroup", "Definition", "n", "recall@1", "95 % CI"), words=2)
+    table = f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
+    absent = "".join(f"<li>{escaped(title)}: {escaped(reason)}</li>" for title, reason in content.without_slices)
+    without = f'<p class="note">Subgroups left out:</p><ul class="note">{absent}</ul>' if absent else ""
+    bars = [Bar(row.title, row.cases, row.recall, row.low, row.high) for row in content.slices if row.cases]
+    title = "Recall@1 by subgroup, with 95 % confidence intervals"
+    drawn = figure(interval_plot("slices", title, bars, "recall@1")) if bars else ""
+    return section("Results by subgroup", "slices", drawn + details("The subgroups as a table", table) + without)
+
+
+def _slice_row(row: SliceRow) -> str:
+    cells = (f"{row.cases:,}", percent(row.recall), interval(row.low, row.high)) if row.cases else ("0", "–", "–")
+    words = f'<th scope="row">{escaped(row.title)}</th><td class="words">{escaped(row.definition)}</td>'
+    return f"<tr>{words}{numbers(cells)}</tr>"
+
+
+def _similarity(content: ReportContent) -> str:
+    if not any(row.cases for row in content.bins):
+        return ""
+    text = (
+        "<p>The TF-IDF similarity (character 3-grams) of a mention to the most similar name of its gold concept. "
+        "At a low similarity, spelling does not help: the system has to know the synonym.</p>"
+    )
+    return section("By string similarity to the gold concept", "similarity", text + figure(similarity_plot(content.bins)))
+
+
+def _mistakes(content: ReportContent) -> str:
+    if not content.mistakes:
+        return ""
+    columns = heads(("n", "Mention", "Gold", "Answered", "Runner-up", "Rank of gold"), words=0)
+    rows = "".join(map(_mistake_row, content.mistakes))
+    table = f'<table class="mistakes"><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>'
+    text = "Rank of gold: the best rank of the gold concept among the answers, and in how many of the cases it was among them."
+    note = f'<p class="note">{text}</p>'
+    return section("Most frequent errors", "mistakes", scrolled(table, "Most frequent errors") + note)
+
+
+def _mistake_row(row: MistakeRow) -> str:
+    rank = "none" if row.gold_rank is None else f"{row.gold_rank}"
+    often = f' <span class="ids">({row.found:,} of {row.count:,})</span>' if row.gold_rank is not None else ""
+    return (
+        f'<tr>{numbers((f"{row.count:,}",))}<th scope="row">{escaped(shortened(row.surface))}</th>'
+        f"{concept_cell(row.gold, row.gold_ids)}{concept_cell(row.answered, row.answered_ids)}"
+        f"{concept_cell(row.runner_up, row.runner_up_ids)}<td>{rank}{often}</td></tr>"
+    )
+
+
+def _examples(content: ReportContent) -> str:
+    if not content.examples:
+        return ""
+    columns = "".join(
+        f'<th scope="col">{name}</th>' for name in ("Mention", "Gold", "Rank of gold", "Best candidates, with scores")
+    )
+    rows = "".join(map(_example_row, content.examples))
+    table = f'<table class="examples"><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>'
+    text = "<p>Random mentions with their best candidates: first some that are right, then some that are wrong.</p>"
+    note = (
+        '<p class="note">A score is the output of the linker; compare it only with scores of the same linker. Mentions without '
+        "candidates, and those split into parts, are not drawn. The rank is counted as the protocol counts it.</p>"
+    )
+    return section("Examples", "examples", text + scrolled(table, "Examples") + note)
+
+
+def _example_row(row: ExampleRow) -> str:
+    verdict = "right" if row.gold_rank == 1 else "wrong"
+    none = "none" if row.is_in_kb else 'none <span class="ids">(not in the KB)</span>'
+    near = "".join(map(_neighbour, row.neighbours))
+    return (
+        f'<tr><th scope="row">{escaped(shortened(row.surface))}<br><span class="verdict {verdict}">{verdict}</span></th>'
+        f"{concept_cell(row.gold, row.gold_ids)}<td>{none if row.gold_rank is None else row.gold_rank}</td>"
+        f'<td><ol class="near">{near}</ol></td></tr>'
+    )
+
+
+def _neighbour(row: NeighbourRow) -> str:
+    """Return one candidate: its name, ids and score; a gold one is marked in words, not by colour alone."""
+    mark = ' <span class="mark">gold</span>' if row.is_gold else ""
+    kind = ' class="gold"' if row.is_gold else ""
+    return (
+        f'<li value="{row.rank}"{kind}><div class="pair"><span>{name_and_ids(row.name, row.ids, " ")}{mark}</span>'
+        f'<span class="number">{row.score:.3f}</span></div></li>'
+    )

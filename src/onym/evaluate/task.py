@@ -1,0 +1,109 @@
+"""What a system is evaluated on: a split of a dataset, and the knowledge base that its gold ids are resolved in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from onym import __version__
+from onym.datasets import PreparedDataset, open_dataset
+from onym.errors import ConfigError
+from onym.evaluate.cases import ConceptResolver
+from onym.kb import KnowledgeBase
+from onym.kb.replacements import read_replacements
+from onym.text.similarity import NameSimilarity
+
+
+@dataclass(frozen=True)
+class EvaluationTask:
+    """A split of a dataset and a knowledge base. `replaced` maps retired ids to their successors, for scoring alone."""
+
+    dataset: PreparedDataset
+    split: str
+    kb: KnowledgeBase
+    replaced: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def open(
+        cls,
+        dataset: str,
+        split: str = "test",
+        *,
+        kb: Path | KnowledgeBase | None = None,
+        data: Path | None = None,
+        replaced: Path | None = None,
+    ) -> EvaluationTask:
+        """Open a dataset by name or folder, and a knowledge base: by default the dataset's own dictionary.
+
+        `data` is the folder of the published files, `replaced` a table with an old and a new id in each row.
+
+        >>> EvaluationTask.open("no-such-dataset")
+        Traceback (most recent call last):
+        onym.errors.ConfigError: [dataset-unknown] no dataset is named 'no-such-dataset'...
+        """
+        prepared = open_dataset(dataset, data)
+        opened = kb if isinstance(kb, KnowledgeBase) else _open_kb(prepared, kb)
+        return cls(prepared, split, opened, _read_replaced(replaced) if replaced else {})
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The dataset as predictions and reports name it."""
+        return {"name": self.dataset.name, "digest": self.dataset.digest, "split": self.split}
+
+    @property
+    def title(self) -> str:
+        """The dataset and split for readers, as in `bc5cdr (test)`."""
+        return f"{self.dataset.name} ({self.split})"
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Mentions that the preparation of the split dropped, by reason."""
+        dropped: dict[str, int] = self.dataset.report["splits"][self.split]["dropped"]
+        return {f"dropped by the preparation: {reason}": count for reason, count in dropped.items()}
+
+    @cached_property
+    def resolver(self) -> ConceptResolver:
+        """Resolves gold and predicted ids to concepts."""
+        return ConceptResolver(self.kb, self.replaced)
+
+    @cached_property
+    def similarity(self) -> NameSimilarity:
+        """The string similarity of names of the knowledge base; needs `onym[lexical]`."""
+        return NameSimilarity.of(self.kb.names)
+
+    def manifest(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
+        """Return everything that a figure depends on; `predictions` says what the answers came from."""
+        return {
+            "onym": __version__,
+            "dataset": self.source,
+            "inputs": {entry.name: entry.sha256 for entry in self.dataset.manifest.inputs},
+            "kb": {"digest": self.kb.digest, "concepts": len(self.kb), "names": len(self.kb.names)},
+            "predictions": dict(predictions),
+            "replaced_ids": len(self.replaced),
+            "types_restricted": bool(self.dataset.report["restricts_types"]),
+            "overlap": self.dataset.report["overlap"],
+        }
+
+    def require_same_kb(self, predictions: Mapping[str, Any]) -> None:
+        """Refuse predictions that say they were made with another knowledge base."""
+        kb = predictions.get("kb")
+        digest = kb.get("digest", "") if isinstance(kb, dict) else ""
+        if digest and digest != self.kb.digest:
+            what = f"the predictions were made with the knowledge base {digest}, not with {self.kb.digest}"
+            raise ConfigError("kb-mismatch", what, where=str(self.kb.folder), fix="give that knowledge base, or link again")
+
+
+def _open_kb(dataset: PreparedDataset, kb: Path | None) -> KnowledgeBase:
+    folder = kb or dataset.kb_folder
+    if folder is None:
+        what = f"{dataset.name} has no dictionary of its own; it was annotated with {dataset.report['kb']['intended']}"
+        raise ConfigError("kb-needed", what, fix="build a knowledge base and give it with --kb")
+    return KnowledgeBase.open(folder)
+
+
+def _read_replaced(path: Path) -> dict[str, str]:
+    """Read a table of retired ids; an id with several successors is left out, since none of them is certain."""
+    return dict(read_replacements(path).unique("concept", keep="none").iter_rows())

@@ -1,0 +1,23 @@
+"""Counts of what is left out."""
+
+from __future__ import annotations
+
+from onym.corpora.base import Item
+from onym.datasets.drops import NO_ID, DropCounts
+from onym.types import Document, Mention, Problem
+
+
+def test_mentions_without_an_id_are_dropped_and_counted() -> None:
+    drops = DropCounts()
+    doc = Document("1", "fever cough", (Mention(0, 5, "fever", ("mesh:D005334",)), Mention(6, 11, "cough")))
+    assert [mention.surface for mention in drops.with_ids("dev", doc).mentions] == ["fever"]
+    assert drops.dropped == {"dev": {NO_ID: 1}}
+    assert drops.with_ids("test", drops.with_ids("dev", doc)).mentions
+    assert "test" not in drops.dropped
+
+
+def test_problems_are_counted_by_split() -> None:
+    drops = DropCounts()
+    items: list[Item] = [Problem("1", "corpus-offsets", "what"), Document("1", "x"), Problem("2", "corpus-malformed", "what")]
+    assert [doc.id for doc in drops.iter_documents("train", items)] == ["1"]
+    assert drops.problems == {"train": {"corpus-offsets": 1, "corpus-malformed": 1}}

@@ -1,0 +1,96 @@
+"""All end-to-end figures of a system on a split."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from onym.errors import ConfigError, InputError
+from onym.evaluate.end_to_end.evaluation import evaluate_end_to_end, predicted_documents, system_name
+from onym.evaluate.end_to_end.protocols import END_TO_END, NOT_IN_GOLD
+from onym.evaluate.task import EvaluationTask
+from onym.predictions.file import Prediction, Predictions
+from onym.types import Document, Mention
+
+FEVER = ((("mesh:D005334",), 1.0, 0),)
+SOURCE: dict[str, object] = {"detector": {"detector": "dictionary"}, "linker": {"linker": "exact"}}
+
+
+def predictions(*spans: tuple[int, int], doc: str = "4", source: dict[str, object] = SOURCE) -> Predictions:
+    return Predictions.of([Prediction(doc, start, end, FEVER) for start, end in spans], source)
+
+
+def test_figures_by_protocol_by_type_and_errors(abstracts: EvaluationTask) -> None:
+    evaluation = evaluate_end_to_end(abstracts, predictions((2, 12), (0, 1)))  # a wrong span, and a spurious mention
+    assert list(evaluation.results) == list(END_TO_END)
+    assert evaluation.results["bhowmik-strict"].scores.f1 == 0.0
+    assert evaluation.results["bhowmik-partial"].scores.recall == 0.5
+    assert evaluation.mistakes.counts == {"missed": 1, "unlinked": 0, "wrong concept": 0, "wrong span": 1, "spurious": 1}
+    assert [(score.type, score.gold, score.recall) for score in evaluation.by_type] == [("Modifier", 2, 0.0)]
+    assert (evaluation.documents, evaluation.mentions, evaluation.in_kb) == (1, 2, 2)
+    assert evaluation.title == "dictionary + exact on ncbi-disease (test)"
+
+
+def test_types_are_scored_by_the_main_protocol(abstracts: EvaluationTask) -> None:
+    evaluation = evaluate_end_to_end(abstracts, predictions((2, 12)), protocol="bhowmik-partial")
+    (score,) = evaluation.by_type
+    assert (score.recall, score.low, score.high) == (0.5, 0.5, 0.5)  # there is one document
+
+
+def test_figures_are_plain_values_without_text(abstracts: EvaluationTask) -> None:
+    evaluation = evaluate_end_to_end(abstracts, predictions((7, 12)))
+    text = json.dumps(evaluation.as_dict())
+    assert "fever" not in text.lower()
+    values = json.loads(text)
+    assert (values["precision"], values["recall"], values["protocols"]["bhowmik-partial"]["recall"]) == (1.0, 0.5, 0.5)
+    assert values["manifest"]["dataset"] == abstracts.source
+
+
+def test_documents_are_taken_as_they_are(abstracts: EvaluationTask) -> None:
+    gold = list(abstracts.dataset.documents("test"))
+    evaluation = evaluate_end_to_end(abstracts, gold, system="gold")
+    assert all(result.scores.f1 == 1.0 for result in evaluation.results.values())
+    assert evaluation.system == "gold"
+    other = replace(gold[0], text=gold[0].text + ".")
+    with pytest.raises(InputError, match="text-differs"):
+        evaluate_end_to_end(abstracts, [other])
+
+
+def test_what_is_left_out_is_counted(abstracts: EvaluationTask) -> None:
+    both = Predictions(SOURCE, predictions((7, 12)).mentions | predictions((0, 1), doc="other").mentions)
+    assert evaluate_end_to_end(abstracts, both).left_out[NOT_IN_GOLD] == 1
+    gold = list(abstracts.dataset.documents("test"))
+    other = Document("other", "x", (Mention(0, 1, "x", ("a:1",)),))
+    assert evaluate_end_to_end(abstracts, [*gold, other]).left_out[NOT_IN_GOLD] == 1
+
+
+def test_predictions_of_other_documents_are_refused(abstracts: EvaluationTask) -> None:
+    with pytest.raises(ConfigError, match="predictions-other"):
+        evaluate_end_to_end(abstracts, [Document("other", "x")])
+    with pytest.raises(ConfigError, match="predictions-other"):
+        evaluate_end_to_end(abstracts, predictions((0, 1), doc="other"))
+
+
+def test_a_system_that_finds_nothing(abstracts: EvaluationTask) -> None:
+    evaluation = evaluate_end_to_end(abstracts, predictions())
+    assert (evaluation.results["bhowmik-strict"].scores.f1, evaluation.mistakes.counts["missed"]) == (0.0, 2)
+
+
+def test_another_knowledge_base_or_protocol_is_refused(abstracts: EvaluationTask) -> None:
+    with pytest.raises(ConfigError, match="kb-mismatch"):
+        evaluate_end_to_end(abstracts, predictions((0, 1), source={"kb": {"digest": "0"}}))
+    with pytest.raises(ConfigError, match="protocol-unknown"):
+        evaluate_end_to_end(abstracts, predictions((0, 1)), protocol="accuracy")
+
+
+def test_a_mention_that_was_left_unlinked_has_no_concept() -> None:
+    made = Predictions.of([Prediction("1", 0, 5, ()), Prediction("9", 0, 5, FEVER)], {})
+    (doc,) = predicted_documents([Document("1", "fever")], made)
+    assert [mention.concept_ids for mention in doc.mentions] == [()]
+
+
+def test_a_system_without_a_name() -> None:
+    assert system_name({}) == "unknown system"
+    assert system_name({"linker": {"linker": "exact"}}) == "exact"

@@ -1,0 +1,175 @@
+"""Precision, recall and F1 of found mentions: by hand, by properties, and on the published outputs of DNorm and tmChem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.corpora.base import documents_of
+from onym.corpora.corpus import read_corpus
+from onym.errors import ConfigError, InputError
+from onym.evaluate.end_to_end import END_TO_END, EndToEndScores, score_end_to_end
+from onym.types import Document, Mention
+
+# Measured here, F1; the counts of the strict ones were checked by comparing the lines of the files.
+PUBLISHED = {
+    "DNorm": {"bhowmik-strict": 0.7465, "bhowmik-partial": 0.8090, "neleval-overlap-maxmax": 0.7939},
+    "tmChem": {"bhowmik-strict": 0.8680, "bhowmik-partial": 0.8753, "neleval-overlap-maxmax": 0.8735},
+}
+COUNTS = {"DNorm": (3250, 4277, 3250, 4430), "tmChem": (4371, 4702, 4371, 5370)}  # right, predicted, found, gold, strictly
+
+TEXT = "x" * 40
+STRICT, PARTIAL, MAXMAX = END_TO_END
+
+
+def document(*mentions: tuple[int, int, str], name: str = "1") -> Document:
+    """Return a document with mentions; their ids are separated by spaces."""
+    made = tuple(Mention(start, end, TEXT[start:end], tuple(ids.split())) for start, end, ids in mentions)
+    return Document(name, TEXT, made)
+
+
+def figures(scores: EndToEndScores) -> tuple[float, float, float, float]:
+    return scores.right, scores.predicted, scores.found, scores.gold
+
+
+MENTIONS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(1, 10), st.sampled_from(["a:1", "a:2", "a:1 a:2", ""])).map(
+        lambda m: (m[0], m[0] + m[1], m[2])
+    ),
+    max_size=8,
+)
+
+
+def test_the_same_mentions_are_all_found() -> None:
+    gold = [document((0, 5, "a:1"), (7, 9, "a:2"))]
+    for name in END_TO_END:
+        scores = score_end_to_end(gold, gold, name)
+        assert (scores.precision, scores.recall, scores.f1) == (1.0, 1.0, 1.0)
+
+
+def test_strict_wants_span_and_concept() -> None:
+    gold = [document((0, 5, "a:1"), (10, 15, "a:2"), (20, 25, "a:3"))]
+    predicted = [document((0, 5, "a:1"), (10, 14, "a:2"), (20, 25, "a:9"), (30, 35, "a:1"))]
+    scores = score_end_to_end(gold, predicted, STRICT)
+    assert figures(scores) == (1, 4, 1, 3)
+    assert scores.precision == 1 / 4
+    assert scores.recall == 1 / 3
+    assert scores.f1 == pytest.approx(2 / 7)
+
+
+def test_partial_wants_one_character_of_overlap() -> None:
+    gold = [document((10, 15, "a:1"))]
+    assert score_end_to_end(gold, [document((14, 20, "a:1"))], PARTIAL).recall == 1.0
+    assert score_end_to_end(gold, [document((15, 20, "a:1"))], PARTIAL).recall == 0.0
+    assert score_end_to_end(gold, [document((14, 20, "a:2"))], PARTIAL).recall == 0.0
+    assert score_end_to_end(gold, [document((10, 15, "a:1"), name="2")], PARTIAL).recall == 0.0
+
+
+def test_partial_counts_each_side_by_itself() -> None:
+    scores = score_end_to_end([document((0, 10, "a:1"))], [document((0, 3, "a:1"), (5, 8, "a:1"), (20, 22, "a:1"))], PARTIAL)
+    assert figures(scores) == (2, 3, 1, 1)
+    scores = score_end_to_end([document((0, 3, "a:1"), (5, 8, "a:1"))], [document((0, 10, "a:1"))], PARTIAL)
+    assert figures(scores) == (1, 1, 2, 2)
+
+
+def test_maxmax_on_the_example_of_the_documentation_of_neleval() -> None:
+    # Gold from 1 to 10 and from 12 to 12, system from 1 to 5 and from 6 to 12, ends included there.
+    gold, predicted = [document((1, 11, "a:1"), (12, 13, "a:1"))], [document((1, 6, "a:1"), (6, 13, "a:1"))]
+    scores = score_end_to_end(gold, predicted, MAXMAX)
+    assert scores.found == pytest.approx(5 / 10 + 1)
+    assert scores.right == pytest.approx(1 + 5 / 7)
+
+
+def test_maxmax_takes_the_best_span_alone() -> None:
+    scores = score_end_to_end([document((0, 10, "a:1"))], [document((0, 4, "a:1"), (4, 10, "a:1"), (9, 19, "a:1"))], MAXMAX)
+    assert scores.found == pytest.approx(6 / 10)
+    assert scores.right == pytest.approx(1 + 1 + 1 / 10)
+
+
+def test_each_concept_of_a_composite_is_an_item() -> None:
+    gold = [document((0, 5, "a:1 a:2"))]
+    assert figures(score_end_to_end(gold, [document((0, 5, "a:1"))], STRICT)) == (1, 1, 1, 2)
+    assert figures(score_end_to_end(gold, [document((0, 5, "a:1"), (0, 5, "a:2"))], STRICT)) == (2, 2, 2, 2)
+
+
+def test_an_item_twice_counts_once() -> None:
+    scores = score_end_to_end([document((0, 5, "a:1"))], [document((0, 5, "a:1"), (0, 5, "a:1 a:1"))], STRICT)
+    assert figures(scores) == (1, 1, 1, 1)
+
+
+def test_ids_are_compared_through_what_makes_them_the_same() -> None:
+    gold, predicted = [document((0, 5, "a:1"))], [document((0, 5, "a:old"))]
+    assert score_end_to_end(gold, predicted).recall == 0.0
+    assert score_end_to_end(gold, predicted, canonical=lambda i: {"a:old": "a:1"}.get(i, i)).recall == 1.0
+
+
+def test_what_is_left_out_is_counted() -> None:
+    gold = [document((0, 5, ""), (10, 15, "a:1"))]
+    predicted = [document((0, 5, "a:1"), (10, 15, "a:1"), (20, 22, "")), document((0, 5, "a:1"), name="9")]
+    scores = score_end_to_end(gold, predicted)
+    assert figures(scores) == (1, 2, 1, 1)  # the prediction where gold has no concept is wrong
+    assert scores.left_out == {
+        "gold mentions without a concept": 1,
+        "predicted mentions without a concept": 1,
+        "predicted mentions in documents that the gold does not have": 1,
+    }
+
+
+def test_nothing_to_judge_gives_zeros() -> None:
+    for name in END_TO_END:
+        scores = score_end_to_end([], [], name)
+        assert (scores.precision, scores.recall, scores.f1) == (0.0, 0.0, 0.0)
+        assert scores.left_out == {}
+
+
+def test_another_text_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        score_end_to_end([document()], [Document("1", "another text")])
+    assert caught.value.code == "text-differs"
+    assert "another text" not in caught.value.where
+
+
+def test_a_name_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ConfigError, match="bhowmik-partial") as caught:
+        score_end_to_end([], [], "strict")
+    assert caught.value.code == "protocol-unknown"
+
+
+@given(MENTIONS, MENTIONS)
+def test_strict_is_the_hardest_and_partial_the_easiest(
+    gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]]
+) -> None:
+    scores = [score_end_to_end([document(*gold)], [document(*predicted)], name) for name in (STRICT, MAXMAX, PARTIAL)]
+    assert [s.right for s in scores] == sorted(s.right for s in scores)
+    assert [s.found for s in scores] == sorted(s.found for s in scores)
+    assert scores[2].right <= scores[2].predicted
+    assert scores[2].found <= scores[2].gold
+
+
+@given(MENTIONS, MENTIONS, st.sampled_from(list(END_TO_END)))
+def test_turning_the_sides_turns_precision_and_recall(
+    gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]], name: str
+) -> None:
+    one = score_end_to_end([document(*gold)], [document(*predicted)], name)
+    other = score_end_to_end([document(*predicted)], [document(*gold)], name)
+    assert (one.precision, one.recall) == pytest.approx((other.recall, other.precision))
+
+
+def of_type(documents: Iterator[Document], kind: str) -> Iterator[Document]:
+    return (replace(doc, mentions=tuple(m for m in doc.mentions if m.type == kind)) for doc in documents)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("system", "kind"), [("DNorm", "Disease"), ("tmChem", "Chemical")])
+def test_the_published_outputs_on_bc5cdr(real_data: Path, system: str, kind: str) -> None:
+    folder = real_data / "bc5cdr"
+    gold = list(of_type(documents_of(read_corpus(folder / "CDR_TestSet.PubTator.txt.gz")), kind))
+    predicted = list(documents_of(read_corpus(folder / f"TestSet.{system}.PubTator.txt.gz")))
+    found = {name: score_end_to_end(gold, predicted, name) for name in END_TO_END}
+    assert {name: round(scores.f1, 4) for name, scores in found.items()} == PUBLISHED[system]
+    assert figures(found[STRICT]) == COUNTS[system]

@@ -1,0 +1,54 @@
+"""The page of an end-to-end report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from onym.evaluate.end_to_end.mistakes import KINDS, EndToEndMistakes
+from onym.evaluate.end_to_end.protocols import END_TO_END
+from onym.evaluate.report.end_to_end.html import ERRORS, PROTOCOLS, end_to_end_page
+from tests.evaluate.report.end_to_end.sample import sample
+from tests.evaluate.report.linking.sample import HOSTILE
+from tests.evaluate.report.parsed import Page
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(end_to_end_page(sample()))
+
+
+def test_every_part_is_there(page: Page) -> None:
+    kinds = [kind.replace(" ", "-") for kind in KINDS]
+    assert page.named("aria-labelledby") == ["figures", "left-out", "types", "errors", *kinds, "manifest"]
+    text = " ".join(page.words)
+    for figure in ("80.0", "75.0–85.0", "50.0", "45.0–55.0", "61.5", "60.0–65.0", "1,000", "2,000", "1,234", "(no type)"):
+        assert figure in text
+    assert "1,900, gold id in the KB: 1,800" in text
+
+
+def test_every_protocol_and_error_is_explained() -> None:
+    assert list(PROTOCOLS) == list(END_TO_END)
+    assert list(ERRORS) == list(KINDS)
+
+
+def test_hostile_text_makes_no_tags(page: Page) -> None:
+    hostile = Page(end_to_end_page(sample(HOSTILE)))
+    assert hostile.tags - Counter({"text": 99}) == page.tags - Counter({"text": 99})
+    assert "<script>alert('x')</script>" in "".join(hostile.words)
+    assert "\x1b" not in "".join(hostile.words)
+
+
+def test_what_is_absent_leaves_no_empty_section() -> None:
+    mistakes = EndToEndMistakes(dict.fromkeys(KINDS, 0), ())
+    bare = Page(end_to_end_page(replace(sample(), by_type=(), mistakes=mistakes, left_out={})))
+    assert bare.named("aria-labelledby") == ["figures", "left-out", "errors", "manifest"]
+    assert bare.tags["svg"] == 0
+
+
+def test_ids_are_unique_and_the_same_content_gives_the_same_bytes(page: Page) -> None:
+    ids = page.named("id")
+    assert len(ids) == len(set(ids))
+    assert end_to_end_page(sample()) == end_to_end_page(sample())

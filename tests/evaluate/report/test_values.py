@@ -1,0 +1,19 @@
+"""Figures are written in one way."""
+
+from __future__ import annotations
+
+from onym.evaluate.report.values import Bar, flat, interval, percent
+
+
+def test_percent_and_interval() -> None:
+    assert (percent(1.0), percent(0.0)) == ("100.0", "0.0")
+    assert interval(0.05, 0.1) == "5.0–10.0"
+    assert interval(None, 0.1) == ""
+
+
+def test_nested_values_become_one_list() -> None:
+    assert flat({"a": {"b": {"c": 1}}, "d": [2]}) == [("a.b.c", "1"), ("d", "[2]")]
+
+
+def test_a_bar_has_its_interval() -> None:
+    assert Bar("Overall", 10, 0.5, 0.4, 0.6).low == 0.4

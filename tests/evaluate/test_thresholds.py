@@ -1,0 +1,42 @@
+"""Threshold tuning by hand."""
+
+from __future__ import annotations
+
+from onym.evaluate.thresholds import above_threshold, tune_threshold
+from onym.predictions.file import Prediction, Predictions
+from onym.types import Document, Mention
+
+FEVER = ("mesh:D005334",)
+DOC = Document("1", "fever fever fever", (Mention(0, 5, "fever", FEVER), Mention(6, 11, "fever", FEVER)))
+
+
+def predictions(scores: dict[int, float]) -> Predictions:
+    return Predictions.of([Prediction("1", at, at + 5, ((FEVER, score, 0),)) for at, score in scores.items()], {})
+
+
+def test_the_threshold_that_removes_the_wrong_answer() -> None:
+    made = predictions({0: 0.9, 6: 0.6, 12: 0.3})
+    tuned = tune_threshold([DOC], made)
+    assert 0.3 < tuned.threshold <= 0.6
+    assert (tuned.f1, tuned.f1_without) == (1.0, 0.8)
+    assert [len(one.answers) for one in above_threshold(made, tuned.threshold)] == [1, 1, 0]
+
+
+def test_of_equally_good_thresholds_the_lowest() -> None:
+    tuned = tune_threshold([DOC], predictions({0: 0.9, 6: 0.6}))
+    assert tuned.threshold == 0.6
+    assert tuned.f1 == tuned.f1_without == 1.0
+
+
+def test_without_answers_there_is_nothing_to_tune() -> None:
+    tuned = tune_threshold([DOC], Predictions.of([Prediction("1", 0, 5, ())], {}))
+    assert (tuned.threshold, tuned.f1) == (0.0, 0.0)
+
+
+def test_ids_are_compared_as_concepts() -> None:
+    old = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:OLD",)),))
+    assert tune_threshold([old], predictions({0: 1.0})).f1 == 0.0
+    assert (
+        tune_threshold([old], predictions({0: 1.0}), lambda concept_id: FEVER[0] if "OLD" in concept_id else concept_id).f1
+        == 1.0
+    )
