@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from onym.detect.base import Detected, Detector, DetectorConfig
+from onym.detect.base import Detected, Detector, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.registry import DETECTORS
 from onym.store.parts import OpenContext
 
-__all__ = ["Detected", "Detector", "DetectorConfig", "detector_config", "open_detector"]
+__all__ = ["Detected", "Detector", "DetectorConfig", "Span", "detect_batches", "detector_config", "open_detector"]
 
 
 def detector_config(name: str, **options: Any) -> DetectorConfig:

@@ -14,16 +14,36 @@ if TYPE_CHECKING:
     from onym.kb.build import build_kb
     from onym.kb.check import check_kb
     from onym.kb.export import export_kb
+    from onym.kb.masks import ConceptMask, concepts_of_types, concepts_with_ids
+    from onym.kb.ranking import rank_concepts
     from onym.kb.recipe import Recipe, SourceConfig
+    from onym.kb.schema import Rows
 
-__all__ = ["KnowledgeBase", "Recipe", "SourceConfig", "build_kb", "check_kb", "export_kb"]
+__all__ = [
+    "ConceptMask",
+    "KnowledgeBase",
+    "Recipe",
+    "Rows",
+    "SourceConfig",
+    "build_kb",
+    "check_kb",
+    "concepts_of_types",
+    "concepts_with_ids",
+    "export_kb",
+    "rank_concepts",
+]
 __getattr__ = lazy(
     __name__,
     {
+        "ConceptMask": "onym.kb.masks",
         "Recipe": "onym.kb.recipe",
+        "Rows": "onym.kb.schema",
         "SourceConfig": "onym.kb.recipe",
         "build_kb": "onym.kb.build",
         "check_kb": "onym.kb.check",
+        "concepts_of_types": "onym.kb.masks",
+        "concepts_with_ids": "onym.kb.masks",
         "export_kb": "onym.kb.export",
+        "rank_concepts": "onym.kb.ranking",
     },
 )

@@ -12,8 +12,8 @@ from onym._lazy import lazy
 
 if TYPE_CHECKING:
     from onym.predictions.file import Prediction, Predictions, read_predictions, write_predictions
+    from onym.predictions.json_schema import schema
     from onym.predictions.mapping import TermMapping, TermTable, read_terms
-    from onym.predictions.schema import schema
 
 __all__ = [
     "Prediction",
@@ -35,7 +35,7 @@ __getattr__ = lazy(
         "TermTable": _MAPPING,
         "read_predictions": _FILE,
         "read_terms": _MAPPING,
-        "schema": "onym.predictions.schema",
+        "schema": "onym.predictions.json_schema",
         "write_predictions": _FILE,
     },
 )

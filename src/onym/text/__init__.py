@@ -1,1 +1,21 @@
 """The only door to offsets: normalisation, boundaries, windows. May import: store, types, errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onym._lazy import lazy
+
+if TYPE_CHECKING:
+    from onym.text.abbreviations import Abbreviations, find_abbreviations
+    from onym.text.normal import normal_name
+
+__all__ = ["Abbreviations", "find_abbreviations", "normal_name"]
+__getattr__ = lazy(
+    __name__,
+    {
+        "Abbreviations": "onym.text.abbreviations",
+        "find_abbreviations": "onym.text.abbreviations",
+        "normal_name": "onym.text.normal",
+    },
+)

@@ -17,7 +17,7 @@ def matches(source: Source) -> bool:
     return bool(source.matching("*.shout"))
 
 
-def held(document: Document) -> frozenset[Facet]:
+def preserved_facets(document: Document) -> frozenset[Facet]:
     """Return what a document keeps."""
     return HOLDS
 
