@@ -9,7 +9,7 @@ import numpy as np
 
 from onym.decoding.results import Ranking
 from onym.decoding.search import SearchConfig
-from onym.encoders.loading import Precision
+from onym.encoders.device import Precision
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeConfig, GenerativeLinker
 from onym.linkers.settings import read_settings

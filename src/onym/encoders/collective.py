@@ -17,10 +17,10 @@ from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
+from onym.encoders.device import Precision
 from onym.encoders.documents import DocumentReader
 from onym.encoders.encoder import Encoder, Vectors, open_body
 from onym.encoders.heads import Detect, Heads, Represent
-from onym.encoders.loading import Precision
 from onym.encoders.vectors import comparable
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import InputFile
@@ -55,7 +55,10 @@ class CollectiveSettings(FolderSettings):
 
 
 class Collective:
-    """A model that is open: the reader of documents, the heads, and the encoder of names where there is one."""
+    """A model that is open: the reader of documents, the heads, and the encoder of names where there is one.
+
+    The heads are small and stay on the CPU, where the reader's vectors arrive.
+    """
 
     def __init__(
         self, reader: DocumentReader, heads: Heads, settings: CollectiveSettings, names: Encoder | None = None, digest: str = ""
@@ -64,19 +67,21 @@ class Collective:
         self.name = ""
 
     @classmethod
-    def open(cls, folder: Path | str, precision: Precision = "auto") -> Collective:
+    def open(cls, folder: Path | str, precision: Precision = "auto", *, device: str = "auto") -> Collective:
         """Open the model of a folder."""
         folder = Path(folder)
         if not (folder / CollectiveSettings.FILE).is_file():
             fix = "name a folder that `onym train collective` wrote"
             raise ConfigError("model-family", "the model reads no documents", where=str(folder), fix=fix)
         settings = CollectiveSettings.read(folder)
-        model = open_body(folder, precision)
+        model = open_body(folder, precision, device=device)
         reader = DocumentReader(model, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap)
         heads = _open_heads(
             folder / HEADS, Heads(reader.width, settings.wide or reader.width, settings.represent, settings.detect)
         )
-        names = Encoder.open(folder / NAMES, precision=precision, name=f"{folder.name}/{NAMES}") if settings.links else None
+        names = None
+        if settings.links:
+            names = Encoder.open(folder / NAMES, precision=precision, device=device, name=f"{folder.name}/{NAMES}")
         found = cls(reader, heads, settings, names, folder_digest(folder))
         found.name = folder.name
         return found

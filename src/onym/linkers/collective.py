@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onym.encoders.collective import Collective
-from onym.encoders.loading import Precision
+from onym.encoders.device import Precision
 from onym.errors import ConfigError
 from onym.index.derived import index_beside
 from onym.index.kinds import AUTO

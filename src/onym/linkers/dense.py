@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from onym.encoders.device import Precision
 from onym.encoders.encoder import Encoder
-from onym.encoders.loading import Precision
 from onym.encoders.settings import EncoderSettings
 from onym.index.derived import index_beside
 from onym.index.kinds import AUTO

@@ -16,7 +16,7 @@ from onym.decoding.score_candidates import score_given
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
 from onym.decoding.weights import open_model
-from onym.encoders.loading import Precision
+from onym.encoders.device import Precision
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import ConceptMask, Linked, names_of

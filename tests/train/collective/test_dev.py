@@ -27,7 +27,7 @@ TOLD: dict[str, Any] = {"window": 32, "overlap": 8, "longest": 8, "wide": 16}
 
 @pytest.fixture(autouse=True)
 def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_is_bf16", lambda _: False)
+    monkeypatch.setattr(loading, "resolve_precision", lambda *_: "fp32")
 
 
 def made(encoder: Path, corpus: Path, kb_folder: Path, detect: Any, **more: Any) -> CollectiveDev:

@@ -33,7 +33,7 @@ def kb(kb_folder: Path) -> KnowledgeBase:
 
 @pytest.fixture(autouse=True)
 def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_is_bf16", lambda _: False)
+    monkeypatch.setattr(loading, "resolve_precision", lambda *_: "fp32")
 
 
 def test_it_is_the_recall_of_the_linker(encoder: Path, kb_folder: Path, corpus: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def places(corpus: Path) -> list[Place]:
 
 @pytest.fixture(autouse=True)
 def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_is_bf16", lambda _: False)
+    monkeypatch.setattr(loading, "resolve_precision", lambda *_: "fp32")
 
 
 @pytest.mark.parametrize("search", ["beam", "exact"])
