@@ -32,6 +32,10 @@ class Moved(torch.Tensor):
         found.on_cpu = values
         return found
 
+    def tolist(self) -> Any:
+        """Return the values, as torch does for any device."""
+        return self.on_cpu.tolist()
+
     @classmethod
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, _types: Any, args: Any = (), kwargs: Any = None

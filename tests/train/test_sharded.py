@@ -47,9 +47,9 @@ FSDP = {
 
 def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     still = {"dropout": 0.0, "attention_dropout": 0.0}
-    steps = {"steps": 3, "every": 1, "epsilon": 1e-4}
+    steps = {"steps": 3, "eval_steps": 1, "epsilon": 1e-4}
     whole, parts = (
-        config("finetune", model, corpus, kb_folder, start=still, dev={"mentions": 4}, optim=steps | {"batch": batch})
+        config("finetune", model, corpus, kb_folder, start=still, dev={"mentions": 4}, optim=steps | {"batch_size": batch})
         for batch in (8, 4)
     )
     train(whole, tmp_path / "whole")

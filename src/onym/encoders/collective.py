@@ -34,11 +34,11 @@ _MOST_BYTES = 1_000_000_000
 
 
 class CollectiveSettings(FolderSettings):
-    """How a model reads documents and what it is for. `wide` is the width of its names' vectors.
+    """How a model reads documents and what it is for. `dim` is the width of the embeddings of names.
 
-    A span of more than `longest` tokens is no mention. What is less likely than `threshold`, which was tuned on dev, is none.
+    A mention has at most `max_span_tokens` tokens, and a probability of at least `threshold`, which was tuned on dev.
 
-    >>> CollectiveSettings(wide=8).detect
+    >>> CollectiveSettings(dim=8).detect
     'none'
     """
 
@@ -48,10 +48,10 @@ class CollectiveSettings(FolderSettings):
     overlap: int = Field(default=64, ge=0, le=50_000)
     represent: Represent = "ends"
     detect: Detect = "none"
-    longest: int = Field(default=20, ge=1, le=200)
+    max_span_tokens: int = Field(default=20, ge=1, le=200)
     threshold: float = Field(default=0.5, ge=0, le=1)
     links: bool = True
-    wide: int = Field(default=0, ge=0, le=100_000)
+    dim: int = Field(default=0, ge=0, le=100_000)
 
 
 class Collective:
@@ -77,7 +77,7 @@ class Collective:
         model = open_body(folder, precision, device=device)
         reader = DocumentReader(model, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap)
         heads = _open_heads(
-            folder / HEADS, Heads(reader.width, settings.wide or reader.width, settings.represent, settings.detect)
+            folder / HEADS, Heads(reader.width, settings.dim or reader.width, settings.represent, settings.detect)
         )
         names = None
         if settings.links:
@@ -105,11 +105,11 @@ class Collective:
             spans = {at: span for at, mention in enumerate(mentions) if (span := read.tokens.span(mention.start, mention.end))}
             found.append(self._vectors(read.states, list(spans.values())))
             places += [(number, at) for at in spans]
-        return np.concatenate([np.zeros((0, self.heads.wide), dtype=np.float32), *found]), places
+        return np.concatenate([np.zeros((0, self.heads.dim), dtype=np.float32), *found]), places
 
     @torch.inference_mode()
     def _vectors(self, states: torch.Tensor, places: list[tuple[int, int]]) -> Vectors:
-        """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, wide)."""
+        """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, dim)."""
         firsts, lasts = torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(1)
         found = self.heads.vectors(states, firsts, lasts)
         found = found if self.names is None else comparable(found, self.names.settings)

@@ -72,7 +72,9 @@ class CollectiveLinker:
     @property
     def config(self) -> dict[str, Any]:
         """What was really used; the detector's threshold has no part in it."""
-        own = {name: value for name, value in self.model.config.items() if name not in ("threshold", "longest", "links")}
+        own = {
+            name: value for name, value in self.model.config.items() if name not in ("threshold", "max_span_tokens", "links")
+        }
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
         return {"linker": "collective", **own, **index, **asdict(self._settings)}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.train.samples.order import Shuffled, draw_rows, draws, picks, shuffled
+from onym.train.samples.order import OrderedSamples, Shuffled, draw_rows, draws, picks, shuffled
 
 
 @given(st.integers(1, 3000), st.integers(-(2**70), 2**70), st.integers(0, 10**12))
@@ -106,6 +106,14 @@ def test_picks_are_distinct(numbers: list[int], size: int, data: st.DataObject) 
 
 def test_picks_are_even() -> None:
     rows = draw_rows(1, np.arange(6000), 2).tolist()
-    pairs = Counter(tuple(picks(row, 4, without=(1,))) for row in rows)
+    pairs = Counter(tuple(picks(row, 4, exclude=(1,))) for row in rows)
     assert set(pairs) == {(0, 2), (0, 3), (2, 0), (2, 3), (3, 0), (3, 2)}
     assert all(850 < count < 1150 for count in pairs.values())
+
+
+def test_the_same_samples_but_so_many() -> None:
+    samples = OrderedSamples(5, count=0, seed=3)
+    more = samples.with_count(99)
+    assert (samples.epoch, len(samples)) == (5, 0)
+    assert (more.epoch, len(more)) == (5, 99)
+    assert type(more) is OrderedSamples

@@ -54,7 +54,7 @@ class NamedLoss:
 
     @property
     def needs_cross_entropy(self) -> bool:
-        """Whether the cross-entropy of the chosen names must be given."""
+        """Whether the cross-entropy of the preferred names must be given."""
         return self.options.get("alpha", 0.0) != 0
 
     def __call__(self, preference: Preference, cross_entropy: Tensor | None = None) -> Tensor:
