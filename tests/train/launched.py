@@ -34,7 +34,8 @@ def words_of(folder: Path, trainings: dict[str, GenerativeTrainingConfig]) -> li
 def environment(**more: str) -> dict[str, str]:
     """Return the environment of a small process: one thread, this project's modules."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "FSDP_"))}
-    return kept | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)} | more
+    path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])
+    return kept | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path} | more
 
 
 def on_two_devices(folder: Path, trainings: dict[str, GenerativeTrainingConfig]) -> None:

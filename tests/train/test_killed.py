@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from onym.train.checkpoints import sealed
+from onym.train.checkpoints import sealed_checkpoints
 from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.run import train
 from tests.train.launched import environment
@@ -52,7 +52,9 @@ def killed(tmp_path_factory: pytest.TempPathFactory, told: dict[str, GenerativeT
         for name, process in list(processes.items()):
             step, pause = moments[name]
             assert process.poll() is None, f"{name} was done before it was killed: {process.communicate()[1]}"
-            if any(int(path.name.split("-")[1]) >= step for path in sealed(folder / f"{name}.work" / "checkpoints")):
+            if any(
+                int(path.name.split("-")[1]) >= step for path in sealed_checkpoints(folder / f"{name}.work" / "checkpoints")
+            ):
                 due.setdefault(name, time.monotonic() + pause)
             if time.monotonic() >= due.get(name, float("inf")):
                 process.send_signal(signal.SIGKILL)
@@ -67,7 +69,7 @@ def test_begun_again_it_ends_with_the_same_weights(
     tmp_path: Path, killed: Path, told: dict[str, GenerativeTrainingConfig], precision: str
 ) -> None:
     assert not (killed / precision).exists()
-    assert sealed(killed / f"{precision}.work" / "checkpoints")
+    assert sealed_checkpoints(killed / f"{precision}.work" / "checkpoints")
     again, whole = train(told[precision], killed / precision), train(told[precision], tmp_path / "whole")
     assert are_equal(load_file(again / "model.safetensors"), load_file(whole / "model.safetensors"))
     assert [path.name for path in (killed / f"{precision}.work" / "checkpoints").iterdir()] == ["checkpoint-100"]

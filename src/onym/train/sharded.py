@@ -40,7 +40,7 @@ def one_embedding(model: Any) -> Any:
     return model
 
 
-def untied(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
+def drop_tied_copies(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
     """Return a state with every weight once: gathered from all devices, tied ones have become copies."""
     again = dict(model.named_parameters(remove_duplicate=False)).keys() - dict(model.named_parameters()).keys()
     return {name: value for name, value in state.items() if name not in again}

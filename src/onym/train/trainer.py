@@ -19,11 +19,11 @@ from transformers import EarlyStoppingCallback, PrinterCallback, Trainer
 from onym.encoders.loading import quiet
 from onym.train.arguments import METRIC, arguments, training_device, training_precision
 from onym.train.callbacks import Clock, LogFile
-from onym.train.checkpoints import prune, seal, sealed
+from onym.train.checkpoints import prune, seal, sealed_checkpoints
 from onym.train.config import OptimConfig
 from onym.train.master import MasterAdamW
 from onym.train.samples.base import Batch, Samples
-from onym.train.sharded import is_sharded, one_embedding, require_shardable, untied
+from onym.train.sharded import drop_tied_copies, is_sharded, one_embedding, require_shardable
 
 Dev = Callable[[Any], dict[str, float]]
 """Evaluates a model."""
@@ -80,7 +80,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
 
     def resume(self) -> None:
         """Train from the last complete checkpoint, or from the start."""
-        found = sealed(Path(self.args.output_dir))
+        found = sealed_checkpoints(Path(self.args.output_dir))
         self.args.eval_on_start &= not found  # the same score again would count as one without improvement
         self.train(resume_from_checkpoint=str(found[-1]) if found else None)
         self._keep_best()
@@ -172,5 +172,5 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         """Return the weights in fp32, as the optimizer has them."""
         bare = self.accelerator.unwrap_model(self.model)
         if self.master is None:
-            return bare.state_dict() if state is None else untied(state, bare)
+            return bare.state_dict() if state is None else drop_tied_copies(state, bare)
         return self.master.full(bare.state_dict(), dict(bare.named_parameters(remove_duplicate=False)))

@@ -14,7 +14,7 @@ from onym.train.generative.config import GenerativeOptimConfig, PreferConfig
 from onym.train.generative.forward_hooks import head_where, sources_once
 from onym.train.generative.trainer import NameTrainer
 from onym.train.losses import IGNORED, NamedLoss, Preference, Score, loss_named
-from onym.train.losses.log_probs import averaged, gathered_log_probs, scored
+from onym.train.losses.log_probs import average_tokens, gathered_log_probs, score_sequences
 from onym.train.samples.base import Batch, Pair, Samples
 from onym.train.trainer import Dev
 
@@ -81,7 +81,7 @@ def name_scores(model: Any, bare: Any, inputs: Batch, score: Score) -> tuple[Ten
     with sources_once(bare, _NAMES), head_where(bare, is_labelled):
         logits = model(**inputs, use_cache=False).logits
     tokens, rows = gathered_log_probs(logits, labels[is_labelled]), is_labelled.nonzero()[:, 0]
-    scores, means = scored(tokens, rows, len(labels), score), averaged(tokens, rows, len(labels))
+    scores, means = score_sequences(tokens, rows, len(labels), score), average_tokens(tokens, rows, len(labels))
     return scores.view(-1, _NAMES), means.view(-1, _NAMES)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from onym.train.losses.log_probs import raised
+from onym.train.losses.log_probs import at_least_fp32
 from onym.train.losses.preference import Preference, logistic
 
 
@@ -41,4 +41,4 @@ def cpo(
         raise ValueError(
             f"a cross-entropy of {tuple(losses.shape)} pairs has that shape or (), not {tuple(cross_entropy.shape)}"
         )
-    return losses + alpha * raised(cross_entropy)
+    return losses + alpha * at_least_fp32(cross_entropy)

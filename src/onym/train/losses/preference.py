@@ -8,7 +8,7 @@ from typing import Protocol
 from torch import Tensor
 from torch.nn import functional
 
-from onym.train.losses.log_probs import raised
+from onym.train.losses.log_probs import at_least_fp32
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class Preference:
     @property
     def margin(self) -> Tensor:
         """By how much (pairs,) the model prefers the right name, float32 at least."""
-        return raised(self.preferred) - raised(self.rejected)
+        return at_least_fp32(self.preferred) - at_least_fp32(self.rejected)
 
     @property
     def reference_margin(self) -> Tensor:
         """By how much (pairs,) the reference prefers the right name: a constant, with no gradient."""
         if self.reference_preferred is None or self.reference_rejected is None:
             raise ValueError("these pairs have no scores of a reference")
-        return raised(self.reference_preferred.detach()) - raised(self.reference_rejected.detach())
+        return at_least_fp32(self.reference_preferred.detach()) - at_least_fp32(self.reference_rejected.detach())
 
 
 class PreferenceLoss(Protocol):

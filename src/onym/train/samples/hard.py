@@ -16,7 +16,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
 from onym.train.samples.base import Positive
 from onym.train.samples.mention_pairs import MentionPairs
-from onym.train.samples.order import draws
+from onym.train.samples.order import draw
 from onym.types import Document, Mention
 
 Wrong = tuple[int, int]
@@ -64,7 +64,7 @@ class HardPairs:
     def _pair(self, wrong: Wrong, index: int) -> Positive:
         concept, name = wrong
         others = [other for other in self.kb.names_of(concept).tolist() if other != name] or [name]
-        other = others[draws(self.seed, index, len(others), stream=_STREAM)]
+        other = others[draw(self.seed, index, len(others), stream=_STREAM)]
         return Positive(self.kb.names[name], self.kb.names[other], concept, (name, other))
 
 

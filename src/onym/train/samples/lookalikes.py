@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
-from onym.train.samples.order import draws
+from onym.train.samples.order import draw
 
 NONE = -1
 """Where no name of another concept shares a 3-gram with the mention."""
@@ -35,7 +35,7 @@ class Lookalikes:
         """Return the id of a wrong name for each mention, or NONE; the same index gives the same name."""
         found = self._wrong([normal_name(surface) for surface in surfaces], [frozenset(each) for each in gold])
         return [
-            names[draws(self._seed, index, len(names), stream=_STREAM)] if names else NONE
+            names[draw(self._seed, index, len(names), stream=_STREAM)] if names else NONE
             for names, index in zip(found, indices, strict=True)
         ]
 

@@ -11,7 +11,7 @@ from onym.kb import KnowledgeBase
 from onym.text.expansion import written_out
 from onym.text.layout import Layout
 from onym.train.samples.base import Sample
-from onym.train.samples.order import OrderedSamples, draws
+from onym.train.samples.order import OrderedSamples, draw
 from onym.train.samples.targets import Choice, DocMention, targets_of
 from onym.types import Document
 
@@ -46,7 +46,7 @@ class MentionSamples(OrderedSamples):
     def _sample(self, index: int, row: int, number: int) -> Sample:
         doc, mention = self._mentions[row]
         found = self._targets[row]
-        name = found[draws(self._seed, index, len(found))] if self._is_drawn else found[number]
+        name = found[draw(self._seed, index, len(found))] if self._is_drawn else found[number]
         source = self._layout.source(doc.text, mention.start, mention.end)
         return Sample(source, self._layout.prompt(mention.surface), self._layout.name(self._kb.names[name]))
 

@@ -15,7 +15,7 @@ _FINEST = 1000
 
 @dataclass(frozen=True)
 class Mixed:
-    """`count` pairs: the given `share` of them from `others`, the rest from `own`, each in its own order.
+    """`count` pairs: a `share` of them from `others`, the rest from `own`, each in its own order.
 
     >>> from onym.kb import KnowledgeBase
     >>> from onym.train.samples.positives import PositivePairs

@@ -47,7 +47,7 @@ class Shuffled:
         if not self._length or int(indices.min()) < 0:
             raise IndexError("no such index in the order")
         epochs, numbers = np.divmod(indices.astype(np.uint64), np.uint64(self._length))
-        return shuffled(numbers, np.full_like(numbers, self._length), self._seed, epochs, stream=_ORDER)
+        return permute(numbers, np.full_like(numbers, self._length), self._seed, epochs, stream=_ORDER)
 
 
 class OrderedSamples:
@@ -76,7 +76,7 @@ class OrderedSamples:
         return other
 
 
-def shuffled(
+def permute(
     numbers: npt.NDArray[np.integer],
     lengths: npt.NDArray[np.integer],
     seed: int,
@@ -89,7 +89,7 @@ def shuffled(
     A Feistel network over pairs (high, low) with high * low >= length: each round adds to one half a hash of the other, so it
     can be undone, and is a permutation. A number that falls outside is sent through again until it falls inside.
 
-    >>> shuffled(np.array([0, 1, 2, 0]), np.array([3, 3, 3, 1]), 13, np.array([7, 7, 7, 8]), stream=9).tolist()
+    >>> permute(np.array([0, 1, 2, 0]), np.array([3, 3, 3, 1]), 13, np.array([7, 7, 7, 8]), stream=9).tolist()
     [0, 2, 1, 0]
     """
     bounds = lengths.astype(np.uint64)
@@ -110,10 +110,10 @@ def _sent_through(numbers: Draws, keys: Draws, highs: Draws, lows: Draws) -> Dra
     return np.asarray(high * lows + low)
 
 
-def draws(seed: int, index: int, bound: int, *, stream: int = 0) -> int:
+def draw(seed: int, index: int, bound: int, *, stream: int = 0) -> int:
     """Return a random number below `bound` for an index: always the same one.
 
-    >>> draws(13, 7, 100) == draws(13, 7, 100), draws(13, 7, 1)
+    >>> draw(13, 7, 100) == draw(13, 7, 100), draw(13, 7, 1)
     (True, 0)
     """
     state = _mixed_one(index + _mixed_one(seed + stream * _STEP))
@@ -123,9 +123,9 @@ def draws(seed: int, index: int, bound: int, *, stream: int = 0) -> int:
 def draw_rows(seed: int, indices: npt.NDArray[np.integer], width: int, *, stream: int = 0) -> Draws:
     """Return for each index a row of `width` random numbers of 64 bits: splitmix64, seeded with a hash of seed and index.
 
-    The first of a row is what `draws` takes. Streams of one seed have nothing to do with each other.
+    The first of a row is what `draw` takes. Streams of one seed have nothing to do with each other.
 
-    >>> int(draw_rows(13, np.array([7]), 2)[0, 0]) % 100 == draws(13, 7, 100)
+    >>> int(draw_rows(13, np.array([7]), 2)[0, 0]) % 100 == draw(13, 7, 100)
     True
     """
     start = np.uint64(_mixed_one(seed + stream * _STEP))
@@ -134,12 +134,12 @@ def draw_rows(seed: int, indices: npt.NDArray[np.integer], width: int, *, stream
     return _mixed(states[:, None] + steps)
 
 
-def picks(numbers: Sequence[int], size: int, exclude: Collection[int] = ()) -> list[int]:
+def pick(numbers: Sequence[int], size: int, exclude: Collection[int] = ()) -> list[int]:
     """Return distinct indices below `size`, one for each random number while there are any; none of `exclude`.
 
-    >>> picks([4, 4, 4], 3)
+    >>> pick([4, 4, 4], 3)
     [1, 0, 2]
-    >>> picks([5, 6], 4, exclude=[0, 3])
+    >>> pick([5, 6], 4, exclude=[0, 3])
     [2, 1]
     """
     taken = sorted(exclude)

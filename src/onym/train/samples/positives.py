@@ -11,7 +11,7 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.store.artefact.arrays import smallest_offsets
 from onym.train.samples.base import Positive
-from onym.train.samples.order import Ints, OrderedSamples, shuffled
+from onym.train.samples.order import Ints, OrderedSamples, permute
 
 _MAX_PAIRS = 50  # of a concept: more would give it more weight than its use has
 _STREAM = 4
@@ -64,7 +64,7 @@ class PositivePairs(OrderedSamples):
         totals = _combinations(self._terms[concepts + 1].astype(np.int64) - self._terms[concepts])
         cut = np.flatnonzero(totals > self._max_pairs)
         # The first ones of a random order are drawn without one coming twice.
-        ranks[cut] = shuffled(ranks[cut], totals[cut], self._seed, concepts[cut], stream=_STREAM)
+        ranks[cut] = permute(ranks[cut], totals[cut], self._seed, concepts[cut], stream=_STREAM)
         return ranks
 
 

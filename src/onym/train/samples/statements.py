@@ -18,7 +18,7 @@ from onym.kb import KnowledgeBase
 from onym.text.layout import Layout
 from onym.train.samples.base import Sample
 from onym.train.samples.clauses import Clause, clause_of, templates_for
-from onym.train.samples.order import Shuffled, draw_rows, picks
+from onym.train.samples.order import Shuffled, draw_rows, pick
 
 Mentioned = Literal["random", "similar"]
 """The name in the clause: any of the concept's others, or the one most similar to the target."""
@@ -91,10 +91,10 @@ class Statements:
         """Make the statement whose target is `names[target]`."""
         mention = self._mention(names, target, drawn[_MENTION])
         if definitions:
-            parts = picks(drawn[_CONTEXT : _CONTEXT + _DEFINITIONS], len(definitions))
+            parts = pick(drawn[_CONTEXT : _CONTEXT + _DEFINITIONS], len(definitions))
             context = " ".join([self._kb.definitions[definitions[part]] for part in parts])
         else:
-            others = picks(drawn[_CONTEXT : _CONTEXT + _NAMES], len(names), exclude={target, mention})
+            others = pick(drawn[_CONTEXT : _CONTEXT + _NAMES], len(names), exclude={target, mention})
             context = ", ".join([self._kb.names[names[other]] for other in others or (target,)])
         templates = templates_for(len(definitions), len(names))
         clause = clause_of(templates[drawn[_TEMPLATE] % len(templates)], self._kb.names[names[mention]], context)
@@ -104,7 +104,7 @@ class Statements:
         if len(names) == 1:
             return target
         if not self._is_similar:
-            return picks([number], len(names), exclude={target})[0]
+            return pick([number], len(names), exclude={target})[0]
         others = [other for other in range(len(names)) if other != target]
         texts = self._kb.names
         return others[most_similar(texts[names[target]], [texts[names[other]] for other in others])]
