@@ -69,9 +69,9 @@ def open_model(*, with_names: bool = False) -> Collective:
     """
     folder = model_folder("minilm")
     body = open_body(folder)
-    settings = CollectiveSettings(represent="mean" if with_names else "ends", wide=int(body.config.hidden_size))
+    settings = CollectiveSettings(represent="mean" if with_names else "ends", dim=int(body.config.hidden_size))
     reader = DocumentReader(body, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap)
-    heads = Heads(reader.width, settings.wide, settings.represent, settings.detect).eval().requires_grad_(False)
+    heads = Heads(reader.width, settings.dim, settings.represent, settings.detect).eval().requires_grad_(False)
     return Collective(reader, heads, settings, Encoder.open(folder) if with_names else None)
 
 
@@ -86,7 +86,7 @@ def one_at_a_time(model: Collective, documents: Sequence[Document]) -> Vectors:
     tokenizer = model.reader.tokenizer
     rows = [row for doc in documents for row in _single(doc, tokenizer)]
     lengths = np.array([window.end - window.start for _, window in rows], dtype=np.int64)
-    found = np.zeros((len(rows), model.heads.wide), dtype=np.float32)
+    found = np.zeros((len(rows), model.heads.dim), dtype=np.float32)
     before = len(tokenizer.before)
     for batch in batches(lengths, _BUDGET):
         selected = [rows[row] for row in batch.tolist()]

@@ -3,14 +3,14 @@
 BART-base's size with random weights, windows of 64 tokens, beam 5, no prompt, and exactly 8 steps in every system: the names of
 the open knowledge base that have 7 tokens, cut to them, and the end.
 
-    a   as published: one mention at a time, fp32, a trie of dicts, nothing cached
-    b   transformers' generate, 32 at a time, bf16, a callback over the trie of dicts
-    c   transformers' generate bare: no constraint at all, 32 at a time, bf16
+    a   as published: one mention at a time, a trie of dicts, nothing cached
+    b   transformers' generate, 32 at a time, a callback over the trie of dicts
+    c   transformers' generate bare: no constraint at all, 32 at a time
     d   Onym, beam
     e   Onym, exact, the best name alone, within a budget: with random weights little can be proved
 
-Runs of all systems alternate, and the median counts. With `--model` a trained model is measured instead, as
-`benchmarks/generative_speed.py` says.
+All compute in the precision that is fastest on this machine, which is printed: bf16 where the CPU has it, else fp32. Runs of
+all systems alternate, and the median counts. With `--model` a trained model is measured instead; see `generative_speed.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import torch
 
 from benchmarks.commands.kb_open import build_open_kb
 from benchmarks.decode import generative_speed
-from benchmarks.decode.setup import BATCH, WIDTH, bart, cut_trie, drawn_sources, real_sources
+from benchmarks.decode.setup import BATCH, DTYPES, WIDTH, bart, best_precision, cut_trie, drawn_sources, real_sources
 from benchmarks.kb.big_kb import Words, kb_of_words
 from benchmarks.models import model_folder
 from onym.decoding.adapters import adapter_of
@@ -50,9 +50,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     if options.model:
         return generative_speed.run(options)
-    trie, sources, dtype = _quick() if options.quick else _full()
+    precision = best_precision()
+    trie, sources = _quick() if options.quick else _full()
     slow = sources[: 2 if options.quick else SLOW_MENTIONS]
-    systems = _systems(trie, sources, slow, dtype, is_quick=options.quick)
+    systems = _systems(trie, sources, slow, DTYPES[precision], is_quick=options.quick)
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     for number in range(1 + (1 if options.quick else RUNS)):  # the first is to warm up
         for name, (decode, count) in systems.items():
@@ -62,38 +63,38 @@ def run(options: argparse.Namespace) -> dict[str, object]:
                 seconds[name].append((time.perf_counter() - start) / count)
     rates = {name: 1 / median(times) for name, times in seconds.items()}
     figures: dict[str, object] = {f"mentions_per_s_{name}": round(rate, 2) for name, rate in rates.items()}
-    return figures | {f"d_over_{name}": round(rates["d"] / rates[name], 2) for name in "abc"}
+    return figures | {f"d_over_{name}": round(rates["d"] / rates[name], 2) for name in "abc"} | {"precision": precision}
 
 
-def _full() -> tuple[PackedTrie, Sources, torch.dtype]:
+def _full() -> tuple[PackedTrie, Sources]:
     tokenizer = Tokenizer.open(model_folder("bart-tokenizer"))
     with tempfile.TemporaryDirectory() as folder:
         names = build_open_kb(Path(folder) / "kb").names.to_arrow().to_pylist()
     tokens = tokenizer.ids_of([GENRE.name_text(name) for name in names])
-    return cut_trie(tokens, tokenizer.eos, tokenizer.vocabulary, LENGTH), real_sources(tokenizer, MENTIONS), torch.bfloat16
+    return cut_trie(tokens, tokenizer.eos, tokenizer.vocabulary, LENGTH), real_sources(tokenizer, MENTIONS)
 
 
-def _quick() -> tuple[PackedTrie, Sources, torch.dtype]:
+def _quick() -> tuple[PackedTrie, Sources]:
     with tempfile.TemporaryDirectory() as folder:
         names = kb_of_words(Path(folder) / "kb", 5000).names.to_arrow().to_pylist()
     tokens: Ragged = Words().ids_of(names)
-    return cut_trie(tokens, Words.eos, Words.vocabulary, LENGTH), drawn_sources(Words.vocabulary, BATCH), torch.float32
+    return cut_trie(tokens, Words.eos, Words.vocabulary, LENGTH), drawn_sources(Words.vocabulary, BATCH)
 
 
 def _systems(
     trie: PackedTrie, sources: Sources, slow: Sources, dtype: torch.dtype, *, is_quick: bool
 ) -> dict[str, tuple[Callable[[], object], int]]:
-    plain, fast = bart(trie.vocabulary, torch.float32, is_quick=is_quick), bart(trie.vocabulary, dtype, is_quick=is_quick)
-    adapter, callback = adapter_of(fast), _callback(trie)
+    model = bart(trie.vocabulary, dtype, is_quick=is_quick)
+    adapter, callback = adapter_of(model), _callback(trie)
 
     def onym(**options: Any) -> object:
         config = SearchConfig(width=WIDTH, batch=BATCH, **options)
         return search_names(lambda batch: TreeSession(adapter, batch), trie, sources, [()] * len(sources), config)
 
     return {
-        "a": (lambda: _generate(plain, slow, 1, use_cache=False, prefix_allowed_tokens_fn=callback), len(slow)),
-        "b": (lambda: _generate(fast, sources, BATCH, prefix_allowed_tokens_fn=callback), len(sources)),
-        "c": (lambda: _generate(fast, sources, BATCH, min_new_tokens=LENGTH + 1), len(sources)),
+        "a": (lambda: _generate(model, slow, 1, use_cache=False, prefix_allowed_tokens_fn=callback), len(slow)),
+        "b": (lambda: _generate(model, sources, BATCH, prefix_allowed_tokens_fn=callback), len(sources)),
+        "c": (lambda: _generate(model, sources, BATCH, min_new_tokens=LENGTH + 1), len(sources)),
         "d": (onym, len(sources)),
         "e": (lambda: onym(search="exact", ranking="sum", top_k=1, budget=BUDGET), len(sources)),
     }

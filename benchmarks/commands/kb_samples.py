@@ -25,7 +25,7 @@ from onym.kb.recipe import Recipe
 from onym.text.layout import Layout
 from onym.text.template import GENBIOEL
 from onym.text.tokens import Tokenizer
-from onym.train.samples.knowledge import KnowledgeSamples
+from onym.train.samples.statements import KnowledgeSamples
 
 WINDOW, BATCH, SEED = 64, 64, 13
 MIN_PER_S, MAX_GB = 5_000, 2.0  # at full size

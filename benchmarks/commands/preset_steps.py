@@ -1,7 +1,7 @@
 """One update of the weights by each preset of the papers, at its true shape: BART-large, random weights, real samples.
 
 Corpora that are not to be had here (COMETA, MedMentions) are stood in for by BC5CDR: the step is theirs, the mentions are not.
-Weights are in bf16, beside a copy in fp32 that is updated.
+The precision is the fastest of the machine: fp32, or weights in bf16 with a copy in fp32 that is updated.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from benchmarks.decode.setup import SMALL
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb
-from onym.train.config import TrainConfig, preset_named, presets
-from onym.train.generative.context import Setting
+from onym.train.generative.config import GenerativeTrainingConfig
+from onym.train.generative.context import GenerativeContext
 from onym.train.run import RECIPES
+from onym.train.stages import preset_named, presets
 
 LARGE = {
     "d_model": 1024, "encoder_layers": 12, "decoder_layers": 12, "encoder_attention_heads": 16, "decoder_attention_heads": 16,
@@ -72,19 +73,19 @@ def _step(name: str, model: Path, work: Path) -> int:
     values["start"]["model"] = str(model)
     data = values.setdefault("data", {})
     data["kb"] = str(open_kb().folder.parent)
-    if data.get("benchmark") in ("cometa", "medmentions-st21pv"):
-        data["benchmark"] = STAND_IN
-    if str(data.get("benchmark", "")).startswith("askapatient"):
+    if data.get("dataset") in ("cometa", "medmentions-st21pv"):
+        data["dataset"] = STAND_IN
+    if str(data.get("dataset", "")).startswith("askapatient"):
         data.pop("kb")
     optim = values.setdefault("optim", {})
-    optim |= {"steps": 1, "warmup": 0, "every": 1, "precision": "bf16-weights"}
+    optim |= {"steps": 1, "warmup_steps": 0, "eval_steps": 1}
     values["dev"] = {"mentions": 0}
     if values["stage"] == "prefer":  # a random model is seldom right: its wrong names are those that look like the mention
         values["prefer"] |= {"rounds": 1, "negatives": "similar", "epochs": 1e-9}
-    context = Setting(TrainConfig.of(values, name), work, data_folder())
-    if context.benchmark is not None:
-        vars(context)["places"] = context.places[:_MENTIONS]  # what one step needs: all of them would be scored beforehand
-    return int(RECIPES[values["stage"]](context).state.global_step)
+    context = GenerativeContext(GenerativeTrainingConfig.of(values, name), work, data_folder())
+    if context.dataset is not None:
+        vars(context)["mentions"] = context.mentions[:_MENTIONS]  # what one step needs: all of them would be scored beforehand
+    return int(RECIPES[values["stage"]].train(context).state.global_step)
 
 
 if __name__ == "__main__":

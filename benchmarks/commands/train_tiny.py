@@ -13,9 +13,9 @@ from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_task
 from onym.train.arguments import METRIC
-from onym.train.config import read_config
-from onym.train.generative.context import Setting
+from onym.train.generative.context import GenerativeContext
 from onym.train.generative.finetune import finetune
+from onym.train.stages import read_config
 
 START = "flan-t5-small"
 MARGIN = 20.0
@@ -43,15 +43,15 @@ def _scores(steps: int, folder: Path) -> list[float]:
     dev = open_task("ncbi_disease", "dev")
     settings = {
         "start.model": model_folder(START),
-        "data.benchmark": "ncbi-disease-genbioel",
-        "data.without": ["dev"],
+        "data.dataset": "ncbi-disease-genbioel",
+        "data.exclude_splits": ["dev"],
         "data.kb": dev.kb.folder.parent,
         "dev.kb": dev.kb.folder.parent,
         "dev.mentions": 100,
         "optim.steps": steps,
-        "optim.every": steps,
-        "optim.warmup": 5,
+        "optim.eval_steps": steps,
+        "optim.warmup_steps": 5,
     }
     config = read_config("finetune", None, "cpu-small", [f"{key}={value}" for key, value in settings.items()])
-    trainer = finetune(Setting(config, folder, data_folder()))
+    trainer = finetune(GenerativeContext(config, folder, data_folder()))
     return [entry[METRIC] for entry in trainer.state.log_history if METRIC in entry]

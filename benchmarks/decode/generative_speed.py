@@ -5,9 +5,10 @@
     callback    transformers' generate, beam of 5, up to 32 at a time, a callback over a trie of dicts; mentions whose prompts
                 have the same length are decoded together, so that no prompt is padded
 
-All compute in bf16 and read the same tokens. The median of three runs counts, after one to warm up. `exact_proved_pct` is the
-share of mentions whose best name is proved. `beam5_miss_pct` is the share of these where the beam's best is another name, and a
-less likely one: of two names that rounding alone parts, neither is a miss.
+All compute in the precision that is fastest on this machine, which is printed, and read the same tokens. The median of three
+runs counts, after one to warm up. `exact_proved_pct` is the share of mentions whose best name is proved. `beam5_miss_pct` is
+the share of these where the beam's best is another name, and a less likely one: of two names that rounding alone parts, neither
+is a miss.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.decode.setup import BATCH, WIDTH
+from benchmarks.decode.setup import BATCH, WIDTH, best_precision
 from benchmarks.report import percent
 from benchmarks.results.generative_model import RANKINGS
 from benchmarks.results.tasks import KINDS, open_task
@@ -74,7 +75,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
     rates, last = _timed(systems, len(setup.sources), runs=1 if options.quick else RUNS)
     figures: dict[str, object] = {f"{name}_mentions_per_s": round(rate, 2) for name, rate in rates.items()}
-    return figures | misses(last["beam5"], last["exact"], setup.ranking) | {"mentions": len(setup.sources)}
+    about = {"mentions": len(setup.sources), "precision": best_precision()}
+    return figures | misses(last["beam5"], last["exact"], setup.ranking) | about
 
 
 def misses(beam: Sequence[Decoded], exact: Sequence[Decoded], ranking: Ranking) -> dict[str, object]:
@@ -166,7 +168,7 @@ def _setup(options: argparse.Namespace) -> Setup:
     task = open_task(options.benchmark, "test")
     own = ModelSettings.read(options.model).changed(ranking=options.ranking)
     tokenizer, template = Tokenizer.open(options.model), template_named(own.template)
-    model = open_model(options.model, "bf16")
+    model = open_model(options.model, best_precision(), device="cpu")
     layout = Layout(template, tokenizer, own.window, adapter_of(model).longest)
     mentions = ((doc, mention) for doc in task.dataset.documents("test") for mention in doc.mentions)
     pairs = list(islice(mentions, QUICK_MENTIONS if options.quick else MENTIONS))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -19,12 +19,14 @@ from onym.decoding.adapters import Adapter, adapter_of
 from onym.decoding.beam import BeamSearch
 from onym.decoding.explorer import Explorer, Request
 from onym.decoding.session import TreeSession
+from onym.encoders.device import resolve_precision
 from onym.store.artefact.arrays import Ragged
 from onym.text.template import GENRE
 from onym.text.tokens import Tokenizer
 from onym.trie.packed import PackedTrie
 
 WINDOW, WIDTH, BATCH = 64, 5, 32
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 BART_BASE = {
     "d_model": 768, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 12, "decoder_attention_heads": 12,
     "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072,
@@ -33,6 +35,11 @@ SMALL = {
     "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
     "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
 }  # fmt: skip
+
+
+def best_precision() -> Literal["fp32", "bf16"]:
+    """Return the precision in which this machine's CPU is fastest."""
+    return resolve_precision("auto", torch.device("cpu"))
 
 
 def bart(vocabulary: int, dtype: torch.dtype, *, is_quick: bool) -> Any:
@@ -95,4 +102,4 @@ def step_seconds(trie: PackedTrie, adapter: Adapter, sources: Sequence[Sequence[
 
 
 def adapter_for(vocabulary: int, *, is_quick: bool) -> Adapter:
-    return adapter_of(bart(vocabulary, torch.float32 if is_quick else torch.bfloat16, is_quick=is_quick))
+    return adapter_of(bart(vocabulary, DTYPES[best_precision()], is_quick=is_quick))

@@ -64,7 +64,7 @@ def denied_words(name: str, *, dataset_words: bool = False) -> Iterator[str]:
     """Yield the denied words of an identifier, an option, a key or a file name.
 
     >>> list(denied_words("first_place")), list(denied_words("placeholder")), list(denied_words("WrittenOut"))
-    (['place'], [], ['written_out'])
+    (['place'], [], ['expand_abbreviations'])
     """
     if name in FOREIGN:
         return

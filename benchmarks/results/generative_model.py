@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onym.encoders.loading import Precision
+from onym.encoders.device import Precision
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
 

@@ -10,6 +10,7 @@ are found, fetched or built here. `like` names a recipe that this one differs fr
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,9 +21,8 @@ from benchmarks.report import data_folder
 from benchmarks.results.tasks import medic_kb, open_kb, open_task
 from onym.kb import KnowledgeBase
 from onym.store.config import read_toml
-from onym.train.config import AnyConfig, merged
-from onym.train.config import config_of as config_kind
 from onym.train.run import runs_folder, train
+from onym.train.stages import CONFIGS, AnyConfig, merge
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 KBS: dict[str, Callable[[], KnowledgeBase]] = {
@@ -40,10 +40,13 @@ KBS: dict[str, Callable[[], KnowledgeBase]] = {
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.results.train")
     parser.add_argument("names", nargs="+", help="recipes, run one after the other; a model that is there is not trained again")
-    for name in parser.parse_args(arguments).names:
+    names = parser.parse_args(arguments).names
+    logging.basicConfig(stream=sys.stderr, format="%(message)s")
+    logging.getLogger("onym.train").setLevel(logging.INFO)
+    for name in names:
         dest = runs_folder() / name
         if not dest.exists():
-            train(config_of(name), dest, data_folder(), say=_say)
+            train(config_of(name), dest, data_folder())
         print(dest)
     return 0
 
@@ -51,11 +54,7 @@ def main(arguments: list[str]) -> int:
 def config_of(name: str) -> AnyConfig:
     """Return the configuration of a recipe."""
     values = recipe(name)
-    return config_kind(values["stage"]).of(values, name)
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr)
+    return CONFIGS[values["stage"]].of(values, name)
 
 
 def recipe(name: str) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def recipe(name: str) -> dict[str, Any]:
 def _written(name: str) -> dict[str, Any]:
     values = read_toml(next(RECIPES.glob(f"*/{name}.toml"), RECIPES / f"{name}.toml"))
     like = values.pop("like", "")
-    return merged(_written(like), values) if like else values
+    return merge(_written(like), values) if like else values
 
 
 def _resolved(values: Any) -> Any:

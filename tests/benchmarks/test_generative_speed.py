@@ -12,7 +12,6 @@ from benchmarks.decode import generative_speed
 from benchmarks.decode.generative_speed import callback, dict_trie, generate, like_prompts, misses, onym
 
 from onym.decoding.results import Decoded, Hypothesis
-from onym.decoding.weights import open_model
 from onym.linkers.generative import ModelSettings
 
 
@@ -35,7 +34,7 @@ def test_a_model_is_measured(options: argparse.Namespace) -> None:
 
 @pytest.mark.parametrize("ranking", ["mean", "sum"])
 def test_all_systems_find_the_same_names(options: argparse.Namespace, monkeypatch: pytest.MonkeyPatch, ranking: str) -> None:
-    monkeypatch.setattr(generative_speed, "open_model", lambda folder, _: open_model(folder, "fp32"))
+    monkeypatch.setattr(generative_speed, "best_precision", lambda: "fp32")
     options.ranking = ranking
     setup = generative_speed._setup(options)
     children, max_tokens = dict_trie(setup)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from onym.train.config import presets
+from onym.train.stages import presets
 from tests.cli.command import onym
 from tests.encoders.tiny_encoder import save_encoder
 from tests.linkers.tiny_model import save_model
 
-SMALL = ["optim.steps=2", "optim.batch=2", "optim.precision=fp32", "start.window=32", "dev.mentions=0"]
+SMALL = ["optim.steps=2", "optim.batch_size=2", "optim.precision=fp32", "start.window=32", "dev.mentions=0"]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Path:
 
 
 def sets(*settings: str) -> list[str]:
-    return [word for setting in (*SMALL, *settings) for word in ("--set", setting)]
+    return [word for context in (*SMALL, *settings) for word in ("--set", context)]
 
 
 def test_a_model_is_trained_and_only_what_it_came_to_is_on_stdout(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,8 +43,8 @@ def test_a_model_is_trained_and_only_what_it_came_to_is_on_stdout(folder: Path, 
 
 def test_an_encoder_is_trained(folder: Path) -> None:
     save_encoder(folder / "encoder")
-    settings = ["start.model=encoder", "data.kb=kb", "optim.steps=2", "optim.batch=2", "optim.precision=fp32"]
-    words = [word for setting in settings for word in ("--set", setting)]
+    settings = ["start.model=encoder", "data.kb=kb", "optim.steps=2", "optim.batch_size=2", "optim.precision=fp32"]
+    words = [word for context in settings for word in ("--set", context)]
     done = onym("train", "align", "--preset", "cpu-small-align", *words, "-o", "aligned", cwd=folder)
     assert done.stdout == "model\taligned\ncard\taligned/README.md\nlog\taligned/log.jsonl\n"
     assert json.loads((folder / "aligned" / "encoder.json").read_text())["length"] == 32
@@ -52,6 +52,14 @@ def test_an_encoder_is_trained(folder: Path) -> None:
     assert "start.window" in wrong.stderr
     other = onym("train", "match", "--preset", "cpu-small-align", *words, cwd=folder, status=2)
     assert "onym train align" in other.stderr
+
+
+def test_a_device(folder: Path) -> None:
+    words = ("train", "pretrain", "--config", "kb.toml", *sets(), "-o", "there")
+    assert "optim.device" in onym(*words, "--device", "gpu", cwd=folder, status=2).stderr
+    done = onym(*words, "--device", "cpu", cwd=folder)
+    assert "opening the model" in done.stderr
+    assert json.loads((folder / "there" / "training.json").read_text())["device"] == "cpu"
 
 
 def test_a_wrong_configuration_is_told_before_anything_is_opened(folder: Path) -> None:
@@ -88,5 +96,5 @@ def test_without_the_packages(folder: Path) -> None:
 
 
 def test_every_help_has_an_example(folder: Path) -> None:
-    for stage in ("pretrain", "finetune", "prefer", "align", "match", "presets"):
+    for stage in ("pretrain", "finetune", "prefer", "align", "match", "collective", "presets"):
         assert f"Example: onym train {stage}" in onym("train", stage, "--help", cwd=folder).stdout

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,12 @@ from benchmarks.commands import decode_sound
 from benchmarks.decode.cases import trie_of
 
 from onym.decoding.adapters import adapter_of
+from onym.decoding.score_candidates import score_given
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
+from tests.decoding.families import model
 from tests.decoding.paths import PathSession, drawn, some_trie, trie
+from tests.encoders.second_device import DEVICE, second_device
 from tests.linkers.tiny_model import tiny_bart
 
 SOURCES = [[1], [2, 2], [3], [4, 4, 4], [5], [6, 6], [7]]
@@ -167,6 +172,29 @@ WORDS = (
 
 
 @pytest.mark.real_models
+@both
+@pytest.mark.parametrize("family", ["bart", "t5"])
+def test_a_model_on_another_device(search: Any, family: str) -> None:
+    """Every tensor is made where the model is, and the scores come back."""
+    names = [[5, 6, 7], [5, 9], [8, 6, 7, 10], [11], [12, 13]]
+    config = SearchConfig(search, width=3, top_k=3, batch=3, chain=2)
+
+    def found() -> list[list[tuple[int, float]]]:
+        adapter = adapter_of(made)
+        start, trie = partial(TreeSession, adapter), trie_of(names, adapter.eos, adapter.vocabulary)
+        decoded = search_names(start, trie, SOURCES, PROMPTS, config)
+        given = score_given(start, SOURCES, PROMPTS, [names] * len(SOURCES), eos=adapter.eos)
+        assert len(given[0]) == len(names)
+        return [[(each.leaf, round(each.log_prob, 3)) for each in one.hypotheses] for one in decoded]
+
+    made = copy.deepcopy(model(family))
+    wanted = found()
+    with second_device() as device:
+        made.to(device)
+        assert adapter_of(made).device == DEVICE
+        assert found() == wanted
+
+
 @pytest.mark.parametrize(
     "config",
     [

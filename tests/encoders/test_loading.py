@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from onym.encoders.loading import Precision, in_precision, library, open_pretrained
+from onym.encoders.device import Precision
+from onym.encoders.loading import in_precision, library, open_pretrained
 from onym.errors import ConfigError, InputError
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 from tests.encoders.tiny_encoder import tiny_encoder

@@ -17,7 +17,14 @@ WIDTH = 16
 
 def save_collective(folder: Path, **settings: Any) -> Path:
     """Write a model; by default it finds mentions by spans and links them by the mean of their tokens."""
-    told: dict[str, Any] = {"detect": "spans", "represent": "mean", "window": 32, "overlap": 8, "longest": 8, "wide": WIDTH}
+    told: dict[str, Any] = {
+        "detect": "spans",
+        "represent": "mean",
+        "window": 32,
+        "overlap": 8,
+        "max_span_tokens": 8,
+        "dim": WIDTH,
+    }
     own = CollectiveSettings(**(told | settings))
     save_encoder(folder)
     torch.manual_seed(3)

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from onym.train.config import StepsConfig
+from onym.train.config import OptimConfig
 
 
 class AdamWByHand:
     """Loshchilov and Hutter's algorithm 2, with the rule that neither biases nor norms decay, and clipping before."""
 
-    def __init__(self, settings: StepsConfig) -> None:
+    def __init__(self, settings: OptimConfig) -> None:
         self.settings, self.taken = settings, 0
         self.first: dict[str, Tensor] = {}
         self.second: dict[str, Tensor] = {}
@@ -28,7 +28,7 @@ class AdamWByHand:
         named = dict(model.named_parameters())
         norm = sqrt(sum(float(parameter.grad.square().sum()) for parameter in named.values()))
         for name, parameter in named.items():
-            gradient = parameter.grad * min(1.0, settings.clip / (norm + 1e-6))
+            gradient = parameter.grad * min(1.0, settings.max_grad_norm / (norm + 1e-6))
             first = one * self.first.get(name, 0) + (1 - one) * gradient
             second = two * self.second.get(name, 0) + (1 - two) * gradient**2
             self.first[name], self.second[name] = first, second

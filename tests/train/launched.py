@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from onym.train.config import TrainConfig
+from onym.train.generative.config import GenerativeTrainingConfig
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +22,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def words_of(folder: Path, trainings: dict[str, TrainConfig]) -> list[str]:
+def words_of(folder: Path, trainings: dict[str, GenerativeTrainingConfig]) -> list[str]:
     """Write configurations, and return what the worker is told of them: each publishes under its name."""
     words = []
     for name, config in trainings.items():
@@ -34,10 +34,11 @@ def words_of(folder: Path, trainings: dict[str, TrainConfig]) -> list[str]:
 def environment(**more: str) -> dict[str, str]:
     """Return the environment of a small process: one thread, this project's modules."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "FSDP_"))}
-    return kept | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)} | more
+    path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])
+    return kept | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path} | more
 
 
-def on_two_devices(folder: Path, trainings: dict[str, TrainConfig]) -> None:
+def on_two_devices(folder: Path, trainings: dict[str, GenerativeTrainingConfig]) -> None:
     """Train in two processes that share each step (DDP over gloo)."""
     words = [sys.executable, "-m", "tests.train.worker", *words_of(folder, trainings)]
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "ACCELERATE_USE_CPU": "true"}
@@ -49,7 +50,7 @@ def on_two_devices(folder: Path, trainings: dict[str, TrainConfig]) -> None:
     assert [process.returncode for process in processes] == [0, 0], "\n".join(told)
 
 
-def accelerated(folder: Path, configuration: dict[str, Any], trainings: dict[str, TrainConfig]) -> None:
+def accelerated(folder: Path, configuration: dict[str, Any], trainings: dict[str, GenerativeTrainingConfig]) -> None:
     """Train as a person would with a configuration of accelerate."""
     (folder / "accelerate.json").write_text(json.dumps(configuration | {"main_process_port": free_port()}))
     launch = ["-m", "accelerate.commands.accelerate_cli", "launch", "--config_file", str(folder / "accelerate.json")]

@@ -1,17 +1,21 @@
-"""Trainer is told what our configuration says, and nothing that would let a resumption differ."""
+"""Trainer gets what our configuration says, on our device, and nothing that would let a resumption differ."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import torch
 
-from onym.train.arguments import METRIC, arguments
+from onym.encoders import device
+from onym.errors import ConfigError
+from onym.train.arguments import METRIC, arguments, training_device, training_precision
 from onym.train.config import OptimConfig
+from onym.train.generative.config import GenerativeOptimConfig
 
-OPTIM = OptimConfig(
-    steps=70, batch=3, accumulation=5, learning_rate=2e-4, warmup=7, schedule="cosine", weight_decay=0.3, epsilon=1e-7,
-    betas=(0.8, 0.95), clip=0.7, precision="fp32", seed=11, every=35,
+OPTIM = GenerativeOptimConfig(
+    steps=70, batch_size=3, gradient_accumulation=5, learning_rate=2e-4, warmup_steps=7, schedule="cosine", weight_decay=0.3,
+    epsilon=1e-7, betas=(0.8, 0.95), max_grad_norm=0.7, precision="fp32", seed=11, eval_steps=35,
 )  # fmt: skip
 
 
@@ -36,3 +40,63 @@ def test_with_and_without_a_score_on_dev(tmp_path: Path) -> None:
     assert (told.load_best_model_at_end, told.metric_for_best_model, told.greater_is_better) == (True, METRIC, True)
     assert (bare.load_best_model_at_end, str(bare.eval_strategy.value)) == (False, "no")
     assert (told.eval_on_start, bare.eval_on_start) == (True, False)
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> list[torch.device]:
+    """Pretend that there are two GPUs; return those that were made the current one."""
+    current: list[torch.device] = []
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: not including_emulation)
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
+    return current
+
+
+def test_the_device(gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(gpus) == 0
+    assert [str(training_device(OptimConfig(device=name))) for name in ("cpu", "auto", "cuda:1")] == ["cpu", "cuda:0", "cuda:1"]
+    with pytest.raises(ConfigError, match="device-unavailable"):
+        training_device(OptimConfig(device="cuda:7"))
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert str(training_device(OptimConfig())) == "cuda:1", "each process has a GPU of its own"
+    assert str(training_device(OptimConfig(device="cpu"))) == "cpu"
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert str(training_device(OptimConfig())) == "cpu"
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1"])
+def test_trainer_uses_that_gpu_alone(tmp_path: Path, gpus: list[torch.device], name: str) -> None:
+    """By itself it would take the first, and copy the model to all others."""
+    told = arguments(tmp_path, OptimConfig(device=name, precision="fp32"))
+    wanted = training_device(OptimConfig(device=name))
+    assert (told.device, told.n_gpu, told.use_cpu) == (wanted, 1, False)
+    assert gpus[-1] == wanted
+
+
+def test_trainer_uses_the_cpu_where_it_is_wanted(tmp_path: Path, gpus: list[torch.device]) -> None:
+    told = arguments(tmp_path, OptimConfig(device="cpu"))
+    assert (str(told.device), told.n_gpu, told.use_cpu) == ("cpu", 0, True)
+    assert len(gpus) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "has_bf16", "sharded", "wanted"),
+    [
+        ("cpu", False, "", "fp32"),
+        ("cpu", True, "", "bf16-weights"),
+        ("cpu", True, "true", "bf16"),
+        ("cuda", True, "", "bf16"),
+        ("cuda", False, "", "fp32"),
+    ],
+)
+def test_the_fastest_precision(
+    gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch, name: str, has_bf16: bool, sharded: str, wanted: str
+) -> None:
+    assert len(gpus) == 0
+    monkeypatch.setattr(device, "_has_bf16", lambda _: has_bf16)
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", sharded)
+    assert training_precision(OptimConfig(device=name)) == wanted
+    assert training_precision(OptimConfig(device=name, precision="fp32")) == "fp32"

@@ -37,7 +37,12 @@ def test_the_head_is_that_of_a_card() -> None:
 
 @pytest.mark.parametrize(
     ("stages", "linker"),
-    [(["pretrain", "prefer"], "GenerativeLinker"), (["align"], "DenseLinker"), (["align", "match"], "DenseLinker")],
+    [
+        (["pretrain", "prefer"], "GenerativeLinker"),
+        (["align"], "DenseLinker"),
+        (["align", "match"], "DenseLinker"),
+        (["align", "collective"], "CollectiveLinker"),
+    ],
 )
 def test_it_names_the_linker_that_opens_the_model(stages: list[str], linker: str) -> None:
     text = card(RECORD | {"stages": stages})
@@ -45,7 +50,7 @@ def test_it_names_the_linker_that_opens_the_model(stages: list[str], linker: str
     assert ("An encoder of names" in text) == (linker == "DenseLinker")
 
 
-def test_without_a_corpus_and_without_scores() -> None:
+def test_without_a_dataset_and_without_scores() -> None:
     text = card(RECORD | {"corpus": {}, "metrics": {}})
-    assert "- Corpus: none" in text
+    assert "- Dataset: none" in text
     assert "dev_r1" not in text

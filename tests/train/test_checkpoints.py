@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.train.checkpoints import SEAL, is_sealed, prune, seal, sealed
+from onym.train.checkpoints import SEAL, is_sealed, prune, seal, sealed_checkpoints
 
 
 def checkpoint(folder: Path, number: int) -> Path:
@@ -22,21 +22,21 @@ def test_the_latest_is_the_last_by_number(tmp_path: Path) -> None:
     for number in (100, 20, 3):
         checkpoint(tmp_path, number)
     (tmp_path / "checkpoint-last").mkdir()
-    assert [path.name for path in sealed(tmp_path)] == ["checkpoint-3", "checkpoint-20", "checkpoint-100"]
-    assert sealed(tmp_path / "none") == []
+    assert [path.name for path in sealed_checkpoints(tmp_path)] == ["checkpoint-3", "checkpoint-20", "checkpoint-100"]
+    assert sealed_checkpoints(tmp_path / "none") == []
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer_0/__0_0.distcp"])
 @pytest.mark.parametrize("how", ["gone", "short", "long"])
 def test_a_torn_one_does_not_count(tmp_path: Path, name: str, how: str) -> None:
     good, torn = checkpoint(tmp_path, 1), checkpoint(tmp_path, 2)
-    assert sealed(tmp_path) == [good, torn]
+    assert sealed_checkpoints(tmp_path) == [good, torn]
     file = torn / name
     if how == "gone":
         file.unlink()
     else:
         file.write_bytes(b"x" if how == "short" else file.read_bytes() + b"x")
-    assert sealed(tmp_path) == [good]
+    assert sealed_checkpoints(tmp_path) == [good]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"none": 1}'])

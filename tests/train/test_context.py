@@ -8,54 +8,56 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.train.encoder.context import EncoderSetting
-from onym.train.generative.context import Setting
+from onym.train.encoder.context import EncoderContext
+from onym.train.generative.context import GenerativeContext
 from tests.train.tiny import config, encoder_config
 
 
 def test_all_devices_see_samples_of_their_own(
     tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setting = Setting(config("pretrain", model, None, kb_folder, optim={"steps": 7, "batch": 3}), tmp_path)
+    context = GenerativeContext(config("pretrain", model, None, kb_folder, optim={"steps": 7, "batch_size": 3}), tmp_path)
     monkeypatch.setenv("WORLD_SIZE", "4")
-    assert (setting.step_samples, setting.samples_seen) == (12, 84)
+    assert (context.samples_per_step, context.total_samples) == (12, 84)
 
 
 def test_splits_and_what_is_taken_out(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     both = {"splits": ["train", "dev"]}
-    assert len(EncoderSetting(encoder_config("match", encoder, corpus, kb_folder, data=both), tmp_path).places) == 16
-    less = encoder_config("match", encoder, corpus, kb_folder, data=both | {"without": ["dev"]})
-    assert len(EncoderSetting(less, tmp_path).places) == 12
+    assert len(EncoderContext(encoder_config("match", encoder, corpus, kb_folder, data=both), tmp_path).mentions) == 16
+    less = encoder_config("match", encoder, corpus, kb_folder, data=both | {"exclude_splits": ["dev"]})
+    assert len(EncoderContext(less, tmp_path).mentions) == 12
 
 
 def test_what_is_not_named_is_missed(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    setting = EncoderSetting(encoder_config("align", encoder, None, kb_folder, data={"kb": ""}), tmp_path)
+    context = EncoderContext(encoder_config("align", encoder, None, kb_folder, data={"kb": ""}), tmp_path)
     with pytest.raises(ConfigError, match="no knowledge base is named"):
-        _ = setting.kb
-    with pytest.raises(ConfigError, match="no corpus is named"):
-        _ = setting.places
-    assert EncoderSetting(encoder_config("match", encoder, corpus, kb_folder), tmp_path).kb.folder.parent == kb_folder
+        _ = context.kb
+    with pytest.raises(ConfigError, match="no dataset is named"):
+        _ = context.mentions
+    assert EncoderContext(encoder_config("match", encoder, corpus, kb_folder), tmp_path).kb.folder.parent == kb_folder
 
 
 def test_a_knowledge_base_for_dev(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, tiny_kb: Path) -> None:
-    own = EncoderSetting(encoder_config("match", encoder, corpus, kb_folder), tmp_path)
+    own = EncoderContext(encoder_config("match", encoder, corpus, kb_folder), tmp_path)
     assert own.dev_kb is own.kb
-    other = EncoderSetting(encoder_config("match", encoder, corpus, kb_folder, dev={"kb": str(tiny_kb)}), tmp_path)
+    other = EncoderContext(encoder_config("match", encoder, corpus, kb_folder, dev={"kb": str(tiny_kb)}), tmp_path)
     assert other.dev_kb.folder.parent == tiny_kb
 
 
 def test_a_folder_belongs_to_one_configuration(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     told = config("pretrain", model, None, kb_folder)
-    Setting(told, tmp_path / "work").require_same()
-    Setting(told, tmp_path / "work").require_same()
+    GenerativeContext(told, tmp_path / "work").require_same_config()
+    GenerativeContext(told, tmp_path / "work").require_same_config()
     with pytest.raises(ConfigError, match="training-other") as caught:
-        Setting(config("pretrain", model, None, kb_folder, optim={"seed": 1}), tmp_path / "work").require_same()
+        GenerativeContext(
+            config("pretrain", model, None, kb_folder, optim={"seed": 1}), tmp_path / "work"
+        ).require_same_config()
     assert caught.value.code == "training-other"
 
 
 def test_the_order_of_keys_says_nothing(tmp_path: Path, model: Path, kb_folder: Path) -> None:
-    setting = Setting(config("pretrain", model, None, kb_folder), tmp_path)
-    setting.require_same()
+    context = GenerativeContext(config("pretrain", model, None, kb_folder), tmp_path)
+    context.require_same_config()
     values = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(dict(reversed(values.items()))))
-    setting.require_same()
+    context.require_same_config()

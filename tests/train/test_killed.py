@@ -12,18 +12,25 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from onym.train.checkpoints import sealed
-from onym.train.config import TrainConfig
+from onym.train.checkpoints import sealed_checkpoints
+from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.run import train
 from tests.train.launched import environment
 from tests.train.tiny import are_equal, config, settings_of
 
 PRECISIONS = ("fp32", "bf16-weights")
-STEPS = {"steps": 100, "every": 10, "batch": 2, "accumulation": 2, "learning_rate": 1e-3, "schedule": "linear"}
+STEPS = {
+    "steps": 100,
+    "eval_steps": 10,
+    "batch_size": 2,
+    "gradient_accumulation": 2,
+    "learning_rate": 1e-3,
+    "schedule": "linear",
+}
 
 
 @pytest.fixture(scope="module")
-def told(model: Path, corpus: Path, kb_folder: Path) -> dict[str, TrainConfig]:
+def told(model: Path, corpus: Path, kb_folder: Path) -> dict[str, GenerativeTrainingConfig]:
     """Return a configuration for each precision, with dropout."""
     still = {"dropout": 0.3, "attention_dropout": 0.1}
     steps = {name: STEPS | {"precision": name} for name in PRECISIONS}
@@ -31,13 +38,13 @@ def told(model: Path, corpus: Path, kb_folder: Path) -> dict[str, TrainConfig]:
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory, told: dict[str, TrainConfig]) -> Path:
+def killed(tmp_path_factory: pytest.TempPathFactory, told: dict[str, GenerativeTrainingConfig]) -> Path:
     """Begin both trainings as a person does, and kill each somewhere between two checkpoints."""
     folder, draw = tmp_path_factory.mktemp("killed"), random.Random()
     moments = {name: (draw.randint(1, 5) * 10, draw.random() * 0.2) for name in PRECISIONS}
     processes = {}
     for name in PRECISIONS:
-        words = [word for setting in settings_of(told[name]) for word in ("--set", setting)]
+        words = [word for context in settings_of(told[name]) for word in ("--set", context)]
         words = [sys.executable, "-m", "onym", "train", "finetune", *words, "-o", str(folder / name)]
         processes[name] = subprocess.Popen(words, env=environment(), cwd=folder, stderr=subprocess.PIPE, text=True)
     due: dict[str, float] = {}
@@ -45,7 +52,9 @@ def killed(tmp_path_factory: pytest.TempPathFactory, told: dict[str, TrainConfig
         for name, process in list(processes.items()):
             step, pause = moments[name]
             assert process.poll() is None, f"{name} was done before it was killed: {process.communicate()[1]}"
-            if any(int(path.name.split("-")[1]) >= step for path in sealed(folder / f"{name}.work" / "checkpoints")):
+            if any(
+                int(path.name.split("-")[1]) >= step for path in sealed_checkpoints(folder / f"{name}.work" / "checkpoints")
+            ):
                 due.setdefault(name, time.monotonic() + pause)
             if time.monotonic() >= due.get(name, float("inf")):
                 process.send_signal(signal.SIGKILL)
@@ -57,10 +66,10 @@ def killed(tmp_path_factory: pytest.TempPathFactory, told: dict[str, TrainConfig
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_begun_again_it_ends_with_the_same_weights(
-    tmp_path: Path, killed: Path, told: dict[str, TrainConfig], precision: str
+    tmp_path: Path, killed: Path, told: dict[str, GenerativeTrainingConfig], precision: str
 ) -> None:
     assert not (killed / precision).exists()
-    assert sealed(killed / f"{precision}.work" / "checkpoints")
+    assert sealed_checkpoints(killed / f"{precision}.work" / "checkpoints")
     again, whole = train(told[precision], killed / precision), train(told[precision], tmp_path / "whole")
     assert are_equal(load_file(again / "model.safetensors"), load_file(whole / "model.safetensors"))
     assert [path.name for path in (killed / f"{precision}.work" / "checkpoints").iterdir()] == ["checkpoint-100"]

@@ -105,7 +105,7 @@ def test_the_trained_and_the_saved_weights_are_the_copies(tmp_path: Path, is_fro
     if is_frozen:
         model.get_input_embeddings().requires_grad_(False)
     before = weights_of(model)
-    trainer = trained(model, samples(16), tmp_path, optim(precision="bf16-weights", every=4))
+    trainer = trained(model, samples(16), tmp_path, optim(precision="bf16-weights", eval_steps=4))
     assert trainer.master is not None
     masters = {id(parameter): master for parameter, master in zip(trainer.master.moved, trainer.master.masters, strict=True)}
     named = dict(model.named_parameters(remove_duplicate=False))

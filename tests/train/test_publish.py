@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from onym.datasets import PreparedDataset
 from onym.kb import KnowledgeBase
 from onym.store.models import weights_digest
-from onym.train.config import TrainConfig
+from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.run import train
 from tests.linkers.tiny_model import SPECIAL, save_tokenizer
 from tests.train.made import opened, record
@@ -26,9 +26,9 @@ FILES = {
 }  # fmt: skip
 
 
-def told(model: Path, corpus: Path, kb_folder: Path, **more: dict[str, Any]) -> TrainConfig:
+def told(model: Path, corpus: Path, kb_folder: Path, **more: dict[str, Any]) -> GenerativeTrainingConfig:
     tables = {"dev": {"mentions": 2, "search": "exact", "ranking": "sum"}, "start": {"template": "genre", "window": 24}}
-    return config("finetune", model, corpus, kb_folder, **(tables | {"optim": {"every": 2}} | more))
+    return config("finetune", model, corpus, kb_folder, **(tables | {"optim": {"eval_steps": 2}} | more))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_the_record_has_the_digests_and_the_whole_configuration(made: Path, mode
     assert found["kb"] == {"digest": KnowledgeBase.open(kb_folder).digest, "concepts": 3, "names": 9}
     assert found["corpus"] == {"name": "ncbi-disease", "digest": PreparedDataset.open(corpus).digest}
     assert found["start_weights"] == weights_digest(model)
-    assert TrainConfig.of(found["config"]) == told(model, corpus, kb_folder)
+    assert GenerativeTrainingConfig.of(found["config"]) == told(model, corpus, kb_folder)
     assert found["versions"].keys() == {"onym", "torch", "transformers", "accelerate"}
     assert found["versions"]["torch"] == torch.__version__
     assert found["metrics"].keys() == {"dev_r1", "dev_r5"}
@@ -83,7 +83,7 @@ def test_a_second_stage_remembers_the_first(tmp_path: Path, made: Path, corpus: 
 def test_weights_are_fp32_and_the_same_command_gives_the_same_ones(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, precision: str
 ) -> None:
-    optim = {"every": 2, "precision": precision}
+    optim = {"eval_steps": 2, "precision": precision}
     one, two = (train(told(model, corpus, kb_folder, optim=optim), tmp_path / name) for name in ("one", "two"))
     assert weights_digest(one) == weights_digest(two)
     assert {value.dtype for value in load_file(one / "model.safetensors").values()} == {torch.float32}

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import Any, NoReturn
 
 import pytest
 
+from onym.encoders import device
 from onym.errors import ConfigError
 from onym.train import run as run_module
-from onym.train.config import EncoderStage, WritingStage
-from onym.train.generative.context import Setting
-from onym.train.run import ENCODER_RECIPES, RECIPES, runs_folder, train
+from onym.train.run import RECIPES, runs_folder, train
+from onym.train.stages import CONFIGS
 from tests.train.made import opened
 from tests.train.tiny import config
 
 
 def test_every_stage_has_a_recipe() -> None:
-    assert set(RECIPES) == set(get_args(WritingStage))
-    assert set(ENCODER_RECIPES) == set(get_args(EncoderStage))
+    assert RECIPES.keys() == CONFIGS.keys()
 
 
 def test_an_existing_output_is_refused(tmp_path: Path, model: Path, kb_folder: Path) -> None:
@@ -44,21 +43,25 @@ def test_another_configuration_in_the_same_place_is_refused(
     opened(train(config("pretrain", model, None, kb_folder), tmp_path / "made"), kb_folder)
 
 
-@pytest.mark.parametrize(("rank", "told"), [("", ["slow"]), ("0", ["slow"]), ("1", [])])
-def test_one_process_tells_what_takes_a_while(
-    tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch, rank: str, told: list[str]
+@pytest.mark.parametrize(("has_bf16", "precision"), [(False, "fp32"), (True, "bf16-weights")])
+def test_the_precision_of_this_machine_is_recorded(
+    tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch, has_bf16: bool, precision: str
 ) -> None:
-    def stop(setting: Setting) -> NoReturn:
-        setting.say("slow")
-        raise RuntimeError("stopped")
+    """A run that is resumed on another machine must not change its precision without being told to."""
 
-    if rank:
-        monkeypatch.setenv("RANK", rank)
-    monkeypatch.setitem(RECIPES, "pretrain", stop)
-    heard: list[str] = []
-    with pytest.raises(RuntimeError, match="stopped"):
-        train(config("pretrain", model, None, kb_folder), tmp_path / "made", say=heard.append)
-    assert heard == told
+    def stop(context: Any) -> NoReturn:
+        raise RuntimeError(context.config.optim.precision)
+
+    def run() -> None:
+        train(config("pretrain", model, None, kb_folder, optim={"precision": "auto", "device": "cpu"}), tmp_path / "made")
+
+    monkeypatch.setitem(RECIPES, "pretrain", RECIPES["pretrain"]._replace(train=stop))
+    monkeypatch.setattr(device, "_has_bf16", lambda _: has_bf16)
+    with pytest.raises(RuntimeError, match=f"^{precision}$"):
+        run()
+    monkeypatch.setattr(device, "_has_bf16", lambda _: not has_bf16)
+    with pytest.raises(ConfigError, match="training-other"):
+        run()
 
 
 def test_where_models_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

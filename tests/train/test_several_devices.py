@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from onym.train.config import Stage
 from onym.train.run import train
+from onym.train.stages import Stage
 from tests.train.launched import on_two_devices
 from tests.train.tiny import config, furthest, losses
 
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Path, 
             kb_folder,
             start={"dropout": 0.0, "attention_dropout": 0.0},
             dev={"mentions": 4},
-            optim={"steps": 4, "every": 2, "batch": batch, "epsilon": 1e-4, "smoothing": 0.1},
+            optim={"steps": 4, "eval_steps": 2, "batch_size": batch, "epsilon": 1e-4, "label_smoothing": 0.1},
         )
         for stage in STAGES
         for name, batch in (("one", 8), ("two", 4))

@@ -17,7 +17,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
 from onym.train.run import train
-from onym.train.sharded import is_sharded, one_embedding, require_shardable, untied
+from onym.train.sharded import drop_tied_copies, is_sharded, one_embedding, require_shardable
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
@@ -47,9 +47,9 @@ FSDP = {
 
 def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     still = {"dropout": 0.0, "attention_dropout": 0.0}
-    steps = {"steps": 3, "every": 1, "epsilon": 1e-4}
+    steps = {"steps": 3, "eval_steps": 1, "epsilon": 1e-4}
     whole, parts = (
-        config("finetune", model, corpus, kb_folder, start=still, dev={"mentions": 4}, optim=steps | {"batch": batch})
+        config("finetune", model, corpus, kb_folder, start=still, dev={"mentions": 4}, optim=steps | {"batch_size": batch})
         for batch in (8, 4)
     )
     train(whole, tmp_path / "whole")
@@ -96,7 +96,7 @@ def test_an_encoder_has_one_embedding_already() -> None:
 def test_each_weight_once() -> None:
     model = tiny_bart()
     gathered = {name: value.clone() for name, value in weights_of(model).items()}
-    assert gathered.keys() - untied(gathered, model).keys() == {
+    assert gathered.keys() - drop_tied_copies(gathered, model).keys() == {
         "lm_head.weight",
         "model.encoder.embed_tokens.weight",
         "model.decoder.embed_tokens.weight",

@@ -14,9 +14,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from onym.train import trainer as trainer_module
-from onym.train.config import OptimConfig
-from onym.train.generative.collate import Batch
-from onym.train.samples.base import Sample
+from onym.train.generative.config import GenerativeOptimConfig
+from onym.train.samples.base import Batch, Sample
 from tests.linkers.tiny_model import tiny_bart
 from tests.train.tiny import (
     COLLATE,
@@ -54,7 +53,7 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulat
     found = []
     for name, size, times in (("whole", 8, 1), ("parts", batch, accumulation)):
         model = still_bart()
-        settings = optim(steps=1, every=1, batch=size, accumulation=times, epsilon=1e-3, smoothing=0.1)
+        settings = optim(steps=1, eval_steps=1, batch_size=size, gradient_accumulation=times, epsilon=1e-3, label_smoothing=0.1)
         trainer = trained(model, samples(8), tmp_path / name, settings)  # too few to be put into other batches by length
         found.append((weights_of(model), [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]))
     assert furthest(found[0][0], found[1][0]) < 1e-6
@@ -63,8 +62,8 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulat
 
 def test_every_sample_is_seen_once(tmp_path: Path) -> None:
     given = samples(64 * 3)
-    trained(still_bart(), given, tmp_path, optim(steps=48, batch=4))
-    assert sorted(given.asked) == list(range(192))
+    trained(still_bart(), given, tmp_path, optim(steps=48, batch_size=4))
+    assert sorted(given.indices) == list(range(192))
 
 
 # Stopping and going on.
@@ -84,26 +83,26 @@ class Counted:
 
 
 PRECISIONS = ["fp32", "bf16", "bf16-weights"]
-TEN = {"steps": 10, "every": 2, "batch": 2, "accumulation": 2, "schedule": "linear", "warmup": 3}
+TEN = {"steps": 10, "eval_steps": 2, "batch_size": 2, "gradient_accumulation": 2, "schedule": "linear", "warmup_steps": 3}
 """Ten steps, each of two batches, and a checkpoint after every second."""
 
 
 @pytest.fixture(scope="module", params=PRECISIONS)
 def uninterrupted(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[OptimConfig, dict[str, Tensor]]:
+) -> tuple[GenerativeOptimConfig, dict[str, Tensor]]:
     """Return the weights after ten steps with dropout, and how they were reached."""
     settings, model = optim(precision=request.param, **TEN), tiny_bart(dropout=0.3)
     trained(model, samples(40), tmp_path_factory.mktemp("whole"), settings)
     return settings, weights_of(model)
 
 
-def stopped(folder: Path, settings: OptimConfig, batch: int, **more: Any) -> None:
+def stopped(folder: Path, settings: GenerativeOptimConfig, batch: int, **more: Any) -> None:
     with pytest.raises(RuntimeError, match="stopped"):
         trained(tiny_bart(dropout=0.3), samples(40), folder, settings, Counted(batch), **more)
 
 
-def test_dropout_is_on(tmp_path: Path, uninterrupted: tuple[OptimConfig, dict[str, Tensor]]) -> None:
+def test_dropout_is_on(tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]]) -> None:
     settings, weights = uninterrupted
     model = tiny_bart(dropout=0.0)
     trained(model, samples(40), tmp_path, settings)
@@ -112,7 +111,7 @@ def test_dropout_is_on(tmp_path: Path, uninterrupted: tuple[OptimConfig, dict[st
 
 @pytest.mark.parametrize("batch", [0, 3, 5, 9, 19])
 def test_a_stopped_training_ends_as_one_that_was_not(
-    tmp_path: Path, uninterrupted: tuple[OptimConfig, dict[str, Tensor]], batch: int
+    tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]], batch: int
 ) -> None:
     settings, weights = uninterrupted
     stopped(tmp_path, settings, batch)
@@ -125,7 +124,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
 
 @pytest.mark.parametrize("how", ["unsealed", "cut", "gone"])
 def test_a_torn_checkpoint_is_not_gone_back_to(
-    tmp_path: Path, uninterrupted: tuple[OptimConfig, dict[str, Tensor]], how: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, weights = uninterrupted
     monkeypatch.setattr(trainer_module, "prune", lambda *_, **__: None)  # as when the machine stops before it
@@ -169,23 +168,23 @@ class Scripted:
     """A score that goes as it is written, and remembers what it was asked of."""
 
     def __init__(self, *scores: float) -> None:
-        self.scores, self.asked = list(scores), list[dict[str, Tensor]]()
+        self.scores, self.indices = list(scores), list[dict[str, Tensor]]()
 
     def __call__(self, model: Any) -> dict[str, float]:
         assert next(model.parameters()).dtype == torch.float32
-        self.asked.append(weights_of(model))
-        return {"dev_r1": self.scores[len(self.asked) - 1], "dev_r5": 99.0}
+        self.indices.append(weights_of(model))
+        return {"dev_r1": self.scores[len(self.indices) - 1], "dev_r5": 99.0}
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_best_model_by_dev_is_kept(tmp_path: Path, precision: str) -> None:
     model, dev = tiny_bart(), Scripted(5.0, 10.0, 30.0, 20.0, 25.0, 15.0)
     trainer = trained(model, samples(40), tmp_path, optim(precision=precision, **TEN), dev=dev)
-    assert len(dev.asked) == 6
+    assert len(dev.indices) == 6
     assert trainer.metrics() == {"dev_r1": 30.0, "dev_r5": 99.0}
     assert trainer.state.best_global_step == 4
-    assert furthest(weights_of(model), dev.asked[2]) <= (0.02 if precision == "bf16-weights" else 0)
-    assert furthest(weights_of(model), dev.asked[3]) > 1e-3
+    assert furthest(weights_of(model), dev.indices[2]) <= (0.02 if precision == "bf16-weights" else 0)
+    assert furthest(weights_of(model), dev.indices[3]) > 1e-3
     assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"checkpoint-4", "checkpoint-10"}
     assert {value.dtype for value in model.state_dict().values()} == {torch.float32}
 
@@ -199,7 +198,7 @@ def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_p
         dev = Scripted(*scores)
         with pytest.raises(RuntimeError, match="stopped"):
             trained(tiny_bart(), samples(80), tmp_path, settings, Counted(batch), dev=dev, patience=2)
-        seen = 0 if batch < 5 else len(dev.asked)
+        seen = 0 if batch < 5 else len(dev.indices)
     trainer = trained(tiny_bart(), samples(80), tmp_path, settings, dev=Scripted(*scores[seen:]), patience=2)
     told = [(entry["step"], entry["eval_dev_r1"]) for entry in trainer.state.log_history if "eval_dev_r1" in entry]
     assert told == [(0, 5.0), (2, 10.0), (4, 30.0), (6, 20.0), (8, 40.0), (10, 35.0), (12, 30.0)]

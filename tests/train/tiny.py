@@ -14,14 +14,17 @@ from torch import Tensor
 from onym.text.layout import Layout
 from onym.text.template import GENBIOEL
 from onym.text.tokens import Tokenizer
-from onym.train.config import AlignConfig, AnyConfig, CollectiveConfig, EncoderOptimConfig, OptimConfig, TrainConfig
-from onym.train.generative.collate import Batch, Collate
+from onym.train.collective.config import CollectiveTrainingConfig
+from onym.train.encoder.config import EncoderOptimConfig, EncoderTrainingConfig
+from onym.train.generative.collate import NameCollate
+from onym.train.generative.config import GenerativeOptimConfig, GenerativeTrainingConfig
 from onym.train.generative.trainer import NameTrainer
-from onym.train.samples.base import Pair, Sample
+from onym.train.samples.base import Batch, Pair, Sample
+from onym.train.stages import AnyConfig
 
 T = TypeVar("T")
 START, EOS, PAD, VOCABULARY = 2, 2, 1, 420
-COLLATE = Collate(START, EOS, PAD)
+COLLATE = NameCollate(START, EOS, PAD)
 
 HEART, FEVER, PRESSURE = "D009203", "D005334", "D006973"
 CORPUS: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {
@@ -54,17 +57,17 @@ def pubtator(split: str, titles: Sequence[tuple[str, list[tuple[str, str]]]]) ->
 
 
 class Given(Generic[T]):
-    """Samples that are given; every place is remembered that was asked for."""
+    """Samples that are given; every index that was asked for is recorded."""
 
     def __init__(self, samples: Sequence[T]) -> None:
         self.samples = list(samples)
-        self.asked: list[int] = []
+        self.indices: list[int] = []
 
     def __len__(self) -> int:
         return len(self.samples)
 
     def __getitems__(self, places: Sequence[int]) -> list[T]:
-        self.asked += places
+        self.indices += places
         return [self.samples[place] for place in places]
 
 
@@ -79,8 +82,8 @@ def pairs(count: int, seed: int = 0) -> Given[Pair]:
     draw = random.Random(seed)
     made = []
     for _ in range(count):
-        source, prompt, chosen, rejected = (_tokens(draw, *each) for each in ((3, 9), (1, 4), (1, 5), (1, 5)))
-        made.append(Pair(source, prompt, chosen, rejected, (-draw.random() * 9, -draw.random() * 9)))
+        source, prompt, preferred, rejected = (_tokens(draw, *each) for each in ((3, 9), (1, 4), (1, 5), (1, 5)))
+        made.append(Pair(source, prompt, preferred, rejected, (-draw.random() * 9, -draw.random() * 9)))
     return Given(made)
 
 
@@ -88,17 +91,21 @@ def _tokens(draw: random.Random, least: int, most: int) -> list[int]:
     return [draw.randrange(4, VOCABULARY) for _ in range(draw.randint(least, most))]
 
 
-def optim(**more: Any) -> OptimConfig:
+FEW_STEPS: dict[str, Any] = {
+    "steps": 4, "batch_size": 4, "eval_steps": 100, "learning_rate": 1e-2, "max_grad_norm": 1.0, "precision": "fp32",
+}  # fmt: skip
+
+
+def optim(**more: Any) -> GenerativeOptimConfig:
     """Return settings for a few steps that move something."""
-    few: dict[str, Any] = {"steps": 4, "batch": 4, "every": 100, "learning_rate": 1e-2, "clip": 1.0, "precision": "fp32"}
-    return OptimConfig(**(few | {"schedule": "constant"} | more))
+    return GenerativeOptimConfig(**(FEW_STEPS | {"schedule": "constant"} | more))
 
 
 def trained(
     model: Any,
     given: Given[Sample],
     folder: Path,
-    settings: OptimConfig,
+    settings: GenerativeOptimConfig,
     collate: Callable[[Sequence[Sample]], Batch] = COLLATE,
     **more: Any,
 ) -> NameTrainer:
@@ -148,47 +155,46 @@ def layout(model: Path, window: int = 32) -> Layout:
     return Layout(GENBIOEL, Tokenizer.open(model), window, 158)
 
 
-def config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> TrainConfig:
+def config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> GenerativeTrainingConfig:
     """Return a small configuration; `more` are its tables, whose keys win."""
     tables: dict[str, dict[str, Any]] = {
         "start": {"model": str(model), "window": 32},
-        "data": {"benchmark": str(corpus or ""), "kb": str(kb)},
+        "data": {"dataset": str(corpus or ""), "kb": str(kb)},
         "dev": {"mentions": 0},
         "optim": optim().model_dump(),
-        "prefer": {"width": 5},
+        "prefer": {"beam_width": 5},
     }
-    merged = {name: table | more.get(name, {}) for name, table in tables.items()}
-    return TrainConfig.of({"stage": stage, **merged})
+    values = {name: table | more.get(name, {}) for name, table in tables.items()}
+    return GenerativeTrainingConfig.of({"stage": stage, **values})
 
 
 def encoder_optim(**more: Any) -> EncoderOptimConfig:
     """Return settings for a few steps of an encoder that move something."""
-    few: dict[str, Any] = {"steps": 4, "batch": 4, "every": 100, "learning_rate": 1e-2, "clip": 1.0, "precision": "fp32"}
-    return EncoderOptimConfig(**(few | more))
+    return EncoderOptimConfig(**(FEW_STEPS | more))
 
 
-def encoder_config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> AlignConfig:
+def encoder_config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> EncoderTrainingConfig:
     """Return a small configuration for an encoder; `more` are its tables, whose keys win."""
     tables: dict[str, dict[str, Any]] = {
         "start": {"model": str(model), "pooling": "mean", "similarity": "cosine", "dropout": 0.0},
-        "data": {"benchmark": str(corpus or ""), "kb": str(kb)},
+        "data": {"dataset": str(corpus or ""), "kb": str(kb)},
         "dev": {"mentions": 0},
         "optim": encoder_optim().model_dump(),
         "loss": {},
     }
-    return AlignConfig.of({"stage": stage, **{name: table | more.get(name, {}) for name, table in tables.items()}})
+    return EncoderTrainingConfig.of({"stage": stage, **{name: table | more.get(name, {}) for name, table in tables.items()}})
 
 
-def collective_config(model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> CollectiveConfig:
+def collective_config(model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> CollectiveTrainingConfig:
     """Return a small configuration for a model that reads documents; `more` are its tables, whose keys win."""
     tables: dict[str, dict[str, Any]] = {
         "start": {"model": str(model), "detect": "spans", "represent": "mean", "window": 24, "overlap": 8, "dropout": 0.0},
-        "data": {"benchmark": str(corpus or ""), "kb": str(kb), "hard": 2, "random": 1, "pool": 8},
+        "data": {"dataset": str(corpus or ""), "kb": str(kb), "hard_negatives": 2, "random_negatives": 1, "pool": 8},
         "dev": {"mentions": 0},
         "optim": encoder_optim().model_dump(),
         "loss": {},
     }
-    return CollectiveConfig.of({name: table | more.get(name, {}) for name, table in tables.items()})
+    return CollectiveTrainingConfig.of({name: table | more.get(name, {}) for name, table in tables.items()})
 
 
 def settings_of(told: AnyConfig) -> list[str]:

@@ -31,14 +31,14 @@ def main(*words: str) -> None:
     """Train as each configuration says."""
     import torch
 
-    from onym.train.config import TrainConfig
+    from onym.train.generative.config import GenerativeTrainingConfig
     from onym.train.run import train
 
     torch.set_num_threads(1)
     if os.environ.get("ACCELERATE_USE_FSDP"):
         let_cpus_shard()
     for config, dest in zip(words[::2], words[1::2], strict=True):
-        train(TrainConfig.model_validate_json(Path(config).read_bytes()), Path(dest))
+        train(GenerativeTrainingConfig.model_validate_json(Path(config).read_bytes()), Path(dest))
 
 
 if __name__ == "__main__":

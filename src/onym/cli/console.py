@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,21 @@ def stderr() -> Console:
     from rich.console import Console
 
     return Console(stderr=True)
+
+
+@contextmanager
+def log_to_stderr(room: str) -> Iterator[None]:
+    """Show the log of a room, such as `onym.train`, on stderr while the block runs; of several processes the first one does."""
+    log, handler = logging.getLogger(room), logging.StreamHandler()
+    level = log.level
+    if os.environ.get("RANK", "0") == "0":
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def write_json(value: Any) -> None:

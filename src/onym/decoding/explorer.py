@@ -149,13 +149,13 @@ class _Rows(NamedTuple):
 
 def token_log_probs(logits: Tensor, rows: Tensor, tokens: Tensor) -> Floats:
     """Return the log-probability of a token after each row."""
-    chosen = logits[rows, tokens].float()
-    return _plain(chosen - _normaliser(logits)[rows])
+    rows, tokens = rows.to(logits.device), tokens.to(logits.device)
+    return _plain(logits[rows, tokens].float() - _normaliser(logits)[rows])
 
 
 def _log_probs_at(logits: Tensor, tokens: Tensor) -> Floats:
     """Return the log-probabilities of the same tokens after every row: (rows, tokens)."""
-    return _plain(logits[:, tokens].float() - _normaliser(logits)[:, None])
+    return _plain(logits[:, tokens.to(logits.device)].float() - _normaliser(logits)[:, None])
 
 
 def _normaliser(logits: Tensor) -> Tensor:
@@ -166,5 +166,5 @@ def _normaliser(logits: Tensor) -> Tensor:
 def _plain(log_probs: Tensor) -> Floats:
     """Return numbers below or at zero; what a model could not say (infinite logits) is impossible."""
     is_said = (log_probs > _LEAST) & (log_probs < torch.inf)
-    found: npt.NDArray[Any] = log_probs.clamp(max=0.0).masked_fill(~is_said, -torch.inf).numpy()
+    found: npt.NDArray[Any] = log_probs.clamp(max=0.0).masked_fill(~is_said, -torch.inf).cpu().numpy()
     return found

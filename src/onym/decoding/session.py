@@ -8,7 +8,7 @@ best-first search. Cross-attention has one set of keys for a mention, whatever t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -50,9 +50,10 @@ class TreeSession:
         self._mentions = len(sources)
         ids, mask = _padded_ids(sources, adapter.pad)
         with torch.inference_mode():
-            keys = adapter.encode(torch.from_numpy(ids), torch.from_numpy(mask).long())
+            is_token = self._tensor(mask)
+            keys = adapter.encode(self._tensor(ids), is_token.long())
             self._cross = [(key.transpose(-1, -2).contiguous(), value) for key, value in keys]
-            self._hidden = _additive(torch.from_numpy(mask)[:, None, None, :], adapter.dtype) if not mask.all() else None
+            self._hidden = None if mask.all() else _additive(is_token[:, None, None, :], adapter.dtype)
         self._used = 0
         self._keys: list[Tensor] = []  # (mentions, heads, head width, slots), ready to be multiplied by queries
         self._values: list[Tensor] = []  # (mentions, heads, slots, head width)
@@ -70,7 +71,7 @@ class TreeSession:
         last = np.cumsum(lengths) - 1
         slots, states = self._read(owners, parents, tokens, wave)
         with torch.inference_mode():
-            return slots[last], self._adapter.logits(states[torch.from_numpy(last)])
+            return slots[last], self._adapter.logits(states[self._tensor(last)])
 
     def read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
         """Read a token after each parent slot, all in one pass."""
@@ -80,44 +81,49 @@ class TreeSession:
 
     def keep(self, mentions: Ints) -> None:
         """Let go of all mentions but these."""
-        chosen = torch.from_numpy(mentions)
-        self._cross = [(key[chosen], value[chosen]) for key, value in self._cross]
-        self._hidden = None if self._hidden is None else self._hidden[chosen]
-        self._keys = [keys[chosen] for keys in self._keys]
-        self._values = [values[chosen] for values in self._values]
+        kept = self._tensor(mentions)
+        self._cross = [(key[kept], value[kept]) for key, value in self._cross]
+        self._hidden = None if self._hidden is None else self._hidden[kept]
+        self._keys = [keys[kept] for keys in self._keys]
+        self._values = [values[kept] for values in self._values]
         self._sees = self._sees[mentions]
         self._depths = self._depths[mentions]
         self._mentions = len(mentions)
 
     @torch.inference_mode()
     def _read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
-        place = _places(owners)
-        slots = self._used + place
-        rows = _Rows(torch.from_numpy(owners), torch.from_numpy(place), self._mentions, int(place.max()) + 1)
-        self._grow(self._used + rows.most)
+        ranks = _ranks(owners)
+        slots = self._used + ranks
+        rows = _Rows(self._tensor(owners), self._tensor(ranks), self._mentions, int(ranks.max()) + 1)
+        self._grow(self._used + rows.count)
         self._see(owners, parents, slots, wave)
-        states = self._adapter.embed(torch.from_numpy(tokens), torch.from_numpy(self._depths[owners, slots]))
+        states = self._adapter.embed(self._tensor(tokens), self._tensor(self._depths[owners, slots]))
         states = self._through(states, rows)
-        self._used += rows.most
+        self._used += rows.count
         return slots, states
+
+    def _tensor(self, array: npt.NDArray[Any]) -> Tensor:
+        """Return an array as a tensor on the model's device."""
+        return torch.from_numpy(array).to(self._adapter.device)
 
     def _grow(self, needed: int) -> None:
         """Make room for so many slots; the buffers grow by doubling, so that a token is rarely moved."""
         room, used = self._sees.shape[1], self._used
         if needed <= room:
             return
-        wide = max(needed, 2 * room, _ROOM)
+        slots = max(needed, 2 * room, _ROOM)
         adapter = self._adapter
         shape = (self._mentions, adapter.heads, adapter.head_width)
-        keys = [torch.zeros((*shape, wide), dtype=adapter.dtype) for _ in range(adapter.layers)]
-        values = [torch.zeros((*shape[:2], wide, shape[2]), dtype=adapter.dtype) for _ in range(adapter.layers)]
+        made: dict[str, Any] = {"dtype": adapter.dtype, "device": adapter.device}
+        keys = [torch.zeros((*shape, slots), **made) for _ in range(adapter.layers)]
+        values = [torch.zeros((*shape[:2], slots, shape[2]), **made) for _ in range(adapter.layers)]
         for layer in range(len(self._keys)):
             keys[layer][..., :used] = self._keys[layer][..., :used]
             values[layer][:, :, :used] = self._values[layer][:, :, :used]
         self._keys, self._values = keys, values
-        sees = np.zeros((self._mentions, wide, wide), dtype=bool)
+        sees = np.zeros((self._mentions, slots, slots), dtype=bool)
         sees[:, :used, :used] = self._sees[:, :used, :used]
-        depths = np.zeros((self._mentions, wide), dtype=np.int64)
+        depths = np.zeros((self._mentions, slots), dtype=np.int64)
         depths[:, :used] = self._depths[:, :used]
         self._sees, self._depths = sees, depths
 
@@ -135,7 +141,7 @@ class TreeSession:
 
     def _through(self, states: Tensor, rows: _Rows) -> Tensor:
         """Take the states of all rows through the layers."""
-        adapter, used, end = self._adapter, self._used, self._used + rows.most
+        adapter, used, end = self._adapter, self._used, self._used + rows.count
         mask = self._mask(used, end)
         for layer in range(adapter.layers):
             query, key, value = adapter.self_query(layer, states)
@@ -151,35 +157,35 @@ class TreeSession:
 
     def _mask(self, used: int, end: int) -> Tensor:
         """Return what is added to the scores of new rows: minus infinity for what they do not see, and the bias of distance."""
-        sees = torch.from_numpy(self._sees[:, None, used:end, :end])
+        sees = self._tensor(self._sees[:, None, used:end, :end])
         sees = sees | ~sees.any(dim=-1, keepdim=True)  # a row of padding may see everything: nobody looks at it
-        depths = torch.from_numpy(self._depths[:, :end])
+        depths = self._tensor(self._depths[:, :end])
         bias = self._adapter.bias(depths[:, used:, None] - depths[:, None, :])
         mask = _additive(sees, self._adapter.dtype)
         return mask if bias is None else bias.permute(0, 3, 1, 2).to(mask.dtype) + mask
 
 
 class _Rows:
-    """Tokens of several mentions: in one list, or as a rectangle of (mentions, most rows of one)."""
+    """Tokens of several mentions: in one list, or as a rectangle of (mentions, count): as many rows as one has at most."""
 
-    def __init__(self, owners: Tensor, place: Tensor, mentions: int, most: int) -> None:
-        self.most = most
-        self._owners, self._place, self._mentions = owners, place, mentions
-        self._is_full = len(owners) == mentions * most
+    def __init__(self, owners: Tensor, ranks: Tensor, mentions: int, count: int) -> None:
+        self.count = count
+        self._owners, self._ranks, self._mentions = owners, ranks, mentions
+        self._is_full = len(owners) == mentions * count
 
     def padded(self, heads: Tensor) -> Tensor:
-        """Return (rows, heads, width) as (mentions, most, heads, width)."""
-        shape = (self._mentions, self.most, *heads.shape[1:])
+        """Return (rows, heads, width) as (mentions, count, heads, width)."""
+        shape = (self._mentions, self.count, *heads.shape[1:])
         if self._is_full:
             return heads.view(shape)
         rectangle = heads.new_zeros(shape)
-        rectangle[self._owners, self._place] = heads
+        rectangle[self._owners, self._ranks] = heads
         return rectangle
 
     def flat(self, attended: Tensor) -> Tensor:
-        """Return (mentions, heads, most, width) as (rows, heads * width)."""
+        """Return (mentions, heads, count, width) as (rows, heads * width)."""
         by_row = attended.transpose(1, 2).flatten(2)
-        return by_row.flatten(0, 1) if self._is_full else by_row[self._owners, self._place]
+        return by_row.flatten(0, 1) if self._is_full else by_row[self._owners, self._ranks]
 
 
 def _attended(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float) -> Tensor:
@@ -191,7 +197,7 @@ def _attended(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, 
 
 
 def _additive(is_seen: Tensor, dtype: torch.dtype) -> Tensor:
-    return torch.zeros(is_seen.shape, dtype=dtype).masked_fill_(~is_seen, -torch.inf)
+    return torch.zeros(is_seen.shape, dtype=dtype, device=is_seen.device).masked_fill_(~is_seen, -torch.inf)
 
 
 def _padded_ids(sources: Sequence[Sequence[int]], pad: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
@@ -203,7 +209,7 @@ def _padded_ids(sources: Sequence[Sequence[int]], pad: int) -> tuple[Ints, npt.N
     return ids, mask
 
 
-def _places(owners: Ints) -> Ints:
+def _ranks(owners: Ints) -> Ints:
     """Return the number of each row among those of its mention, in order; owners ascend."""
     starts = np.flatnonzero(np.concatenate(([True], owners[1:] != owners[:-1])))
     return np.arange(len(owners)) - np.repeat(starts, np.diff(np.append(starts, len(owners))))

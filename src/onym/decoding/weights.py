@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from onym.encoders.loading import Precision, library, open_pretrained
+from onym.encoders.device import Precision
+from onym.encoders.loading import library, open_pretrained
 from onym.errors import InputError
 
 
-def open_model(folder: Path, precision: Precision = "auto") -> Any:
-    """Return the model of a folder, for inference.
+def open_model(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
+    """Return the model of a folder on a device, for inference.
 
     A published checkpoint may bring defaults of `generate` with it, as BART's `no_repeat_ngram_size`: nothing here uses them.
     """
-    model = open_pretrained(library().AutoModelForSeq2SeqLM, folder, precision, what="a seq2seq model")
+    model = open_pretrained(library().AutoModelForSeq2SeqLM, folder, precision, device=device, what="a seq2seq model")
     config = model.config
     special = (config.decoder_start_token_id, config.eos_token_id, config.pad_token_id)
     if not all(isinstance(token, int) and 0 <= token < config.vocab_size for token in special):

@@ -45,7 +45,7 @@ class SpanDetector:
 @torch.inference_mode()
 def scored_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
     """Return all spans that are at least so likely."""
-    places = word_spans(text, read.tokens, model.settings.longest)
+    places = word_spans(text, read.tokens, model.settings.max_span_tokens)
     if not len(places):
         return []
     firsts, lasts = torch.from_numpy(places).unbind(1)

@@ -33,7 +33,7 @@ def word_edges(text: str, tokens: Placed) -> tuple[Marks, Marks]:
     return begins, finishes
 
 
-def word_spans(text: str, tokens: Placed, longest: int) -> npt.NDArray[np.int64]:
+def word_spans(text: str, tokens: Placed, max_tokens: int) -> npt.NDArray[np.int64]:
     """Return all spans of whole words of at most so many tokens, in order. *Shape:* (spans, 2): first token, last token + 1.
 
     >>> tokens = Placed(np.array([1, 2, 3]), np.array([0, 5, 9]), np.array([4, 9, 14]))
@@ -42,8 +42,8 @@ def word_spans(text: str, tokens: Placed, longest: int) -> npt.NDArray[np.int64]
     """
     begins, finishes = word_edges(text, tokens)
     firsts = np.flatnonzero(begins)
-    lasts = firsts[:, None] + np.arange(1, longest + 1)[None, :]  # (words, lengths)
-    is_end = np.zeros(len(tokens) + longest + 1, dtype=np.bool_)
+    lasts = firsts[:, None] + np.arange(1, max_tokens + 1)[None, :]  # (words, lengths)
+    is_end = np.zeros(len(tokens) + max_tokens + 1, dtype=np.bool_)
     is_end[1 : len(tokens) + 1] = finishes
     rows, lengths = np.nonzero(is_end[lasts])
     return np.stack([firsts[rows], lasts[rows, lengths]], 1).astype(np.int64)

@@ -44,7 +44,7 @@ def open(
         from onym.encoders.collective import open_shared
     except ImportError as e:
         raise missing_extra("a trained detector", "dense") from e
-    return detector_of(open_shared(reference, config.precision, context), config)
+    return detector_of(open_shared(reference, config.precision, config.device, context), config)
 
 
 def detector_of(model: Collective, config: Config | None = None) -> Detector:

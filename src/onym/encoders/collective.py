@@ -17,10 +17,10 @@ from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
+from onym.encoders.device import Precision
 from onym.encoders.documents import DocumentReader
 from onym.encoders.encoder import Encoder, Vectors, open_body
 from onym.encoders.heads import Detect, Heads, Represent
-from onym.encoders.loading import Precision
 from onym.encoders.vectors import comparable
 from onym.errors import ConfigError, InputError
 from onym.store.files.regular import read_regular
@@ -35,11 +35,11 @@ _MOST_BYTES = 1_000_000_000
 
 
 class CollectiveSettings(FolderSettings):
-    """How a model reads documents and what it is for. `wide` is the width of its names' vectors.
+    """How a model reads documents and what it is for. `dim` is the width of the embeddings of names.
 
-    A span of more than `longest` tokens is no mention. What is less likely than `threshold`, which was tuned on dev, is none.
+    A mention has at most `max_span_tokens` tokens, and a probability of at least `threshold`, which was tuned on dev.
 
-    >>> CollectiveSettings(wide=8).detect
+    >>> CollectiveSettings(dim=8).detect
     'none'
     """
 
@@ -49,14 +49,17 @@ class CollectiveSettings(FolderSettings):
     overlap: int = Field(default=64, ge=0, le=50_000)
     represent: Represent = "ends"
     detect: Detect = "none"
-    longest: int = Field(default=20, ge=1, le=200)
+    max_span_tokens: int = Field(default=20, ge=1, le=200)
     threshold: float = Field(default=0.5, ge=0, le=1)
     links: bool = True
-    wide: int = Field(default=0, ge=0, le=100_000)
+    dim: int = Field(default=0, ge=0, le=100_000)
 
 
 class Collective:
-    """A model that is open: the reader of documents, the heads, and the encoder of names where there is one."""
+    """A model that is open: the reader of documents, the heads, and the encoder of names where there is one.
+
+    The heads are small and stay on the CPU, where the reader's vectors arrive.
+    """
 
     def __init__(
         self, reader: DocumentReader, heads: Heads, settings: CollectiveSettings, names: Encoder | None = None, digest: str = ""
@@ -65,22 +68,24 @@ class Collective:
         self.name = ""
 
     @classmethod
-    def open(cls, folder: Path | str, precision: Precision = "auto") -> Collective:
+    def open(cls, folder: Path | str, precision: Precision = "auto", *, device: str = "auto") -> Collective:
         """Open the model of a folder."""
         folder = Path(folder)
         if not (folder / CollectiveSettings.FILE).is_file():
             fix = "name a folder that `onym train collective` wrote"
             raise ConfigError("model-family", "the model reads no documents", where=str(folder), fix=fix)
         settings = CollectiveSettings.read(folder)
-        model = open_body(folder, precision)
+        model = open_body(folder, precision, device=device)
         digest = folder_digest(folder)
         reader = DocumentReader(
             model, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap, key=f"{digest} {model.dtype}"
         )
         heads = _open_heads(
-            folder / HEADS, Heads(reader.width, settings.wide or reader.width, settings.represent, settings.detect)
+            folder / HEADS, Heads(reader.width, settings.dim or reader.width, settings.represent, settings.detect)
         )
-        names = Encoder.open(folder / NAMES, precision=precision, name=f"{folder.name}/{NAMES}") if settings.links else None
+        names = None
+        if settings.links:
+            names = Encoder.open(folder / NAMES, precision=precision, device=device, name=f"{folder.name}/{NAMES}")
         found = cls(reader, heads, settings, names, digest)
         found.name = folder.name
         return found
@@ -104,22 +109,22 @@ class Collective:
             spans = {at: span for at, mention in enumerate(mentions) if (span := read.tokens.span(mention.start, mention.end))}
             found.append(self._vectors(read.states, list(spans.values())))
             places += [(number, at) for at in spans]
-        return np.concatenate([np.zeros((0, self.heads.wide), dtype=np.float32), *found]), places
+        return np.concatenate([np.zeros((0, self.heads.dim), dtype=np.float32), *found]), places
 
     @torch.inference_mode()
     def _vectors(self, states: torch.Tensor, places: list[tuple[int, int]]) -> Vectors:
-        """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, wide)."""
+        """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, dim)."""
         firsts, lasts = torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(1)
         found = self.heads.vectors(states, firsts, lasts)
         found = found if self.names is None else comparable(found, self.names.settings)
         return np.asarray(found.numpy(), dtype=np.float32)
 
 
-def open_shared(reference: ModelReference, precision: Precision, context: OpenContext) -> Collective:
+def open_shared(reference: ModelReference, precision: Precision, device: str, context: OpenContext) -> Collective:
     """Return a model, opened once for all parts of a pipeline: a detector and a linker then share one reading of a document."""
     folder = reference.folder(context)
-    key = ("collective", str(folder.resolve()), precision)
-    return context.shared(key, lambda: Collective.open(folder, precision))
+    key = ("collective", str(folder.resolve()), precision, device)
+    return context.shared(key, lambda: Collective.open(folder, precision, device=device))
 
 
 def heads_bytes(heads: Heads) -> bytes:

@@ -84,7 +84,7 @@ def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, lengt
     for batch in batches(lengths, _BUDGET):
         chosen = [rows[row] for row in batch.tolist()]
         ids, mask = window_rows(tokenizer, [(texts[text], window) for text, window in chosen], model.config.pad_token_id)
-        hidden = hidden_of(model, ids, mask)
+        hidden = hidden_of(model, ids.to(model.device), mask.to(model.device)).cpu()
         before = len(tokenizer.before)
         for row, (text, window) in enumerate(chosen):
             own = slice(before + window.first - window.start, before + window.last - window.start)

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import torch
 
 from onym.encoders.batches import batches
-from onym.encoders.loading import Precision, library, open_pretrained
+from onym.encoders.device import Precision
+from onym.encoders.loading import library, open_pretrained
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.encoders.threads import fix_thread_count
@@ -48,14 +49,20 @@ class Encoder:
 
     @classmethod
     def open(
-        cls, folder: Path | str, settings: EncoderSettings | None = None, precision: Precision = "auto", *, name: str = ""
+        cls,
+        folder: Path | str,
+        settings: EncoderSettings | None = None,
+        precision: Precision = "auto",
+        *,
+        device: str = "auto",
+        name: str = "",
     ) -> Encoder:
         """Open the encoder of a folder; where no settings are given, the folder's own count.
 
         `name` is what the model is called beside results, where that is not the folder's name.
         """
         folder = Path(folder)
-        model = open_body(folder, precision)
+        model = open_body(folder, precision, device=device)
         about = {
             "model": name or folder.name,
             "weights": weights_digest(folder),
@@ -96,15 +103,16 @@ class Encoder:
         return found if len(row_of) == len(texts) else found[[row_of[text] for text in texts]]
 
     def _vectors(self, ids: torch.Tensor, mask: torch.Tensor) -> Vectors:
-        """Return the vectors of padded texts; ids and mask (texts, tokens) -> (texts, width)."""
+        """Return the vectors of padded texts, on the CPU; ids and mask (texts, tokens) -> (texts, width)."""
+        device = self._model.device
         with torch.inference_mode():
-            found = vectors_of(self._model, ids, mask, self.settings)
-        return np.asarray(found.numpy(), dtype=np.float32)
+            found = vectors_of(self._model, ids.to(device), mask.to(device), self.settings)
+        return np.asarray(found.cpu().numpy(), dtype=np.float32)
 
 
-def open_body(folder: Path, precision: Precision = "auto") -> Any:
+def open_body(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
     """Return the model of an encoder's folder, for inference, without its layer over the first token, which no pooling uses."""
-    model = open_pretrained(library().AutoModel, folder, precision, what="an encoder", spare="pooler.")
+    model = open_pretrained(library().AutoModel, folder, precision, device=device, what="an encoder", spare="pooler.")
     _require_family(model.config, folder)
     model.pooler = None
     return model

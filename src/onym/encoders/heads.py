@@ -17,25 +17,25 @@ OUTSIDE, BEGIN, INSIDE = range(3)
 
 
 class Heads(nn.Module):
-    """The layers of one model; those that it does not use have no weights. `width` is that of tokens, `wide` of names."""
+    """The layers of one model; those that it does not use have no weights. `width` is that of tokens, `dim` of names."""
 
-    def __init__(self, width: int, wide: int, represent: Represent, detect: Detect) -> None:
+    def __init__(self, width: int, dim: int, represent: Represent, detect: Detect) -> None:
         super().__init__()
-        self.represent, self.detect, self.wide = represent, detect, wide
+        self.represent, self.detect, self.dim = represent, detect, dim
         if represent == "ends":
-            self.ends = nn.Linear(2 * width, wide)
-        elif width != wide:
-            self.mean = nn.Linear(width, wide)
+            self.ends = nn.Linear(2 * width, dim)
+        elif width != dim:
+            self.mean = nn.Linear(width, dim)
         if detect == "spans":
             self.span = nn.Linear(width, 3)  # at the start, at the end, inside; the bias is that of all spans
         elif detect == "tags":
             self.tag = nn.Linear(width, 3)
-        self._begin(width, wide)
+        self._begin(width, dim)
 
     @torch.no_grad()
-    def _begin(self, width: int, wide: int) -> None:
+    def _begin(self, width: int, dim: int) -> None:
         """Begin with the mean of both ends where that is possible: what an encoder of names would take."""
-        if self.represent == "ends" and width == wide:
+        if self.represent == "ends" and width == dim:
             half = torch.eye(width) / 2
             self.ends.weight.copy_(torch.cat([half, half], 1))
             self.ends.bias.zero_()
@@ -43,7 +43,7 @@ class Heads(nn.Module):
     def vectors(self, states: Tensor, firsts: Tensor, lasts: Tensor) -> Tensor:
         """Return the vectors of spans of one text, each from its first token to before its last.
 
-        *Shape:* states (tokens, width), firsts and lasts (spans,) -> (spans, wide).
+        *Shape:* states (tokens, width), firsts and lasts (spans,) -> (spans, dim).
         """
         if self.represent == "ends":
             return _applied(self.ends, torch.cat([states[firsts], states[lasts - 1]], 1))

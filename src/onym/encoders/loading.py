@@ -6,22 +6,24 @@ import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
+from onym.encoders.device import Precision, resolve_device, resolve_precision
 from onym.errors import InputError, missing_extra
 from onym.store.models import require_safe
 
-Precision = Literal["auto", "fp32", "bf16"]
 
-
-def open_pretrained(auto: Any, folder: Path, precision: Precision = "auto", *, what: str, spare: str = "") -> Any:
-    """Return the model of a folder, for inference, as one of transformers' Auto classes opens it.
+def open_pretrained(
+    auto: Any, folder: Path, precision: Precision = "auto", *, device: str = "auto", what: str, spare: str = ""
+) -> Any:
+    """Return the model of a folder on a device, for inference, as one of transformers' Auto classes opens it.
 
     `what` says what it has to be, as "a seq2seq model". Weights whose names begin with `spare` may be missing: the caller does
     not use them.
     """
+    target = resolve_device(device)
     require_safe(folder)
     try:
         with quiet():
@@ -37,17 +39,18 @@ def open_pretrained(auto: Any, folder: Path, precision: Precision = "auto", *, w
         problem = f"the model cannot be opened: its configuration or its weights are not those of {what}"
         raise InputError("model-malformed", problem, where=str(folder), fix="fetch it again") from e
     _require_whole({name for name in found["missing_keys"] if not (spare and name.startswith(spare))}, folder)
-    return for_inference(model, precision)
+    return for_inference(model.to(target), precision)
 
 
 def in_precision(model: Any, precision: Precision) -> Any:
-    """Return a copy of a model, for inference."""
+    """Return a copy of a model, for inference, on the same device."""
     return for_inference(copy.deepcopy(model), precision)
 
 
 def for_inference(model: Any, precision: Precision) -> Any:
-    """Turn a model into one that is only asked; `auto` is the precision that is fast on this machine."""
-    model = model.to(torch.bfloat16 if _is_bf16(precision) else torch.float32)
+    """Turn a model into one for inference; `auto` is the precision that is fast on its device."""
+    is_bf16 = resolve_precision(precision, model.device) == "bf16"
+    model = model.to(torch.bfloat16 if is_bf16 else torch.float32)
     return model.eval().requires_grad_(False)
 
 
@@ -80,9 +83,3 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(level)
         if has_bar:
             logging.enable_progress_bar()
-
-
-def _is_bf16(precision: Precision) -> bool:
-    if precision == "auto":
-        return bool(torch.cpu._is_amx_tile_supported())  # noqa: SLF001 - without AMX, bf16 is slower than fp32
-    return precision == "bf16"

@@ -46,7 +46,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> CollectiveL
         from onym.encoders.collective import open_shared
     except ImportError as e:
         raise missing_extra("a collective linker", "dense") from e
-    model = open_shared(reference, config.precision, context)
+    model = open_shared(reference, config.precision, config.device, context)
     return CollectiveLinker.of(model, kb, config, context)
 
 
@@ -85,7 +85,7 @@ class CollectiveLinker:
     @property
     def config(self) -> dict[str, Any]:
         """What was really used; the detector's threshold has no part in it."""
-        detector = ("threshold", "longest", "max_span_tokens", "links")
+        detector = ("threshold", "max_span_tokens", "links")
         model = {name: value for name, value in self.model.config.items() if name not in detector}
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
         own = self._config.model_dump(include={"expand_abbreviations", "average_repeated_mentions"})

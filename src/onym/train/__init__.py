@@ -1,5 +1,5 @@
-"""Training: samples from knowledge bases and corpora, losses, and the recipes that put them together.
+"""Training: samples from knowledge bases and datasets, losses, and the stages of each family of models.
 
-May import: evaluate, pipeline, linkers, detect, decoding, index, encoders, trie, corpora, kb, text, store, types, errors.
-Always true here: only tokens with a label are learned from, and what a run used is written beside what it made.
+May import: evaluate and everything below it.
+Always true here: only tokens with a label contribute to a loss, and every model is stored with a record of its training.
 """

@@ -1,4 +1,4 @@
-"""What goes along with a training: its log as a file, and a clock that runs over all its resumptions."""
+"""Callbacks of every training: its log as a file, and a clock that runs over all its resumptions."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Clock(TrainerCallback, ExportableState):  # type: ignore[misc]
         self._last = time.monotonic()
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Add what passed."""
+        """Add the time since the last step."""
         now = time.monotonic()
         self.seconds, self._last = self.seconds + now - self._last, now
 
     def state(self) -> dict[str, Any]:
-        """Return what is kept."""
+        """Return what a checkpoint stores."""
         return {"args": {"seconds": self.seconds}, "attributes": {}}
 
 
 class LogFile(TrainerCallback):  # type: ignore[misc]
-    """Keeps everything that is logged in a file of JSON lines."""
+    """Writes everything that is logged to a file of JSON lines."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "log.jsonl"
 
     def on_log(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
-        """Write the file anew: what was logged before a checkpoint that is gone back to is there once."""
+        """Write the whole file again: after a resumption, what was logged before the checkpoint is there once."""
         if state.is_world_process_zero:
             with whole_file(self._path, force=True) as file:
                 file.writelines(json.dumps(entry).encode() + b"\n" for entry in state.log_history)

@@ -1,14 +1,12 @@
-"""The model card: what a person should know before using a model."""
+"""The model card of a trained model."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, get_args
-
-from onym.train.config import EncoderStage
+from typing import Any, NamedTuple
 
 
 class _Kind(NamedTuple):
-    """What a model is, and the linker that opens it."""
+    """A kind of model, and the linker that opens it."""
 
     title: str
     does: str
@@ -16,31 +14,38 @@ class _Kind(NamedTuple):
     linker: str
 
 
-_WRITING = _Kind(
-    "A linker that writes names",
-    "Given a mention in its context, it writes a name of the concept that is meant, under the names of a knowledge base.",
+_GENERATIVE = _Kind(
+    "A generative entity linker",
+    "For a mention in its context, it generates a name of the concept, constrained to the names of a knowledge base.",
     "generative",
     "GenerativeLinker",
 )
-_NEAREST = _Kind(
+_ENCODER = _Kind(
     "An encoder of names",
-    "It makes a vector of a mention or a name; a mention means the concept of the nearest name of a knowledge base.",
+    "It embeds mentions and names; a mention is linked to the concept of the nearest name of a knowledge base.",
     "dense",
     "DenseLinker",
 )
+_COLLECTIVE = _Kind(
+    "A collective entity linker",
+    "It encodes a document once, to detect its mentions, to link them to the nearest names of a knowledge base, or both.",
+    "collective",
+    "CollectiveLinker",
+)
+_KINDS = {"align": _ENCODER, "match": _ENCODER, "collective": _COLLECTIVE}
 
 
 def card(record: dict[str, Any]) -> str:
     """Return the card of a model by the record of its training, as Markdown.
 
-    What it is follows from the stage that was its last.
+    Its kind follows from its last stage.
 
     >>> record = {"first_start": "bart", "stages": ["finetune"], "parameters": 1000, "hours_in_all": 0.5, "machine": "2 cores",
     ...           "kb": {"digest": "ab", "concepts": 1, "names": 2}, "corpus": {}, "metrics": {"dev_r1": 50.0}, "steps": 3}
     >>> print(card(record).splitlines()[4])
-    # A linker that writes names, from bart
+    # A generative entity linker, from bart
     """
-    corpus, kind = record["corpus"], _NEAREST if record["stages"][-1] in get_args(EncoderStage) else _WRITING
+    corpus, kind = record["corpus"], _KINDS.get(record["stages"][-1], _GENERATIVE)
     lines = [
         "---",
         "library_name: onym",
@@ -53,8 +58,8 @@ def card(record: dict[str, Any]) -> str:
         f"- Started from: {record['first_start']}; stages: {', '.join(record['stages'])}",
         f"- Parameters: {record['parameters']:,}",
         f"- Knowledge base: {record['kb']['digest']} ({record['kb']['concepts']:,} concepts, {record['kb']['names']:,} names)",
-        f"- Corpus: {corpus['name']} ({corpus['digest']})" if corpus else "- Corpus: none",
-        f"- Trained: {record['steps']:,} steps, {record['hours_in_all']} hours in all, on {record['machine']}",
+        f"- Dataset: {corpus['name']} ({corpus['digest']})" if corpus else "- Dataset: none",
+        f"- Trained: {record['steps']:,} steps, {record['hours_in_all']} hours in total, on {record['machine']}",
         "",
         "| on dev, any-id | % |",
         "|---|---|",
@@ -67,6 +72,6 @@ def card(record: dict[str, Any]) -> str:
         f'linker = {kind.linker}.from_pretrained("THIS_FOLDER", KnowledgeBase.open("KB_FOLDER"))',
         "```",
         "",
-        "The configuration it was trained with, and the digests of all it was made of, are in training.json.",
+        "The configuration, and the digests of everything it was made of, are in training.json.",
     ]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Checkpoints that count or do not: one is sealed when all its files are on disk, and only sealed ones are gone back to."""
+"""Complete checkpoints: one is sealed when all its files are on disk, and only sealed ones are resumed from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = re.compile(r"^checkpoint-(\d+)$")
 
 
 def seal(checkpoint: Path) -> None:
-    """Mark a checkpoint as whole, after everything in it is on disk."""
+    """Mark a checkpoint as complete, after all its files are on disk."""
     sync_tree(checkpoint)
     files = sorted(path for path in checkpoint.rglob("*") if path.is_file() and path != checkpoint / SEAL)  # FSDP's are deeper
     sizes = {path.relative_to(checkpoint).as_posix(): path.stat().st_size for path in files}
@@ -22,7 +22,7 @@ def seal(checkpoint: Path) -> None:
 
 
 def is_sealed(checkpoint: Path) -> bool:
-    """Tell whether a checkpoint is whole: sealed, and every file as long as it was then."""
+    """Return whether a checkpoint is complete: sealed, and every file as long as it was then."""
     try:
         sizes = json.loads((checkpoint / SEAL).read_bytes())
         return all((checkpoint / name).stat().st_size == size for name, size in sizes.items())
@@ -30,10 +30,10 @@ def is_sealed(checkpoint: Path) -> bool:
         return False
 
 
-def sealed(folder: Path) -> list[Path]:
-    """Return the checkpoints that count, the latest last.
+def sealed_checkpoints(folder: Path) -> list[Path]:
+    """Return the complete checkpoints, the latest last.
 
-    >>> sealed(getfixture("tmp_path"))
+    >>> sealed_checkpoints(getfixture("tmp_path"))
     []
     """
     found = [(int(match[1]), path) for path in folder.glob("checkpoint-*") if (match := _NAME.match(path.name))]
@@ -41,7 +41,7 @@ def sealed(folder: Path) -> list[Path]:
 
 
 def prune(folder: Path, keep: set[str]) -> None:
-    """Remove every checkpoint but those named, whole or not."""
+    """Remove all checkpoints except those named."""
     for path in folder.glob("checkpoint-*"):
         if path.name not in keep:
             remove_folder(path)

@@ -1,73 +1,80 @@
-"""What every recipe opens before it begins, whatever is trained: the corpus, the knowledge base, the mentions."""
+"""What every stage of training opens before it starts: the dataset, the knowledge base, the mentions."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+import torch
 
 from onym.datasets import PreparedDataset
 from onym.datasets.cached import open_dataset
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.store.output import whole_file
-from onym.train.config import AlignConfig, CollectiveConfig, TrainConfig
+from onym.train.arguments import training_device
+from onym.train.config import TrainingConfig
 from onym.train.samples.mentions import mentions_of
-from onym.train.samples.targets import Place
+from onym.train.samples.targets import DocMention
+from onym.train.sharded import is_sharded
+from onym.types import Document
 
-C = TypeVar("C", TrainConfig, AlignConfig, CollectiveConfig)
+C = TypeVar("C", bound=TrainingConfig)
 
 
 @dataclass(frozen=True)
-class Surroundings(Generic[C]):
-    """A training's surroundings. `work` is where checkpoints and logs go; `data` holds the files of corpora never prepared.
-
-    `say` is told of all that takes a while.
-    """
+class TrainingContext(Generic[C]):
+    """What a training run works with. Checkpoints and logs go to `work`; `data` has the files of datasets not yet prepared."""
 
     config: C
     work: Path
     data: Path | None = None
-    say: Callable[[str], None] = field(default=lambda _what: None, repr=False)
 
-    def require_same(self) -> None:
-        """Refuse to go on with a training that was begun with another configuration."""
+    def require_same_config(self) -> None:
+        """Refuse to resume a run that was started with another configuration."""
         path, own = self.work / "config.json", self.config.model_dump_json(indent=1).encode() + b"\n"
         if path.is_file():
             if json.loads(path.read_bytes()) != json.loads(own):
                 fix = "name another folder, or remove this one"
-                what = "a training with another configuration was begun there"
+                what = "a run with another configuration was started there"
                 raise ConfigError("training-other", what, where=str(self.work), fix=fix)
             return
         with whole_file(path, force=True) as file:  # of several processes each may be the first
             file.write(own)
 
     @property
+    def device(self) -> torch.device:
+        """Where the model is trained."""
+        return training_device(self.config.optim)
+
+    def on_device(self, model: Any) -> Any:
+        """Move a model to the device; one that FSDP will shard stays on the CPU."""
+        return model if is_sharded() else model.to(self.device)
+
+    @property
     def files(self) -> dict[str, bytes]:
-        """What a trained model needs beside its weights, by the names of files."""
+        """The files that a trained model needs besides its weights, by name."""
         raise NotImplementedError
 
     @cached_property
     def model(self) -> Any:
-        """The model, to be trained."""
+        """The model to train."""
         raise NotImplementedError
 
     @cached_property
-    def benchmark(self) -> PreparedDataset | None:
-        """The corpus, where one is named."""
-        if not self.config.data.benchmark:
-            return None
-        self.say(f"opening the corpus {self.config.data.benchmark}")
-        return open_dataset(self.config.data.benchmark, self.data)
+    def dataset(self) -> PreparedDataset | None:
+        """The dataset, if one is named."""
+        name = self.config.data.dataset
+        return open_dataset(name, self.data) if name else None
 
     @cached_property
     def kb(self) -> KnowledgeBase:
         """The knowledge base whose names are learnt."""
-        own = self.benchmark.kb_folder if self.benchmark else None
+        own = self.dataset.kb_folder if self.dataset else None
         if not (self.config.data.kb or own):
             raise ConfigError("config-invalid", "no knowledge base is named", fix="name its folder as data.kb")
         return KnowledgeBase.open(self.config.data.kb or str(own))
@@ -78,21 +85,27 @@ class Surroundings(Generic[C]):
         return KnowledgeBase.open(self.config.dev.kb) if self.config.dev.kb else self.kb
 
     @cached_property
-    def places(self) -> list[Place]:
-        """The mentions that are learnt from."""
-        if self.benchmark is None:
-            raise ConfigError("config-invalid", "no corpus is named", fix="name a benchmark as data.benchmark")
-        data = self.config.data
-        documents = (doc for split in data.splits for doc in self.benchmark.documents(split))
-        return mentions_of(documents, without=(doc for split in data.without for doc in self.benchmark.documents(split)))
+    def documents(self) -> list[Document]:
+        """The documents to train on."""
+        return self._documents(self.config.data.splits)
+
+    @cached_property
+    def mentions(self) -> list[DocMention]:
+        """The mentions to train on."""
+        return mentions_of(self.documents, exclude=self._documents(self.config.data.exclude_splits))
 
     @property
-    def step_samples(self) -> int:
-        """How many samples a step sees, on all devices together; torchrun and accelerate both say how many there are."""
+    def samples_per_step(self) -> int:
+        """The samples of one step, on all devices together; torchrun and accelerate both say how many there are."""
         optim = self.config.optim
-        return optim.batch * optim.accumulation * int(os.environ.get("WORLD_SIZE") or 1)
+        return optim.batch_size * optim.gradient_accumulation * int(os.environ.get("WORLD_SIZE") or 1)
 
     @property
-    def samples_seen(self) -> int:
-        """How many samples the training sees in all, on all devices together."""
-        return self.config.optim.steps * self.step_samples
+    def total_samples(self) -> int:
+        """The samples of the whole run, on all devices together."""
+        return self.config.optim.steps * self.samples_per_step
+
+    def _documents(self, splits: tuple[str, ...]) -> list[Document]:
+        if self.dataset is None:
+            raise ConfigError("config-invalid", "no dataset is named", fix="name one as data.dataset")
+        return [doc for split in splits for doc in self.dataset.documents(split)]

@@ -1,7 +1,7 @@
-"""AdamW for weights of bf16: it moves a copy in fp32, and the model is given that copy's values, rounded.
+"""AdamW for weights in bf16: it updates a copy in fp32, and rounds its values to the weights.
 
-A model whose weights are bf16 trains faster on a CPU than one that is cast at every operation; but steps smaller than a
-256th of a weight would be lost in bf16. In the copy they are not.
+A model with weights in bf16 trains faster on a CPU than one that is cast at every operation; but updates smaller than a
+256th of a weight would be lost in bf16, but not in the copy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A trained model as a folder: weights, configuration and tokenizer as Hugging Face has them, and what it was made of."""
+"""A trained model as a folder: weights, configuration and tokenizer in Hugging Face's layout, and a record of its training."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 from onym.store.models import weights_digest
 from onym.store.output import whole_folder
 from onym.train.card import card
-from onym.train.context import Surroundings
+from onym.train.context import TrainingContext
 from onym.train.trainer import ModelTrainer
 
 RECORD = "training.json"
 
 
-def publish(setting: Surroundings[Any], trainer: ModelTrainer, dest: Path) -> None:
-    """Write the folder, whole or not at all."""
-    record = record_of(setting, trainer)
+def publish(context: TrainingContext[Any], trainer: ModelTrainer, dest: Path) -> None:
+    """Write the folder atomically: it appears only when complete."""
+    record = record_of(context, trainer)
     with whole_folder(dest) as folder:
         trainer.write(folder.path)
         for name, data in (
-            *setting.files.items(),
+            *context.files.items(),
             (RECORD, _json(record)),
             ("log.jsonl", b"".join(json.dumps(entry).encode() + b"\n" for entry in trainer.state.log_history)),
             ("README.md", card(record).encode()),
@@ -34,24 +34,25 @@ def publish(setting: Surroundings[Any], trainer: ModelTrainer, dest: Path) -> No
                 file.write(data)
 
 
-def record_of(setting: Surroundings[Any], trainer: ModelTrainer) -> dict[str, Any]:
-    """Return what a model was made of, and what it reached."""
-    before = _record(Path(setting.config.start.model))
+def record_of(context: TrainingContext[Any], trainer: ModelTrainer) -> dict[str, Any]:
+    """Return what a model was made of, and its scores."""
+    before = _record(Path(context.config.start.model))
     hours = round(trainer.seconds / 3600, 3)
     return {
-        "stage": setting.config.stage,
-        "start": Path(setting.config.start.model).name,
-        "first_start": before.get("first_start", Path(setting.config.start.model).name),
-        "stages": [*before.get("stages", []), setting.config.stage],
-        "start_weights": weights_digest(Path(setting.config.start.model)),
+        "stage": context.config.stage,
+        "start": Path(context.config.start.model).name,
+        "first_start": before.get("first_start", Path(context.config.start.model).name),
+        "stages": [*before.get("stages", []), context.config.stage],
+        "start_weights": weights_digest(Path(context.config.start.model)),
         "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
-        "config": setting.config.model_dump(mode="json"),
-        "kb": {"digest": setting.kb.digest, "concepts": len(setting.kb), "names": len(setting.kb.names)},
-        "corpus": {"name": setting.benchmark.name, "digest": setting.benchmark.digest} if setting.benchmark else {},
+        "config": context.config.model_dump(mode="json"),
+        "kb": {"digest": context.kb.digest, "concepts": len(context.kb), "names": len(context.kb.names)},
+        "corpus": {"name": context.dataset.name, "digest": context.dataset.digest} if context.dataset else {},
         "metrics": trainer.metrics(),
         "steps": trainer.state.global_step,
         "hours": hours,
         "hours_in_all": round(hours + before.get("hours_in_all", 0.0), 3),
+        "device": str(context.device),
         "machine": f"{cpu_count()} cores, {platform.processor() or platform.machine()}",
         "versions": {name: version(name) for name in ("onym", "torch", "transformers", "accelerate")},
     }

@@ -1,65 +1,69 @@
-"""Running a recipe: from a configuration to a folder that appears whole, with all that is needed to do it again."""
+"""Running a stage of training: from a configuration to a folder that appears only when complete."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onym.errors import ConfigError
+from onym.train.arguments import training_precision
 from onym.train.collective.collective import collective
-from onym.train.collective.context import CollectiveSetting
-from onym.train.config import AlignConfig, AnyConfig, CollectiveConfig, EncoderStage, WritingStage
-from onym.train.context import Surroundings
+from onym.train.collective.context import CollectiveContext
+from onym.train.context import TrainingContext
 from onym.train.encoder.align import align
-from onym.train.encoder.context import EncoderSetting
+from onym.train.encoder.context import EncoderContext
 from onym.train.encoder.match import match
-from onym.train.encoder.trainer import AlignTrainer
-from onym.train.generative.context import Setting
+from onym.train.generative.context import GenerativeContext
 from onym.train.generative.finetune import finetune
 from onym.train.generative.prefer import prefer
 from onym.train.generative.pretrain import pretrain
-from onym.train.generative.trainer import NameTrainer
 from onym.train.publish import publish
+from onym.train.stages import AnyConfig
 from onym.train.trainer import ModelTrainer
 
-RECIPES: dict[WritingStage, Callable[[Setting], NameTrainer]] = {"pretrain": pretrain, "finetune": finetune, "prefer": prefer}
-ENCODER_RECIPES: dict[EncoderStage, Callable[[EncoderSetting], AlignTrainer]] = {"align": align, "match": match}
+
+class Recipe(NamedTuple):
+    """What a stage opens, and how it trains."""
+
+    context: Callable[..., TrainingContext[Any]]
+    train: Callable[[Any], ModelTrainer]
 
 
-def train(config: AnyConfig, dest: Path, data: Path | None = None, *, say: Callable[[str], None] = lambda _what: None) -> Path:
-    """Train a model and publish it at `dest`; checkpoints and logs are beside it in `dest`.work. `data` is for corpora.
+RECIPES = {
+    "pretrain": Recipe(GenerativeContext, pretrain),
+    "finetune": Recipe(GenerativeContext, finetune),
+    "prefer": Recipe(GenerativeContext, prefer),
+    "align": Recipe(EncoderContext, align),
+    "match": Recipe(EncoderContext, match),
+    "collective": Recipe(CollectiveContext, collective),
+}
 
-    `say` is told, by one of several processes, of all that takes a while before the steps themselves.
-    Where an earlier call with the same configuration was stopped, it goes on.
+
+def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
+    """Train a model and publish it at `dest`; checkpoints and logs go to `dest`.work. `data` has the files of datasets.
+
+    An interrupted run with the same configuration resumes.
     """
     if dest.exists():
         raise ConfigError("output-exists", "the folder exists", where=str(dest), fix="name another folder")
-    is_first = os.environ.get("RANK", "0") == "0"
-    setting, trainer = _trained(config, dest.with_name(f"{dest.name}.work"), data, say if is_first else lambda _what: None)
+    recipe = RECIPES[config.stage]
+    context = recipe.context(_resolve_precision(config), dest.with_name(f"{dest.name}.work"), data)
+    context.require_same_config()
+    trainer = recipe.train(context)
     if trainer.accelerator.is_main_process:
-        publish(setting, trainer, dest)
+        publish(context, trainer, dest)
     trainer.accelerator.wait_for_everyone()
     return dest
 
 
-def _trained(
-    config: AnyConfig, work: Path, data: Path | None, say: Callable[[str], None]
-) -> tuple[Surroundings[Any], ModelTrainer]:
-    if isinstance(config, AlignConfig):
-        encoder = EncoderSetting(config, work, data, say)
-        encoder.require_same()
-        return encoder, ENCODER_RECIPES[config.stage](encoder)
-    if isinstance(config, CollectiveConfig):
-        reader = CollectiveSetting(config, work, data, say)
-        reader.require_same()
-        return reader, collective(reader)
-    setting = Setting(config, work, data, say)
-    setting.require_same()
-    return setting, RECIPES[config.stage](setting)
-
-
 def runs_folder() -> Path:
-    """Return where trained models live: the folder named by ONYM_RUNS, or one in the user's cache."""
+    """Return where trained models are kept: the folder named by ONYM_RUNS, or one in the user's cache."""
     return Path(os.environ.get("ONYM_RUNS") or Path.home() / ".cache" / "onym" / "runs")
+
+
+def _resolve_precision(config: AnyConfig) -> AnyConfig:
+    """Write down what `auto` is on this machine: a run must resume in the precision that it began in."""
+    optim = config.optim.model_copy(update={"precision": training_precision(config.optim)})
+    return config.model_copy(update={"optim": optim})

@@ -1,4 +1,4 @@
-"""What FSDP wants of a seq2seq model: accelerate shards a model over devices where a configuration of its own says so."""
+"""What FSDP needs of a seq2seq model. accelerate shards a model over devices if its own configuration file says so."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_sharded() -> bool:
 
 
 def require_shardable(precision: str) -> None:
-    """Refuse weights in bf16 with a copy in fp32: the copy would be of a part that is not there.
+    """Refuse weights in bf16 with a copy in fp32: the copy would be of a shard that is elsewhere.
 
     >>> require_shardable("bf16-weights")
     """
@@ -40,7 +40,7 @@ def one_embedding(model: Any) -> Any:
     return model
 
 
-def untied(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
+def drop_tied_copies(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
     """Return a state with every weight once: gathered from all devices, tied ones have become copies."""
     again = dict(model.named_parameters(remove_duplicate=False)).keys() - dict(model.named_parameters()).keys()
     return {name: value for name, value in state.items() if name not in again}

@@ -1,4 +1,4 @@
-"""What a training starts from: a seq2seq model, or an encoder from which a small BART is made."""
+"""The model that a training starts from: a seq2seq model, an encoder, or a BART made of an encoder."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from onym.decoding.weights import open_model
 from onym.encoders.encoder import open_body
 from onym.errors import InputError
 from onym.store.models import require_safe
-from onym.train.config import ModelConfig
+from onym.train.config import StartConfig
 
 
 def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any:
-    """Return a model to be trained, in fp32.
+    """Return a seq2seq model to train, in fp32, on the CPU.
 
     The folder of an encoder of RoBERTa's family gives a BART whose encoder and decoder are warm-started from it.
     """
-    model = _bart_of(folder) if _family(folder) == "roberta" else open_model(folder, "fp32")
+    model = _bart_of(folder) if _family(folder) == "roberta" else open_model(folder, "fp32", device="cpu")
     set_dropout(model, dropout, attention_dropout)
     return model.requires_grad_(True).train()
 
 
-def open_encoder(folder: Path, start: ModelConfig) -> Any:
-    """Return an encoder to be trained, in fp32, as a configuration wants it."""
-    model = open_body(folder, "fp32").requires_grad_(True).train()
+def open_encoder(folder: Path, start: StartConfig) -> Any:
+    """Return an encoder to train, in fp32, on the CPU."""
+    model = open_body(folder, "fp32", device="cpu").requires_grad_(True).train()
     set_dropout(model, start.dropout, start.dropout)
     if start.freeze_embeddings:
         model.get_input_embeddings().requires_grad_(False)
@@ -34,7 +34,7 @@ def open_encoder(folder: Path, start: ModelConfig) -> Any:
 
 
 def set_dropout(model: Any, dropout: float, attention_dropout: float) -> None:
-    """Have a model drop so much, and its configuration say so."""
+    """Set the dropout of a model and of its configuration."""
     whole = ("dropout", "dropout_rate", "hidden_dropout_prob")
     attention = ("attention_dropout", "attention_probs_dropout_prob")
     for name, value in (*((each, dropout) for each in whole), *((each, attention_dropout) for each in attention)):
@@ -45,7 +45,7 @@ def set_dropout(model: Any, dropout: float, attention_dropout: float) -> None:
 
 
 def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
-    """Give a value to what was made before: transformers reads its configuration only when a module is built."""
+    """Set it in a module that is built: transformers reads its configuration only before."""
     is_attention = hasattr(module, "q_proj") or hasattr(module, "q")
     if isinstance(module, torch.nn.Dropout):
         module.p = dropout
@@ -101,7 +101,7 @@ def _bart_of(folder: Path) -> Any:
 
 
 def _calm(norm: Any, head: torch.Tensor) -> None:
-    """Bring the first scores of words to a spread of one: an encoder's words were never meant to meet its states so."""
+    """Scale the first logits to a spread of one: the embeddings of an encoder were not trained against its states."""
     spread = (norm.weight.square() + norm.bias.square()).sum().sqrt() * head.square().mean().sqrt()
     norm.weight.div_(spread)
     norm.bias.div_(spread)

@@ -1,4 +1,4 @@
-"""transformers' Trainer for any model of ours: a dev score by the real linker, checkpoints that are whole, the best model kept.
+"""transformers' Trainer for every family of models: evaluated by the real linker, complete checkpoints, the best model kept.
 
 Trainer and accelerate run it on one device, on several (DDP), or sharded (FSDP), as they are launched.
 """
@@ -17,24 +17,23 @@ from torch import Tensor
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer
 
 from onym.encoders.loading import quiet
-from onym.train.arguments import METRIC, arguments
+from onym.train.arguments import METRIC, arguments, training_device, training_precision
 from onym.train.callbacks import Clock, LogFile
-from onym.train.checkpoints import prune, seal, sealed
-from onym.train.config import StepsConfig
-from onym.train.generative.collate import Batch
+from onym.train.checkpoints import prune, seal, sealed_checkpoints
+from onym.train.config import OptimConfig
 from onym.train.master import MasterAdamW
-from onym.train.samples.base import Samples
-from onym.train.sharded import is_sharded, one_embedding, require_shardable, untied
+from onym.train.samples.base import Batch, Samples
+from onym.train.sharded import drop_tied_copies, is_sharded, one_embedding, require_shardable
 
 Dev = Callable[[Any], dict[str, float]]
-"""Scores a model."""
+"""Evaluates a model."""
 _WEIGHTS = "model.safetensors"
 
 
 class ModelTrainer(Trainer):  # type: ignore[misc]
-    """Trains a model on samples in their order. `dev` scores it at every checkpoint; without it, the last model is the result.
+    """Trains a model on samples in their order. `dev` evaluates it at every checkpoint; without it, the last model is kept.
 
-    A kind of training says what the loss of a batch is, and of how many items it is the sum. By `metric` the best is kept.
+    A subclass defines the loss of a batch, and the number of items that it sums over. The best model is kept by `metric`.
     """
 
     metric = METRIC
@@ -45,41 +44,44 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         samples: Samples[Any],
         collate: Callable[[Sequence[Any]], Batch],
         folder: Path,
-        optim: StepsConfig,
+        optim: OptimConfig,
         *,
         dev: Dev | None = None,
         patience: int = 0,
     ) -> None:
-        require_shardable(optim.precision)
+        precision = training_precision(optim)
+        require_shardable(precision)
         self.dev = dev
         self._kept: dict[str, Tensor] | None = None
-        self.spare = copy.deepcopy(model) if dev else None  # before it is wrapped or sharded: what the dev score is taken of
-        self.master = self._master(model.to(torch.bfloat16), optim) if optim.precision == "bf16-weights" else None
+        self.spare = copy.deepcopy(model).cpu() if dev else None  # made before it is wrapped or sharded, to be evaluated
+        if not is_sharded():
+            model.to(training_device(optim))  # before the optimizer copies its weights
+        self.master = self._master(model.to(torch.bfloat16), optim) if precision == "bf16-weights" else None
         super().__init__(
             model=one_embedding(model) if is_sharded() else model,
             args=arguments(folder, optim, self.metric if dev else ""),
             data_collator=collate,
             train_dataset=samples,
             optimizers=(self.master, None),
-            eval_dataset=[0] if dev else None,  # what is scored is dev's own; Trainer wants to see something
+            eval_dataset=[0] if dev else None,  # dev has its own data; Trainer only wants to see something
             callbacks=[LogFile(folder), Clock()] + ([EarlyStoppingCallback(patience)] if patience else []),
         )
-        self.remove_callback(PrinterCallback)  # which writes to stdout; there is a file for it
-        self.model_accepts_loss_kwargs = True  # have the items of all accumulated batches counted
+        self.remove_callback(PrinterCallback)  # it writes to stdout; there is a file for that
+        self.model_accepts_loss_kwargs = True  # count the items of all accumulated batches
         self.loss_is_scaled_for_ga = True
         self.can_return_loss = True
 
-    def _master(self, model: Any, optim: StepsConfig) -> MasterAdamW:
-        """Return the optimizer of weights in bf16, of which the same ones decay as Trainer's own would let."""
+    def _master(self, model: Any, optim: OptimConfig) -> MasterAdamW:
+        """Return the optimizer of weights in bf16, with the same weight decay as Trainer's own."""
         decayed = set(self.get_decay_parameter_names(model))
         still = [parameter for name, parameter in model.named_parameters() if name not in decayed]
         options = {"lr": optim.learning_rate, "betas": optim.betas, "eps": optim.epsilon, "weight_decay": optim.weight_decay}
         return MasterAdamW(model.parameters(), undecayed=still, **options)
 
     def resume(self) -> None:
-        """Train from the last whole checkpoint, or from the beginning."""
-        found = sealed(Path(self.args.output_dir))
-        self.args.eval_on_start &= not found  # the same score again would count as one that is no better
+        """Train from the last complete checkpoint, or from the start."""
+        found = sealed_checkpoints(Path(self.args.output_dir))
+        self.args.eval_on_start &= not found  # the same score again would count as one without improvement
         self.train(resume_from_checkpoint=str(found[-1]) if found else None)
         self._keep_best()
 
@@ -102,17 +104,17 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         """Leave it to `_keep_best`: accelerate cannot load tied weights into a sharded model."""
 
     def write(self, folder: Path) -> None:
-        """Write the model that was kept, as Hugging Face has it."""
+        """Write the best model in Hugging Face's layout."""
         with quiet():
             self.accelerator.unwrap_model(self.model).save_pretrained(folder, state_dict=self._kept)
 
     @property
     def seconds(self) -> float:
-        """How long the training took, what came before a resumption included."""
+        """The duration of the training, over all its resumptions."""
         return next(each.seconds for each in self.callback_handler.callbacks if isinstance(each, Clock))
 
     def metrics(self) -> dict[str, float]:
-        """Return the scores on dev of the model that was kept."""
+        """Return the scores on dev of the best model."""
         best = self.state.best_global_step
         scored = [entry for entry in self.state.log_history if self.metric in entry and (not best or entry["step"] == best)]
         found = scored[-1] if scored else {}
@@ -128,7 +130,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         raise NotImplementedError
 
     def items(self, inputs: Batch) -> int:
-        """Return how many items a batch has: what the loss is the mean over."""
+        """Return the number of items of a batch, over which the loss is averaged."""
         raise NotImplementedError
 
     def _get_num_items_in_batch(self, batch_samples: list[Batch], device: torch.device) -> Tensor:
@@ -138,12 +140,14 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         return found
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Score the model as it is; every process learns what the first one found."""
+        """Evaluate the current model in the first process; all others get its scores."""
         state = self.accelerator.get_state_dict(self.model_wrapped)
         found: list[Any] = [None]
         if self.accelerator.is_main_process and self.dev and self.spare is not None:
             self.spare.load_state_dict(state)
-            found = [{f"eval_{name}": value for name, value in self.dev(self.spare).items()}]
+            scores = self.dev(self.spare.to(self.args.device))
+            self.spare.cpu()  # a second copy of the model needs memory of the GPU only while it is evaluated
+            found = [{f"eval_{name}": value for name, value in scores.items()}]
         metrics: dict[str, float] = broadcast_object_list(found)[0]
         self.log(metrics)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -159,14 +163,14 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
             prune(folder, keep={f"checkpoint-{self.state.global_step}"} | ({Path(best).name} if best else set()))
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Any] | None = None) -> None:
-        """Write weights and configuration alone: Trainer would add its arguments as a pickle."""
+        """Write only weights and configuration: Trainer would add its arguments as a pickle."""
         model = self.accelerator.unwrap_model(self.model)
         with quiet():
             model.save_pretrained(output_dir or self.args.output_dir, state_dict=self._exact(state_dict))
 
     def _exact(self, state: dict[str, Tensor] | None = None) -> dict[str, Tensor]:
-        """Return the weights in fp32, as they are moved."""
+        """Return the weights in fp32, as the optimizer has them."""
         bare = self.accelerator.unwrap_model(self.model)
         if self.master is None:
-            return bare.state_dict() if state is None else untied(state, bare)
+            return bare.state_dict() if state is None else drop_tied_copies(state, bare)
         return self.master.full(bare.state_dict(), dict(bare.named_parameters(remove_duplicate=False)))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from onym.detect.model import detector_of
@@ -18,14 +19,15 @@ from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
 from onym.train.collective import module as collective_module
 from onym.train.collective import trainer as collective_trainer
-from onym.train.collective.collective import collective, mention_vectors
-from onym.train.collective.context import CollectiveSetting
+from onym.train.collective.collective import collective, mention_vectors, name_vectors
+from onym.train.collective.context import CollectiveContext
 from onym.train.run import train
-from onym.train.samples.negatives import Rivals
+from onym.train.samples.negatives import Negatives
+from tests.encoders.second_device import DEVICE, second_device
 from tests.train.made import DOC, record
 from tests.train.tiny import are_equal, collective_config
 
-LEARNING = {"steps": 60, "batch": 4, "every": 20, "learning_rate": 5e-3, "epochs": 0.0}
+LEARNING = {"steps": 60, "batch_size": 4, "eval_steps": 20, "learning_rate": 5e-3, "epochs": 0.0}
 
 
 def scores(folder: Path, name: str) -> list[float]:
@@ -75,7 +77,7 @@ def test_a_detector_alone_has_no_names(tmp_path: Path, encoder: Path, corpus: Pa
 def test_a_stopped_training_ends_as_one_that_was_not(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = collective_config(encoder, corpus, kb_folder, optim={"steps": 6, "batch": 3, "every": 2})
+    config = collective_config(encoder, corpus, kb_folder, optim={"steps": 6, "batch_size": 3, "eval_steps": 2})
     whole = train(config, tmp_path / "whole")
     own = collective_trainer.CollectiveTrainer.batch_loss
 
@@ -96,32 +98,63 @@ def test_a_stopped_training_ends_as_one_that_was_not(
 def test_mining_happens_before_every_epoch_but_the_first(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = collective_config(encoder, corpus, kb_folder, optim={"steps": 9, "batch": 2, "every": 9})
-    setting = CollectiveSetting(config, tmp_path / "work")
+    config = collective_config(encoder, corpus, kb_folder, optim={"steps": 9, "batch_size": 2, "eval_steps": 9})
+    context = CollectiveContext(config, tmp_path / "work")
     mined: list[int] = []
-    own = Rivals.mine
+    own = Negatives.mine
 
-    def mine(self: Rivals, mentions: Any, vectors: Any) -> None:
+    def mine(self: Negatives, mentions: Any, vectors: Any) -> None:
         mined.append(len(mentions))
         own(self, mentions, vectors)
 
-    monkeypatch.setattr(Rivals, "mine", mine)
-    trainer = collective(setting)
+    monkeypatch.setattr(Negatives, "mine", mine)
+    trainer = collective(context)
     epoch = trainer.train_dataset.epoch // 2
     assert len(mined) == (9 - 1) // epoch > 0
-    assert set(mined) == {len(setting.wanted)}
-    assert np.load(tmp_path / "work" / "pools.npy").shape == (len(setting.wanted), 8)
+    assert set(mined) == {len(context.linkable)}
+    assert np.load(tmp_path / "work" / "pools.npy").shape == (len(context.linkable), 8)
 
 
 def test_vectors_of_all_mentions(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    setting = CollectiveSetting(collective_config(encoder, corpus, kb_folder), tmp_path)
-    vectors = mention_vectors(setting, setting.model)
-    assert vectors.shape == (len(setting.wanted), 16)
+    context = CollectiveContext(collective_config(encoder, corpus, kb_folder), tmp_path)
+    vectors = mention_vectors(context, context.model)
+    assert vectors.shape == (len(context.linkable), 16)
     assert (np.linalg.norm(vectors, axis=1) > 0).all()
 
 
+def test_mining_and_evaluation_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+    """Whatever is made of a module in training comes back to the CPU: mining again is what failed on a GPU."""
+    config = collective_config(encoder, corpus, kb_folder, dev={"mentions": 99, "split": "train", "names": 0})
+    context = CollectiveContext(config, tmp_path)
+    names = np.arange(len(context.kb.names))
+    model = context.model
+    dev = context.dev
+    assert dev is not None
+    wanted = mention_vectors(context, model), name_vectors(context, model, names), dev(model)
+    with second_device() as device:
+        model.to(device)
+        assert {each.device for each in model.parameters()} == {DEVICE}
+        found = mention_vectors(context, model), name_vectors(context, model, names), dev(model)
+    np.testing.assert_allclose(found[0], wanted[0], atol=1e-5)
+    np.testing.assert_allclose(found[1], wanted[1], atol=1e-5)
+    assert found[2] == pytest.approx(wanted[2])
+
+
+def test_a_batch_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+    """Names are sampled and tokenised on the CPU, and join the batch on its device."""
+    context = CollectiveContext(collective_config(encoder, corpus, kb_folder), tmp_path)
+    trainer = collective(context)
+    batch = trainer.data_collator(trainer.train_dataset.__getitems__([0, 1]))
+    with torch.no_grad():
+        wanted = float(trainer.batch_loss(context.model, batch))
+        with second_device() as device:
+            context.model.to(device)
+            moved = {name: value.to(device) for name, value in batch.items()}
+            assert float(trainer.batch_loss(context.model, moved).cpu()) == pytest.approx(wanted, rel=1e-4)
+
+
 def test_what_cannot_be_learnt(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    with pytest.raises(ConfigError, match="no corpus is named"):
+    with pytest.raises(ConfigError, match="no dataset is named"):
         train(collective_config(encoder, None, kb_folder), tmp_path / "one")
     config = collective_config(encoder, corpus, kb_folder, start={"detect": "none"}, loss={"link": 0.0})
     with pytest.raises(ConfigError, match="learn nothing"):

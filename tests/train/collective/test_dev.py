@@ -18,24 +18,26 @@ from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
 from onym.text.tokens import Tokenizer
-from onym.train.collective.dev import CollectiveDev, f1, opened, spans_by_threshold
+from onym.train.collective.dev import CollectiveDev, f1, inference_model, spans_by_threshold
 from onym.types import Document, Mention
 from tests.train.collective.test_module import module
 from tests.train.tiny import require_left_alone
 
-TOLD: dict[str, Any] = {"window": 32, "overlap": 8, "longest": 8, "wide": 16}
+TOLD: dict[str, Any] = {"window": 32, "overlap": 8, "max_span_tokens": 8, "dim": 16}
 
 
 @pytest.fixture(autouse=True)
 def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_is_bf16", lambda _: False)
+    monkeypatch.setattr(loading, "resolve_precision", lambda *_: "fp32")
 
 
 def made(encoder: Path, corpus: Path, kb_folder: Path, detect: Any, **more: Any) -> CollectiveDev:
     tokens = Tokenizer.open(encoder)
     settings = CollectiveSettings(detect=detect, represent="mean", **TOLD)
     documents = list(PreparedDataset.open(corpus).documents("train"))
-    return CollectiveDev(documents, KnowledgeBase.open(kb_folder), lambda each: opened(each, tokens, tokens, settings), **more)
+    return CollectiveDev(
+        documents, KnowledgeBase.open(kb_folder), lambda each: inference_model(each, tokens, tokens, settings), **more
+    )
 
 
 @pytest.mark.parametrize("detect", ["spans", "tags"])
@@ -49,7 +51,7 @@ def test_the_figures_are_those_of_the_pipeline(encoder: Path, corpus: Path, kb_f
     assert found["dev_spans_f1"] == pytest.approx(best)
     linker = linker_of(dev, model)
     places = tried[found["dev_threshold"]]
-    asked = [
+    queries = [
         Document(doc.id, doc.text, tuple(Mention(start, end, doc.text[start:end]) for start, end in own))
         for doc, own in zip(dev.documents, places, strict=True)
     ]
@@ -59,7 +61,7 @@ def test_the_figures_are_those_of_the_pipeline(encoder: Path, corpus: Path, kb_f
             each.document.text,
             tuple(Mention(m.mention.start, m.mention.end, m.mention.surface, (m.concept_id or "",)) for m in each.links),
         )
-        for each in linker.link(asked)
+        for each in linker.link(queries)
     ]
     assert found["dev_f1"] == pytest.approx(100 * score_end_to_end(dev.documents, told).f1)
 

@@ -14,10 +14,10 @@ from onym.encoders.heads import Heads
 from onym.encoders.settings import EncoderSettings
 from onym.encoders.vectors import vectors_of
 from onym.text.tokens import Tokenizer
-from onym.train.collective.collate import SightCollate
+from onym.train.collective.collate import WindowCollate
+from onym.train.collective.config import CollectiveLossConfig
 from onym.train.collective.module import CollectiveModule
-from onym.train.config import CollectiveLossConfig
-from onym.train.samples.windows import Sights
+from onym.train.samples.windows import TrainingWindows
 from onym.types import Document, Mention
 from tests.encoders.tiny_encoder import tiny_encoder
 
@@ -29,7 +29,7 @@ DOCS = [
     Document("2", "High fever came after the cold and went.", (Mention(5, 10, "fever", ("a:2",)),)),
 ]
 NAMES = torch.tensor([[0, 9, 30, 2, 1], [0, 40, 41, 42, 2], [0, 50, 2, 1, 1]])
-RIGHT = torch.tensor([[True, False, True], [False, True, False], [False, True, False]])
+IS_POSITIVE = torch.tensor([[True, False, True], [False, True, False], [False, True, False]])
 
 
 def module(detect: Any = "spans", represent: Any = "mean", loss: CollectiveLossConfig | None = None) -> CollectiveModule:
@@ -42,10 +42,10 @@ def module(detect: Any = "spans", represent: Any = "mean", loss: CollectiveLossC
 def batch_of(encoder: Path, docs: list[Document], detect: Any, rows: list[int]) -> dict[str, torch.Tensor]:
     tokens = Tokenizer.open(encoder)
     wanted = [(doc, mention) for doc in DOCS for mention in doc.mentions]
-    sights = Sights(docs, wanted, tokens, room=60, overlap=0)
-    shown = sorted(sights.__getitems__(range(sights.epoch)), key=lambda sight: sight.doc.id)
-    batch = SightCollate(tokens, 1, detect, 6)(shown)
-    return batch | {"name_ids": NAMES, "name_mask": (NAMES != 1).long(), "right": RIGHT[rows]}
+    windows = TrainingWindows(docs, wanted, tokens, room=60, overlap=0)
+    shown = sorted(windows.__getitems__(range(windows.epoch)), key=lambda window: window.doc.id)
+    batch = WindowCollate(tokens, 1, detect, 6)(shown)
+    return batch | {"name_ids": NAMES, "name_mask": (NAMES != 1).long(), "is_positive": IS_POSITIVE[rows]}
 
 
 @pytest.mark.parametrize("detect", ["none", "spans", "tags"])
@@ -66,7 +66,7 @@ def test_linking_is_the_probability_of_all_right_names(encoder: Path) -> None:
         names.append(normalize(model.names(input_ids=own).last_hidden_state[0].mean(0), dim=0))
     states = model.body(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state.flatten(0, 1)
     total = torch.tensor(0.0, dtype=torch.float64)
-    for first, last, right in zip(batch["firsts"], batch["lasts"], RIGHT, strict=True):
+    for first, last, right in zip(batch["firsts"], batch["lasts"], IS_POSITIVE, strict=True):
         chances = torch.softmax(7.0 * torch.stack(names) @ normalize(states[first:last].mean(0), dim=0), 0)
         total -= chances[right].sum().log()
     torch.testing.assert_close(model(**batch), total * 0.5, atol=1e-6, rtol=1e-6)

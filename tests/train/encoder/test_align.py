@@ -15,16 +15,16 @@ from onym.encoders.settings import EncoderSettings
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
-from onym.train.config import AlignConfig
 from onym.train.encoder import align as align_module
 from onym.train.encoder.collate import PairCollate
+from onym.train.encoder.config import EncoderTrainingConfig
 from onym.train.run import train
 from tests.index.made import kb_of, words
 from tests.train.made import DOC, record
 from tests.train.tiny import are_equal, encoder_config, losses
 
 FILES = {"README.md", "config.json", "encoder.json", "log.jsonl", "model.safetensors", "tokenizer.json", "training.json"}
-LEARNING = {"steps": 60, "batch": 8, "every": 20, "learning_rate": 3e-3}
+LEARNING = {"steps": 60, "batch_size": 8, "eval_steps": 20, "learning_rate": 3e-3}
 
 
 def scores(folder: Path) -> list[float]:
@@ -32,7 +32,7 @@ def scores(folder: Path) -> list[float]:
     return [entry["eval_dev_r1"] for entry in entries if "eval_dev_r1" in entry]
 
 
-def told(encoder: Path, corpus: Path | None, kb_folder: Path, **more: Any) -> AlignConfig:
+def told(encoder: Path, corpus: Path | None, kb_folder: Path, **more: Any) -> EncoderTrainingConfig:
     return encoder_config("align", encoder, corpus, kb_folder, **more)
 
 
@@ -61,7 +61,7 @@ def test_what_the_folder_holds_opens(made: Path, encoder: Path, kb_folder: Path)
     assert not are_equal(load_file(made / "model.safetensors"), load_file(encoder / "model.safetensors"))
     found = record(made)
     assert (found["stage"], found["stages"], found["first_start"]) == ("align", ["align"], "tiny-bert")
-    assert AlignConfig.of(found["config"]).optim.steps == 60
+    assert EncoderTrainingConfig.of(found["config"]).optim.steps == 60
     text = (made / "README.md").read_text()
     assert "An encoder of names, from tiny-bert" in text
     assert "DenseLinker.from_pretrained" in text
@@ -79,13 +79,13 @@ def test_epochs_are_counted_in_steps(tmp_path: Path, encoder: Path, kb_folder: P
 def test_stopped_and_going_on(
     tmp_path: Path, encoder: Path, kb_folder: Path, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = told(encoder, None, kb_folder, optim={"every": 2, "precision": precision}, start={"dropout": 0.3})
-    whole, asked = train(config, tmp_path / "whole"), list[int]()
+    config = told(encoder, None, kb_folder, optim={"eval_steps": 2, "precision": precision}, start={"dropout": 0.3})
+    whole, queries = train(config, tmp_path / "whole"), list[int]()
 
     class Stopping(PairCollate):
         def __call__(self, positives: Any) -> Any:
-            asked.append(len(positives))
-            if len(asked) == 4:
+            queries.append(len(positives))
+            if len(queries) == 4:
                 raise RuntimeError("stopped")
             return super().__call__(positives)
 

@@ -12,7 +12,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
 from onym.train.encoder import match as match_module
-from onym.train.encoder.context import EncoderSetting
+from onym.train.encoder.context import EncoderContext
 from onym.train.run import train
 from onym.train.samples.base import Positive
 from tests.train.encoder.test_align import scores
@@ -25,17 +25,17 @@ def pairs_of(
 ) -> list[Positive]:
     """Return the pairs of an epoch, as the recipe would train on them."""
     found: list[Positive] = []
-    monkeypatch.setattr(match_module, "learn_pairs", lambda _, pairs: found.extend(pairs.__getitems__(range(pairs.epoch))))
-    match_module.match(EncoderSetting(encoder_config("match", encoder, corpus, kb, data=data), folder))
+    monkeypatch.setattr(match_module, "train_pairs", lambda _, pairs: found.extend(pairs.__getitems__(range(pairs.epoch))))
+    match_module.match(EncoderContext(encoder_config("match", encoder, corpus, kb, data=data), folder))
     return found
 
 
 def test_it_learns_and_remembers_the_stage_before(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     aligned = train(encoder_config("align", encoder, None, kb_folder), tmp_path / "aligned")
-    learning = {"steps": 60, "batch": 8, "every": 20, "learning_rate": 3e-3}
+    learning = {"steps": 60, "batch_size": 8, "eval_steps": 20, "learning_rate": 3e-3}
     config = encoder_config(
         "match", aligned, corpus, kb_folder,
-        start={"pooling": "", "similarity": ""}, data={"mix": 0.25, "hard": 1}, optim=learning,
+        start={"pooling": "", "similarity": ""}, data={"mix": 0.25, "hard_negatives": 1}, optim=learning,
         dev={"mentions": 12, "split": "train"},
     )  # fmt: skip
     made = train(config, tmp_path / "made")
@@ -55,18 +55,18 @@ def test_mentions_alone(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: 
     assert {"heart attacks", "hypertensions", "infarct"} <= {pair.first for pair in found}
 
 
-def test_with_names_and_with_mistakes(
+def test_with_synonyms_and_with_hard_negatives(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = len(KnowledgeBase.open(kb_folder).names)
     mixed = pairs_of(tmp_path, encoder, corpus, kb_folder, monkeypatch, mix=0.5)
     assert (len(mixed), sum(max(pair.names) < names for pair in mixed) >= 12) == (24, True)
-    hard = pairs_of(tmp_path, encoder, corpus, kb_folder, monkeypatch, hard=1)
+    hard = pairs_of(tmp_path, encoder, corpus, kb_folder, monkeypatch, hard_negatives=1)
     assert len(hard) == 24
     for own, wrong in zip(hard[::2], hard[1::2], strict=True):
         assert wrong.concept not in (own.concept, *own.also)
 
 
-def test_a_corpus_is_needed(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
-    with pytest.raises(ConfigError, match="no corpus is named"):
+def test_a_dataset_is_needed(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
+    with pytest.raises(ConfigError, match="no dataset is named"):
         train(encoder_config("match", encoder, None, kb_folder), tmp_path / "made")

@@ -16,18 +16,17 @@ from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings
 from onym.kb import KnowledgeBase
 from onym.text.tokens import Tokenizer
-from onym.train.config import AlignLossConfig, EncoderOptimConfig
 from onym.train.encoder import trainer as module
 from onym.train.encoder.collate import PairCollate
+from onym.train.encoder.config import EncoderLossConfig, EncoderOptimConfig
 from onym.train.encoder.trainer import AlignTrainer
-from onym.train.generative.collate import Batch
-from onym.train.samples.base import Positive
+from onym.train.samples.base import Batch, Positive
 from onym.train.samples.positives import PositivePairs
 from tests.encoders.tiny_encoder import tiny_encoder
 from tests.train.adamw import AdamWByHand
 from tests.train.tiny import are_equal, encoder_optim, furthest, weights_of
 
-LOSS = AlignLossConfig(margin=0.3, alpha=2.0, beta=10.0, base=0.4)
+LOSS = EncoderLossConfig(margin=0.3, alpha=2.0, beta=10.0, base=0.4)
 POOLINGS = [EncoderSettings(), EncoderSettings(pooling="mean", similarity="cosine"), EncoderSettings(pooling="mean-all")]
 
 
@@ -56,7 +55,7 @@ def made(
 ) -> AlignTrainer:
     settings = more.pop("settings", POOLINGS[1])
     own = PairCollate(Reading(tokens, settings, pad=1), kb)
-    pairs = PositivePairs(kb, count=optim.steps * optim.batch * optim.accumulation, seed=optim.seed)
+    pairs = PositivePairs(kb, count=optim.steps * optim.batch_size * optim.gradient_accumulation, seed=optim.seed)
     return AlignTrainer(model, pairs, collate or own, folder, optim, settings=settings, loss=LOSS, **more)
 
 
@@ -88,7 +87,15 @@ def test_steps_are_those_computed_by_hand(
     tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, dtype: torch.dtype, epsilon: float, most: float
 ) -> None:
     settings = encoder_optim(
-        steps=3, every=3, batch=3, accumulation=2, weight_decay=0.5, epsilon=epsilon, clip=0.5, schedule="linear", warmup=1
+        steps=3,
+        eval_steps=3,
+        batch_size=3,
+        gradient_accumulation=2,
+        weight_decay=0.5,
+        epsilon=epsilon,
+        max_grad_norm=0.5,
+        schedule="linear",
+        warmup_steps=1,
     )
     model, expected = bare(dtype), bare(dtype)
     trainer = made(model, kb, tokens, tmp_path, settings)
@@ -163,7 +170,7 @@ class Counted:
 def test_a_stopped_training_ends_as_one_that_was_not(
     tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, precision: str
 ) -> None:
-    settings = encoder_optim(steps=6, every=2, batch=3, precision=precision, schedule="linear", warmup=2)
+    settings = encoder_optim(steps=6, eval_steps=2, batch_size=3, precision=precision, schedule="linear", warmup_steps=2)
     whole, parts = bare(dropout=0.3), bare(dropout=0.3)
     made(whole, kb, tokens, tmp_path / "whole", settings).resume()
     stopping = Counted(PairCollate(Reading(tokens, POOLINGS[1], pad=1), kb), stop=5)

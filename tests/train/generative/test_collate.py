@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from onym.train.generative.collate import Collate
+from onym.train.generative.collate import NameCollate
 from onym.train.samples.base import Pair, Sample
 
-COLLATE = Collate(start=5, eos=2, pad=1)
+COLLATE = NameCollate(start=5, eos=2, pad=1)
 ONE, TWO = Sample([0, 7, 2], [8], [9, 10]), Sample([0, 6, 6, 6, 2], [11, 12, 13], [14])
 
 
@@ -21,7 +21,7 @@ def test_a_batch() -> None:
 
 
 def test_a_label_is_the_token_after() -> None:
-    """At each labelled place the decoder has read all that comes before, and nothing of what is asked for."""
+    """At each labelled place the decoder has read all that comes before, and nothing of the target."""
     batch = COLLATE([ONE, TWO])
     for sample, given, labels in zip((ONE, TWO), batch["decoder_input_ids"].tolist(), batch["labels"].tolist(), strict=True):
         whole = [*sample.prompt, *sample.name, 2]
@@ -47,6 +47,6 @@ def test_pairs_are_two_rows_of_one_source() -> None:
 
 
 def test_a_name_longer_than_the_model_can_read_is_learnt_as_far_as_it_can() -> None:
-    batch = Collate(5, 2, 1, longest=4)([Sample([0, 2], [8], [9, 10, 11, 12])])
+    batch = NameCollate(5, 2, 1, max_length=4)([Sample([0, 2], [8], [9, 10, 11, 12])])
     assert batch["decoder_input_ids"].tolist() == [[5, 8, 9, 10]]
     assert batch["labels"].tolist() == [[-100, 9, 10, 11]]

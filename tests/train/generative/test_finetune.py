@@ -12,9 +12,10 @@ from safetensors.torch import load_file
 from onym.errors import InputError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.train.generative.context import Setting
-from onym.train.generative.finetune import finetune
+from onym.train.generative.context import GenerativeContext
+from onym.train.generative.finetune import finetune, train_names
 from onym.train.run import train
+from onym.train.samples.mentions import MentionSamples
 from tests.train.made import opened
 from tests.train.tiny import config, losses
 
@@ -25,7 +26,14 @@ def trained(folder: Path, model: Path, corpus: Path, kb: Path, **more: dict[str,
 
 def test_a_model_learns_its_corpus(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     """It ends with every mention of train right, from about one in three; a test that is slower than others."""
-    optim = {"steps": 200, "batch": 12, "every": 100, "learning_rate": 1e-2, "smoothing": 0.0, "schedule": "linear"}
+    optim = {
+        "steps": 200,
+        "batch_size": 12,
+        "eval_steps": 100,
+        "learning_rate": 1e-2,
+        "label_smoothing": 0.0,
+        "schedule": "linear",
+    }
     still = {"dropout": 0.0, "attention_dropout": 0.0}
     made = trained(
         tmp_path / "made", model, corpus, kb_folder, optim=optim, start=still, dev={"mentions": 12, "split": "train"}
@@ -52,5 +60,18 @@ def test_a_corpus_of_which_nothing_is_known(tmp_path: Path, model: Path, corpus:
     (tmp_path / "other.tsv").write_text("id\tname\nmesh:D000001\tother\n")
     build_kb(Recipe.of({"sources": [{"path": "other.tsv"}]}), tmp_path / "kb", root=tmp_path)
     with pytest.raises(InputError, match="training-empty") as caught:
-        finetune(Setting(config("finetune", model, corpus, tmp_path / "kb"), tmp_path / "work"))
+        finetune(GenerativeContext(config("finetune", model, corpus, tmp_path / "kb"), tmp_path / "work"))
     assert caught.value.code == "training-empty"
+
+
+def test_the_settings_reach_the_trainer(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+    context = GenerativeContext(
+        config("finetune", model, corpus, kb_folder, dev={"mentions": 2}, optim={"eval_steps": 2}), tmp_path / "work"
+    )
+    samples = MentionSamples(context.mentions, context.kb, context.layout, count=context.total_samples)
+    trainer = train_names(context, samples)
+    assert trainer.state.global_step == context.config.optim.steps
+    assert trainer.metrics().keys() == {"dev_r1", "dev_r5"}
+    again = train_names(context, samples)  # all is done: the last checkpoint is taken
+    assert again.state.global_step == trainer.state.global_step
+    assert again.state.total_flos == trainer.state.total_flos

@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from onym.train.generative.collate import Batch, Collate
+from onym.train.generative.collate import NameCollate
 from onym.train.generative.forward_hooks import head_where, sources_once
 from onym.train.losses.log_probs import IGNORED
+from onym.train.samples.base import Batch
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
 from tests.train.tiny import pairs, samples
@@ -44,7 +45,7 @@ def rows_of(part: Any, sizes: list[tuple[int, ...]]) -> Any:
 
 
 def test_the_head_is_computed_where_it_is_wanted_alone(model: Any) -> None:
-    batch = small(Collate(2, 2, 1)(samples(6).samples))
+    batch = small(NameCollate(2, 2, 1)(samples(6).samples))
     is_labelled = batch["labels"] != IGNORED
     whole = forward(model, batch)
     sizes: list[tuple[int, ...]] = []
@@ -59,7 +60,7 @@ def test_the_head_is_computed_where_it_is_wanted_alone(model: Any) -> None:
 
 
 def test_gradients_are_those_of_the_whole(model: Any) -> None:
-    batch = small(Collate(2, 2, 1)(samples(6).samples))
+    batch = small(NameCollate(2, 2, 1)(samples(6).samples))
     is_labelled = batch["labels"] != IGNORED
     forward(model, batch)[is_labelled].square().sum().backward()  # type: ignore[no-untyped-call]
     whole = {name: parameter.grad for name, parameter in model.named_parameters()}
@@ -75,7 +76,7 @@ def test_gradients_are_those_of_the_whole(model: Any) -> None:
 
 
 def test_each_source_is_read_once(model: Any) -> None:
-    batch = small(Collate(2, 2, 1).pairs(pairs(3).samples))
+    batch = small(NameCollate(2, 2, 1).pairs(pairs(3).samples))
     whole = forward(model, batch)
     sizes: list[tuple[int, ...]] = []
     with sources_once(model, 2):
@@ -90,7 +91,7 @@ def test_each_source_is_read_once(model: Any) -> None:
 
 
 def test_hooks_are_gone_even_after_an_error(model: Any) -> None:
-    batch = small(Collate(2, 2, 1)(samples(2).samples))
+    batch = small(NameCollate(2, 2, 1)(samples(2).samples))
     whole = forward(model, batch)
     for saving in (head_where(model, torch.ones(1, 1, dtype=torch.bool)), sources_once(model, 2)):
         with pytest.raises(RuntimeError, match="stop"), saving:

@@ -1,4 +1,4 @@
-"""Learning from mistakes, in rounds: stopped anywhere, it ends as if it had not been."""
+"""Learning from preferences, in rounds: stopped anywhere, it ends as if it had not been."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from safetensors.torch import load_file
 
 from onym.errors import ConfigError, InputError
-from onym.train.config import TrainConfig
 from onym.train.generative import prefer as prefer_module
+from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.run import train
 from onym.train.samples.pairs import read_pairs
 from tests.train.made import opened, record
@@ -18,27 +18,27 @@ from tests.train.tiny import are_equal, config
 
 
 @pytest.fixture(params=["fp32", "bf16", "bf16-weights"])
-def told(request: pytest.FixtureRequest, model: Path, corpus: Path, kb_folder: Path) -> TrainConfig:
+def told(request: pytest.FixtureRequest, model: Path, corpus: Path, kb_folder: Path) -> GenerativeTrainingConfig:
     """Two rounds over half of the corpus each, with dropout."""
-    optim = {"learning_rate": 1e-3, "every": 2, "precision": request.param}
+    optim = {"learning_rate": 1e-3, "eval_steps": 2, "precision": request.param}
     return config("prefer", model, corpus, kb_folder, prefer={"rounds": 2}, optim=optim)
 
 
 def test_two_rounds_stopped_after_the_first_and_going_on(
-    tmp_path: Path, kb_folder: Path, told: TrainConfig, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, kb_folder: Path, told: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = train(told, tmp_path / "whole")
     opened(whole, kb_folder)
     kept = [read_pairs(tmp_path / "whole.work" / f"round-{number}" / "pairs.jsonl") for number in (0, 1)]
     assert kept[0][0] != kept[1][0]
 
-    own, asked = prefer_module._round, list[int]()
+    own, queries = prefer_module._round, list[int]()
 
-    def stopping(setting: Any, number: int) -> Any:
-        asked.append(number)
-        if number == 1 and asked.count(1) == 1:
+    def stopping(context: Any, number: int) -> Any:
+        queries.append(number)
+        if number == 1 and queries.count(1) == 1:
             raise RuntimeError("stopped")
-        return own(setting, number)
+        return own(context, number)
 
     monkeypatch.setattr(prefer_module, "_round", stopping)
     with pytest.raises(RuntimeError, match="stopped"):
@@ -46,20 +46,20 @@ def test_two_rounds_stopped_after_the_first_and_going_on(
     assert (tmp_path / "parts.work" / "round-0" / "model" / "model.safetensors").is_file()
     assert not (tmp_path / "parts").exists()
     parts = train(told, tmp_path / "parts")
-    assert asked == [0, 1, 1], "a finished round should not be repeated"
+    assert queries == [0, 1, 1], "a finished round should not be repeated"
     assert [read_pairs(tmp_path / "parts.work" / f"round-{number}" / "pairs.jsonl") for number in (0, 1)] == kept
     assert are_equal(load_file(whole / "model.safetensors"), load_file(parts / "model.safetensors"))
 
 
 def test_all_rounds_done_and_only_publishing_is_left(
-    tmp_path: Path, told: TrainConfig, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, told: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = train(told, tmp_path / "whole")
     whole.rename(tmp_path / "elsewhere")
-    asked: list[Any] = []
-    monkeypatch.setattr(prefer_module, "own_mistakes", lambda *words, **_: asked.append(words))
+    queries: list[Any] = []
+    monkeypatch.setattr(prefer_module, "predicted_preferences", lambda *words, **_: queries.append(words))
     again = train(told, tmp_path / "whole")
-    assert asked == []
+    assert queries == []
     assert are_equal(load_file(again / "model.safetensors"), load_file(tmp_path / "elsewhere" / "model.safetensors"))
     assert record(again)["steps"] == record(tmp_path / "elsewhere")["steps"]
 
@@ -89,6 +89,6 @@ def test_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) ->
 def test_where_there_is_nothing_to_prefer(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prefer_module, "own_mistakes", lambda *_, **__: [])
+    monkeypatch.setattr(prefer_module, "predicted_preferences", lambda *_, **__: [])
     with pytest.raises(InputError, match="training-empty"):
         train(config("prefer", model, corpus, kb_folder), tmp_path / "made")

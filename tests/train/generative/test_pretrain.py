@@ -25,5 +25,5 @@ def test_a_model_of_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folde
 def test_a_score_on_dev_where_a_corpus_is_named(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, mention: str
 ) -> None:
-    told = config("pretrain", model, corpus, kb_folder, data={"mention": mention}, dev={"mentions": 2}, optim={"every": 2})
+    told = config("pretrain", model, corpus, kb_folder, data={"mention": mention}, dev={"mentions": 2}, optim={"eval_steps": 2})
     assert record(train(told, tmp_path / "made"))["metrics"].keys() == {"dev_r1", "dev_r5"}

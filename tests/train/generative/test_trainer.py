@@ -43,8 +43,8 @@ def loss_by_hand(model: Any, given: Sequence[Sample], smoothing: float) -> Tenso
 def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, epsilon: float, most: float) -> None:
     """With a large epsilon the rounding of gradients that should be zero does not show in fp32."""
     settings = optim(
-        steps=3, every=3, batch=4, accumulation=2, smoothing=0.1, weight_decay=0.5, epsilon=epsilon, clip=0.5,
-        schedule="linear", warmup=1,
+        steps=3, eval_steps=3, batch_size=4, gradient_accumulation=2, label_smoothing=0.1, weight_decay=0.5,
+        epsilon=epsilon, max_grad_norm=0.5, schedule="linear", warmup_steps=1,
     )  # fmt: skip
     given, model = samples(24), still_bart(dtype)
     trainer = trained(model, given, tmp_path, settings)
@@ -71,7 +71,7 @@ def made(folder: Path, **more: Any) -> NameTrainer:
 
 
 def test_the_loss_is_the_sum_over_names_and_their_ends(tmp_path: Path) -> None:
-    trainer, given = made(tmp_path, smoothing=0.1), samples(6).samples
+    trainer, given = made(tmp_path, label_smoothing=0.1), samples(6).samples
     model = trainer.accelerator.unwrap_model(trainer.model)
     tokens = sum(len(sample.name) + 1 for sample in given)
     expected = loss_by_hand(model, given, 0.1) * tokens

@@ -15,7 +15,7 @@ from onym.train.losses.preference import Preference
 
 Array = npt.NDArray[np.float64]
 SEEDS = range(20)
-NAMES = ("chosen", "rejected", "reference_chosen", "reference_rejected")
+NAMES = ("preferred", "rejected", "reference_preferred", "reference_rejected")
 dtypes = pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-6), (torch.float32, 1e-4)])
 
 
@@ -56,14 +56,14 @@ def same(found: Tensor, expected: Any, within: float) -> None:
 def require_finite_gradients(loss: Callable[[Preference], Tensor]) -> None:
     """Require losses and gradients that are numbers where a model is certain and wrong, certain and right, and in bfloat16."""
     for dtype in (torch.float32, torch.bfloat16):
-        chosen = torch.tensor([-1e4, 0.0, -1e4, 0.0], dtype=dtype, requires_grad=True)
+        preferred = torch.tensor([-1e4, 0.0, -1e4, 0.0], dtype=dtype, requires_grad=True)
         rejected = torch.tensor([0.0, -1e4, -1e4, 0.0], dtype=dtype, requires_grad=True)
-        losses = loss(Preference(chosen, rejected, torch.zeros(4), torch.zeros(4)))
+        losses = loss(Preference(preferred, rejected, torch.zeros(4), torch.zeros(4)))
         backward(losses.sum())
         assert losses.dtype == torch.float32
         assert losses.shape == (4,)
         assert bool(losses.isfinite().all())
-        for scores, sign in ((chosen, -1), (rejected, 1)):
+        for scores, sign in ((preferred, -1), (rejected, 1)):
             assert scores.grad is not None
             assert bool(scores.grad.isfinite().all())
             assert float(scores.grad[0] * sign) > 0, "a pair that is the wrong way round must be learned from"

@@ -1,4 +1,4 @@
-"""TRL's CPO trainer, of which only the mathematics are asked: it is made without its constructor, on a tiny BART."""
+"""TRL's CPO trainer, of which only the mathematics are queries: it is made without its constructor, on a tiny BART."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from tests.train.losses.oracle import batch, gradients, oracle, own_logits, quie
 def test_it_is_the_closed_form(seed: int, alpha: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
     pairs = drawn_pairs(seed, dtype)
     given = arrays(pairs)
-    expected = sigmoid_loss(0.1 * (given["chosen"] - given["rejected"]), smoothing) - alpha * given["chosen"]
-    same(cpo(pairs, -pairs.chosen, beta=0.1, alpha=alpha, smoothing=smoothing), expected, within)
+    expected = sigmoid_loss(0.1 * (given["preferred"] - given["rejected"]), smoothing) - alpha * given["preferred"]
+    same(cpo(pairs, -pairs.preferred, beta=0.1, alpha=alpha, smoothing=smoothing), expected, within)
 
 
 @quietly
@@ -28,14 +28,14 @@ def test_it_is_the_closed_form(seed: int, alpha: float, smoothing: float, dtype:
 def test_its_first_term_is_that_of_trl(smoothing: float) -> None:
     for seed in SEEDS:
         pairs = drawn_pairs(seed)
-        expected, _, _ = oracle("sigmoid", beta=0.4, smoothing=smoothing).cpo_loss(pairs.chosen, pairs.rejected)
+        expected, _, _ = oracle("sigmoid", beta=0.4, smoothing=smoothing).cpo_loss(pairs.preferred, pairs.rejected)
         torch.testing.assert_close(cpo(pairs, beta=0.4, alpha=0, smoothing=smoothing), expected)
 
 
 @quietly
 @pytest.mark.parametrize(("alpha", "smoothing"), [(0.0, 0.0), (1.0, 0.0), (0.5, 0.1)])
 def test_a_step_is_that_of_trl(alpha: float, smoothing: float) -> None:
-    """From the tokens of a batch to the gradients of a model; TRL averages the second term over all chosen tokens together."""
+    """From the tokens of a batch to the gradients of a model; TRL averages the second term over all tokens together."""
     model, inputs = tiny_bart(), batch()
     trainer = oracle("sigmoid", beta=0.1, alpha=alpha, smoothing=smoothing)
     expected, _ = trainer.get_batch_loss_metrics(model, {name: value.clone() for name, value in inputs.items()})
@@ -44,8 +44,8 @@ def test_a_step_is_that_of_trl(alpha: float, smoothing: float) -> None:
     logits, labels = own_logits(model, inputs, "chosen")
     is_labelled = labels != IGNORED
     likelihood = cross_entropy(logits[is_labelled], labels[is_labelled]) / is_labelled.sum()
-    chosen = sequence_log_probs(logits, labels, "sum")
-    pairs = Preference(chosen, sequence_log_probs(*own_logits(model, inputs, "rejected"), "sum"))
+    preferred = sequence_log_probs(logits, labels, "sum")
+    pairs = Preference(preferred, sequence_log_probs(*own_logits(model, inputs, "rejected"), "sum"))
     found = cpo(pairs, likelihood, beta=0.1, alpha=alpha, smoothing=smoothing).mean()
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(gradients(model, found), expected_gradients, rtol=1e-4, atol=1e-5)
@@ -59,7 +59,7 @@ def test_the_cross_entropy_is_learned_from() -> None:
 
 def test_the_cross_entropy_is_needed_unless_alpha_is_zero() -> None:
     pairs = drawn_pairs(0)
-    with pytest.raises(ValueError, match="cross-entropy of the chosen"):
+    with pytest.raises(ValueError, match="cross-entropy of the preferred"):
         cpo(pairs)
     torch.testing.assert_close(cpo(pairs, alpha=0), cpo(pairs, torch.tensor(torch.inf), alpha=0))
 
@@ -72,4 +72,4 @@ def test_a_cross_entropy_that_would_be_broadcast_is_refused() -> None:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_gradients_are_finite_at_extremes(smoothing: float) -> None:
-    require_finite_gradients(lambda pairs: cpo(pairs, -pairs.chosen, smoothing=smoothing))
+    require_finite_gradients(lambda pairs: cpo(pairs, -pairs.preferred, smoothing=smoothing))

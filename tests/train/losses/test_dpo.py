@@ -19,29 +19,29 @@ from tests.train.losses.closed import SEEDS, arrays, backward, drawn_pairs, dtyp
 def test_it_is_the_closed_form(seed: int, beta: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
     pairs = drawn_pairs(seed, dtype)
     given = arrays(pairs)
-    chosen = beta * np.log(np.exp(given["chosen"]) / np.exp(given["reference_chosen"]))
+    preferred = beta * np.log(np.exp(given["preferred"]) / np.exp(given["reference_preferred"]))
     rejected = beta * np.log(np.exp(given["rejected"]) / np.exp(given["reference_rejected"]))
-    same(dpo(pairs, beta=beta, smoothing=smoothing), sigmoid_loss(chosen - rejected, smoothing), within)
+    same(dpo(pairs, beta=beta, smoothing=smoothing), sigmoid_loss(preferred - rejected, smoothing), within)
 
 
 def test_its_gradient_is_that_of_the_paper() -> None:
-    """The gradient with respect to log p of the chosen is -beta sigmoid(-margin of rewards): section 4 of the paper."""
+    """The gradient with respect to log p of the preferred is -beta sigmoid(-margin of rewards): section 4 of the paper."""
     pairs = drawn_pairs(1)
-    chosen, rejected = pairs.chosen.clone().requires_grad_(), pairs.rejected.clone().requires_grad_()
-    backward(dpo(Preference(chosen, rejected, pairs.reference_chosen, pairs.reference_rejected), beta=0.3).sum())
+    preferred, rejected = pairs.preferred.clone().requires_grad_(), pairs.rejected.clone().requires_grad_()
+    backward(dpo(Preference(preferred, rejected, pairs.reference_preferred, pairs.reference_rejected), beta=0.3).sum())
     given = arrays(pairs)
-    rewards = 0.3 * (given["chosen"] - given["reference_chosen"] - given["rejected"] + given["reference_rejected"])
+    rewards = 0.3 * (given["preferred"] - given["reference_preferred"] - given["rejected"] + given["reference_rejected"])
     weight = 0.3 / (1 + np.exp(rewards))
-    assert chosen.grad is not None
+    assert preferred.grad is not None
     assert rejected.grad is not None
-    same(chosen.grad, -weight, 1e-6)
+    same(preferred.grad, -weight, 1e-6)
     same(rejected.grad, weight, 1e-6)
 
 
 def test_a_reference_that_prefers_none_leaves_the_pairwise_loss() -> None:
     pairs = drawn_pairs(2)
-    flat = torch.full_like(pairs.chosen, -3.0)
-    found = dpo(Preference(pairs.chosen, pairs.rejected, flat, flat), beta=0.7)
+    flat = torch.full_like(pairs.preferred, -3.0)
+    found = dpo(Preference(pairs.preferred, pairs.rejected, flat, flat), beta=0.7)
     torch.testing.assert_close(found, pairwise(pairs, beta=0.7))
 
 

@@ -13,12 +13,12 @@ from torch import Tensor
 from onym.train.losses.log_probs import (
     IGNORED,
     Score,
-    averaged,
+    at_least_fp32,
+    average_tokens,
     gathered_log_probs,
-    raised,
-    scored,
+    score_sequences,
     sequence_log_probs,
-    summed,
+    sum_tokens,
     token_log_probs,
 )
 from tests.train.losses.closed import SEEDS, backward, dtypes, log_softmax, same
@@ -75,7 +75,7 @@ def test_gathered_and_padded_agree(score: Score, seed: int) -> None:
     rows = is_labelled.nonzero()[:, 0]
     order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))
     log_probs = gathered_log_probs(logits[is_labelled], labels[is_labelled])
-    found = scored(log_probs[order], rows[order], len(labels), score)
+    found = score_sequences(log_probs[order], rows[order], len(labels), score)
     torch.testing.assert_close(found, sequence_log_probs(logits, labels, score))
 
 
@@ -86,7 +86,7 @@ def test_both_layouts_have_the_same_gradient(score: Score) -> None:
     is_labelled = labels != IGNORED
     backward(sequence_log_probs(padded, labels, score).square().sum())
     log_probs = gathered_log_probs(flat[is_labelled], labels[is_labelled])
-    backward(scored(log_probs, is_labelled.nonzero()[:, 0], len(labels), score).square().sum())
+    backward(score_sequences(log_probs, is_labelled.nonzero()[:, 0], len(labels), score).square().sum())
     torch.testing.assert_close(padded.grad, flat.grad)
 
 
@@ -107,7 +107,7 @@ def test_low_precision_is_raised_before_softmax() -> None:
     found = sequence_log_probs(logits, labels, "sum")
     assert found.dtype == torch.float32
     same(found, [sum(line) for line in naive(logits, labels)], 1e-4)
-    assert raised(torch.zeros(1, dtype=torch.float16)).dtype == torch.float32
+    assert at_least_fp32(torch.zeros(1, dtype=torch.float16)).dtype == torch.float32
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -130,7 +130,7 @@ def test_without_labels_the_score_is_zero(score: Score) -> None:
     assert logits.grad is not None
     assert bool(logits.grad.isfinite().all())
     none = torch.zeros(0, dtype=torch.long)
-    assert scored(torch.zeros(0), none, 2, score).tolist() == [0, 0]
+    assert score_sequences(torch.zeros(0), none, 2, score).tolist() == [0, 0]
 
 
 def test_an_ignored_label_is_no_target() -> None:
@@ -140,5 +140,5 @@ def test_an_ignored_label_is_no_target() -> None:
 
 def test_sums_and_means_of_rows() -> None:
     log_probs, rows = torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([2, 0, 2])
-    assert summed(log_probs, rows, 4).tolist() == [-2.0, 0.0, -5.0, 0.0]
-    assert averaged(log_probs, rows, 4).tolist() == [-2.0, 0.0, -2.5, 0.0]
+    assert sum_tokens(log_probs, rows, 4).tolist() == [-2.0, 0.0, -5.0, 0.0]
+    assert average_tokens(log_probs, rows, 4).tolist() == [-2.0, 0.0, -2.5, 0.0]

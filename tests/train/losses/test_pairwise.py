@@ -17,7 +17,7 @@ from tests.train.losses.closed import SEEDS, arrays, drawn_pairs, dtypes, requir
 def test_it_is_the_closed_form(seed: int, beta: float, dtype: torch.dtype, within: float) -> None:
     pairs = drawn_pairs(seed, dtype)
     given = arrays(pairs)
-    same(pairwise(pairs, beta=beta), sigmoid_loss(beta * (given["chosen"] - given["rejected"])), within)
+    same(pairwise(pairs, beta=beta), sigmoid_loss(beta * (given["preferred"] - given["rejected"])), within)
 
 
 def test_it_is_cpo_without_the_likelihood() -> None:
@@ -27,7 +27,7 @@ def test_it_is_cpo_without_the_likelihood() -> None:
 
 def test_a_reference_is_passed_over() -> None:
     pairs = drawn_pairs(1)
-    torch.testing.assert_close(pairwise(pairs), pairwise(Preference(pairs.chosen, pairs.rejected)))
+    torch.testing.assert_close(pairwise(pairs), pairwise(Preference(pairs.preferred, pairs.rejected)))
 
 
 def test_gradients_are_finite_at_extremes() -> None:

@@ -12,16 +12,16 @@ from tests.train.losses.closed import SEEDS, arrays, backward, drawn_pairs, dtyp
 def test_margins_are_of_the_chosen_over_the_rejected() -> None:
     pairs = drawn_pairs(0)
     given = arrays(pairs)
-    same(pairs.margin, given["chosen"] - given["rejected"], 1e-12)
-    same(pairs.reference_margin, given["reference_chosen"] - given["reference_rejected"], 1e-12)
+    same(pairs.margin, given["preferred"] - given["rejected"], 1e-12)
+    same(pairs.reference_margin, given["reference_preferred"] - given["reference_rejected"], 1e-12)
 
 
 def test_margins_are_taken_at_full_precision() -> None:
-    chosen, rejected = torch.tensor([-257.0]).bfloat16(), torch.tensor([-0.5]).bfloat16()
-    pairs = Preference(chosen, rejected, chosen, rejected)
+    preferred, rejected = torch.tensor([-257.0]).bfloat16(), torch.tensor([-0.5]).bfloat16()
+    pairs = Preference(preferred, rejected, preferred, rejected)
     assert pairs.margin.dtype == pairs.reference_margin.dtype == torch.float32
-    assert pairs.margin.item() == float(chosen) - float(rejected)
-    assert float(chosen - rejected) != float(chosen) - float(rejected)
+    assert pairs.margin.item() == float(preferred) - float(rejected)
+    assert float(preferred - rejected) != float(preferred) - float(rejected)
 
 
 def test_a_reference_is_a_constant() -> None:

@@ -22,9 +22,9 @@ def test_it_is_the_closed_form(
     sums = drawn_pairs(seed, dtype)
     given = arrays(sums)
     expected = sigmoid_loss(
-        beta / lengths.numpy() * given["chosen"] - beta / lengths.flip(0).numpy() * given["rejected"] - gamma, smoothing
+        beta / lengths.numpy() * given["preferred"] - beta / lengths.flip(0).numpy() * given["rejected"] - gamma, smoothing
     )
-    means = Preference(sums.chosen / lengths, sums.rejected / lengths.flip(0))
+    means = Preference(sums.preferred / lengths, sums.rejected / lengths.flip(0))
     same(simpo(means, beta=beta, gamma=gamma, smoothing=smoothing), expected, within)
 
 
@@ -34,7 +34,7 @@ def test_it_is_that_of_trl(smoothing: float) -> None:
     for seed in SEEDS:
         pairs = drawn_pairs(seed)
         trainer = oracle("simpo", beta=2.0, gamma=0.7, smoothing=smoothing)
-        expected, _, _ = trainer.cpo_loss(pairs.chosen, pairs.rejected)
+        expected, _, _ = trainer.cpo_loss(pairs.preferred, pairs.rejected)
         torch.testing.assert_close(simpo(pairs, beta=2.0, gamma=0.7, smoothing=smoothing), expected)
 
 

@@ -15,7 +15,7 @@ def test_they_are_equal_by_value_and_do_not_change() -> None:
     assert pair.reference == (0.0, 0.0)
     assert pair != dataclasses.replace(pair, reference=(-1.0, 0.0))
     with pytest.raises(dataclasses.FrozenInstanceError):
-        pair.chosen = [5]  # type: ignore[misc]
+        pair.preferred = [5]  # type: ignore[misc]
     positive = Positive("fever", "pyrexia", 7, (0, 1))
     assert positive.also == ()
     assert positive == Positive("fever", "pyrexia", 7, (0, 1)) != Positive("fever", "pyrexia", 8, (0, 1))

@@ -72,12 +72,12 @@ def test_a_block_is_read_once() -> None:
     bucketed = Bucketed(many, 4)
     for place in range(64):
         bucketed.__getitems__([place])
-    assert sorted(many.asked) == list(range(64))
+    assert sorted(many.indices) == list(range(64))
 
 
 def test_pairs_too() -> None:
     many = pairs(48)
     found = Bucketed(many, 3).__getitems__(range(48))
     assert sorted(map(repr, found)) == sorted(map(repr, many.samples))
-    widths = [max(len(pair.chosen), len(pair.rejected)) + len(pair.prompt) for pair in found]
+    widths = [max(len(pair.preferred), len(pair.rejected)) + len(pair.prompt) for pair in found]
     assert all(max(widths[first : first + 3]) - min(widths[first : first + 3]) <= 2 for first in range(0, 48, 3))

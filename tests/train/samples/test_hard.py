@@ -11,13 +11,13 @@ from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
 from onym.train.samples.hard import HardPairs, mine
 from onym.train.samples.mention_pairs import MentionPairs
-from onym.train.samples.targets import Place
+from onym.train.samples.targets import DocMention
 from onym.types import Document, Mention
 
 HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
 
 
-def place(surface: str, *concept_ids: str) -> Place:
+def place(surface: str, *concept_ids: str) -> DocMention:
     doc = Document("1", surface, (Mention(0, len(surface), surface, concept_ids),))
     return doc, doc.mentions[0]
 
@@ -38,16 +38,16 @@ def linker(kb: KnowledgeBase, encoder: Path) -> DenseLinker:
 def test_the_nearest_concepts_that_are_not_meant(kb: KnowledgeBase, linker: DenseLinker) -> None:
     pairs = MentionPairs(PLACES, kb, count=0)
     for row, wrong in enumerate(mine(linker, pairs, 2)):
-        asked = pairs.asked[row]
-        doc = Document("1", asked.surface, (Mention(0, len(asked.surface), asked.surface),))
+        queries = pairs.queries[row]
+        doc = Document("1", queries.surface, (Mention(0, len(queries.surface), queries.surface),))
         (linked,) = linker.link([doc])
         wanted = [
             (kb.concept_ids.find(each.concept_id), kb.names.find(each.name))
             for each in linked.links[0].candidates
-            if not set(kb.name_concepts[kb.names.find(each.name)].tolist()) & set(asked.concepts)
+            if not set(kb.name_concepts[kb.names.find(each.name)].tolist()) & set(queries.concepts)
         ]
         assert wrong == wanted[:2]
-        assert not {concept for concept, _ in wrong} & set(asked.concepts)
+        assert not {concept for concept, _ in wrong} & set(queries.concepts)
     assert len(mine(linker, pairs, 1)[0]) == 1
 
 
@@ -56,10 +56,10 @@ def test_each_mention_is_followed_by_its_own(kb: KnowledgeBase) -> None:
     fever, pressure = (kb.resolve(concept_id)[0] for concept_id in (FEVER, PRESSURE))
     wrong = [[(fever, kb.find("fever")), (pressure, kb.find("hypertension"))], [(pressure, kb.find("hypertension"))], []]
     hard = HardPairs(pairs, wrong, kb, 2)
-    assert (hard.epoch, len(hard), len(hard.counted(5))) == (9, 0, 5)
+    assert (hard.epoch, len(hard), len(hard.with_count(5))) == (9, 0, 5)
     found = hard.__getitems__(range(90))
     for start in range(0, 90, 3):
-        (row,) = (n for n, each in enumerate(pairs.asked) if each.surface == found[start].first)
+        (row,) = (n for n, each in enumerate(pairs.queries) if each.surface == found[start].first)
         expected = [each[0] for each in wrong[row]]
         assert [pair.concept for pair in found[start + 1 : start + 1 + len(expected)]] == expected
         for pair, (concept, name) in zip(found[start + 1 :], wrong[row], strict=False):

@@ -15,14 +15,14 @@ from onym.text.normal import normal_name
 from onym.train.samples.base import Positive, Samples
 from onym.train.samples.mention_pairs import MentionPairs
 from onym.train.samples.same import labels_of, same_of
-from onym.train.samples.targets import Place, targets_of
+from onym.train.samples.targets import DocMention, targets_of
 from onym.types import Document, Mention
 
 HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
 MANY = range(4000)
 
 
-def place(surface: str, *concept_ids: str) -> Place:
+def place(surface: str, *concept_ids: str) -> DocMention:
     doc = Document("1", surface, (Mention(0, len(surface), surface, concept_ids),))
     return doc, doc.mentions[0]
 
@@ -50,7 +50,7 @@ def drawn(kb: KnowledgeBase, similar: float, seed: int = 3) -> list[Positive]:
 def test_an_epoch_has_every_known_mention_once(kb: KnowledgeBase) -> None:
     pairs = MentionPairs(PLACES, kb, count=99)
     samples: Samples[Positive] = pairs
-    assert (pairs.epoch, len(samples), pairs.unreachable) == (5, 99, 1)
+    assert (pairs.epoch, len(samples), pairs.unlinkable) == (5, 99, 1)
     surfaces = sorted(normal_name(mention.surface) for _, mention in KNOWN)
     rounds = [[pair.first for pair in pairs.__getitems__(range(start, start + 5))] for start in range(0, 50, 5)]
     assert all(sorted(each) == surfaces for each in rounds)
@@ -135,5 +135,5 @@ def test_what_cannot_be_is_refused(kb: KnowledgeBase) -> None:
 def test_a_mention_of_which_nothing_is_left_is_not_learnt(kb: KnowledgeBase) -> None:
     """A linker does not look for it, either."""
     pairs = MentionPairs([place("+-", FEVER), place("fevers", FEVER)], kb, count=9)
-    assert (pairs.epoch, pairs.unreachable) == (1, 1)
+    assert (pairs.epoch, pairs.unlinkable) == (1, 1)
     assert {pair.first for pair in pairs.__getitems__(range(9))} == {"fevers"}

@@ -11,7 +11,7 @@ from onym.datasets import PreparedDataset
 from onym.kb import KnowledgeBase
 from onym.train.samples.base import Sample
 from onym.train.samples.mentions import MentionSamples, mentions_of
-from onym.train.samples.targets import Place, targets_of
+from onym.train.samples.targets import DocMention, targets_of
 from onym.types import Document, Mention
 from tests.train.tiny import layout
 
@@ -22,11 +22,11 @@ def kb(kb_folder: Path) -> KnowledgeBase:
 
 
 @pytest.fixture(scope="module")
-def places(corpus: Path) -> list[Place]:
+def places(corpus: Path) -> list[DocMention]:
     return mentions_of(PreparedDataset.open(corpus).documents("train"))
 
 
-def made(places: list[Place], kb: KnowledgeBase, model: Path, count: int = 36, **more: object) -> MentionSamples:
+def made(places: list[DocMention], kb: KnowledgeBase, model: Path, count: int = 36, **more: object) -> MentionSamples:
     return MentionSamples(places, kb, layout(model), count=count, **more)  # type: ignore[arg-type]
 
 
@@ -34,9 +34,9 @@ def key(sample: Sample) -> str:
     return repr((sample.source, sample.prompt, sample.name))
 
 
-def test_an_epoch_holds_every_mention_once(places: list[Place], kb: KnowledgeBase, model: Path) -> None:
+def test_an_epoch_holds_every_mention_once(places: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
     samples = made(places, kb, model)
-    assert (samples.epoch, len(samples), samples.unreachable) == (12, 36, 0)
+    assert (samples.epoch, len(samples), samples.unlinkable) == (12, 36, 0)
     first, second = (Counter(map(key, samples.__getitems__(range(start, start + 12)))) for start in (0, 12))
     assert first == second
     assert [key(each) for each in samples.__getitems__(range(12))] != [
@@ -54,14 +54,14 @@ def test_an_epoch_holds_every_mention_once(places: list[Place], kb: KnowledgeBas
     assert first == Counter(map(key, expected))
 
 
-def test_several_names_of_a_mention_are_samples_of_their_own(places: list[Place], kb: KnowledgeBase, model: Path) -> None:
+def test_several_names_of_a_mention_are_samples_of_their_own(places: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
     samples = made(places, kb, model, names=3)
     assert samples.epoch == sum(map(len, targets_of(places, kb, count=3))) == 36
     found = samples.__getitems__(range(36))
     assert len(set(map(key, found))) == 36
 
 
-def test_any_name_in_turn(places: list[Place], kb: KnowledgeBase, model: Path) -> None:
+def test_any_name_in_turn(places: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
     samples = made(places, kb, model, count=12 * 30, choice="sampled")
     assert samples.epoch == 12
     written: dict[str, set[str]] = {}
@@ -71,7 +71,7 @@ def test_any_name_in_turn(places: list[Place], kb: KnowledgeBase, model: Path) -
     assert samples.__getitems__([7]) == made(places, kb, model, count=12 * 30, choice="sampled").__getitems__([7])
 
 
-def test_a_place_and_a_seed_give_the_same_sample_in_any_batch(places: list[Place], kb: KnowledgeBase, model: Path) -> None:
+def test_a_place_and_a_seed_give_the_same_sample_in_any_batch(places: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
     samples = made(places, kb, model, seed=3)
     whole = samples.__getitems__(range(36))
     assert [samples.__getitems__([place])[0] for place in range(35, -1, -1)] == whole[::-1]
@@ -81,7 +81,7 @@ def test_a_place_and_a_seed_give_the_same_sample_in_any_batch(places: list[Place
 def test_mentions_of_unknown_concepts_are_left_out(kb: KnowledgeBase, model: Path) -> None:
     doc = Document("1", "fever or woe", (Mention(0, 5, "fever", ("mesh:D005334",)), Mention(9, 12, "woe", ("mesh:D000000",))))
     samples = made([(doc, mention) for mention in doc.mentions], kb, model, count=4)
-    assert (samples.unreachable, samples.epoch) == (1, 1)
+    assert (samples.unlinkable, samples.epoch) == (1, 1)
     assert {key(each) for each in samples.__getitems__(range(4))} == {key(samples.__getitems__([0])[0])}
 
 
@@ -90,5 +90,5 @@ def test_mentions_without_an_id_and_those_that_stand_elsewhere_too() -> None:
     doc = Document("1", "fever cough bad", (fever, cough, none))
     dev = Document("1", "fever cough bad", (cough,))
     assert mentions_of([doc]) == [(doc, fever), (doc, cough)]
-    assert mentions_of([doc], without=[dev]) == [(doc, fever)]
-    assert mentions_of([doc], without=[Document("2", doc.text, (cough,))]) == [(doc, fever), (doc, cough)]
+    assert mentions_of([doc], exclude=[dev]) == [(doc, fever)]
+    assert mentions_of([doc], exclude=[Document("2", doc.text, (cough,))]) == [(doc, fever), (doc, cough)]

@@ -25,7 +25,7 @@ class Numbered:
     def __len__(self) -> int:
         return self.count
 
-    def counted(self, count: int) -> Numbered:
+    def with_count(self, count: int) -> Numbered:
         return replace(self, count=count)
 
     def __getitems__(self, places: Sequence[int]) -> list[Positive]:
@@ -53,7 +53,7 @@ def test_a_pair_does_not_depend_on_its_batch(share: float, places: list[int]) ->
 
 def test_how_long_an_epoch_is() -> None:
     assert [mixed(share).epoch for share in (0, 0.5, 0.75, 1 / 3, 0.99999)] == [10, 20, 40, 15, 10_000]
-    assert (len(mixed(0.5)), len(mixed(0.5).counted(7))) == (0, 7)
+    assert (len(mixed(0.5)), len(mixed(0.5).with_count(7))) == (0, 7)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])

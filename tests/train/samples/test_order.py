@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.train.samples.order import Shuffled, draw_rows, draws, picks, shuffled
+from onym.train.samples.order import OrderedSamples, Shuffled, draw, draw_rows, permute, pick
 
 
 @given(st.integers(1, 3000), st.integers(-(2**70), 2**70), st.integers(0, 10**12))
@@ -57,11 +57,11 @@ def test_small_orders_reach_every_permutation() -> None:
 def test_orders_of_many_lengths_at_once(orders: list[tuple[int, int]]) -> None:
     numbers = np.array([number for length, _ in orders for number in range(length)])
     lengths, which = (np.array([each[part] for each in orders for _ in range(each[0])]) for part in (0, 1))
-    found = shuffled(numbers, lengths, 3, which, stream=9)
+    found = permute(numbers, lengths, 3, which, stream=9)
     for length, order in orders:
         assert sorted(found[which == order].tolist()) == list(range(length))
     one = np.array([len(numbers) // 2])
-    assert shuffled(numbers[one], lengths[one], 3, which[one], stream=9) == found[one]
+    assert permute(numbers[one], lengths[one], 3, which[one], stream=9) == found[one]
 
 
 def test_an_order_is_always_the_same() -> None:
@@ -82,7 +82,7 @@ def test_no_places_and_no_length() -> None:
 @given(st.integers(-(2**70), 2**70), st.integers(0, 2**62), st.integers(1, 10**9), st.integers(0, 9))
 def test_one_draw_is_the_first_of_a_row(seed: int, place: int, bound: int, stream: int) -> None:
     row = draw_rows(seed, np.array([place]), 3, stream=stream)[0]
-    assert draws(seed, place, bound, stream=stream) == int(row[0]) % bound
+    assert draw(seed, place, bound, stream=stream) == int(row[0]) % bound
     assert len(set(row.tolist())) == 3
 
 
@@ -99,13 +99,21 @@ def test_draws_are_even_and_streams_differ() -> None:
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=6), st.integers(0, 8), st.data())
 def test_picks_are_distinct(numbers: list[int], size: int, data: st.DataObject) -> None:
     without = data.draw(st.sets(st.integers(0, size - 1))) if size else set()
-    found = picks(numbers, size, without)
+    found = pick(numbers, size, without)
     assert len(found) == len(set(found)) == min(len(numbers), size - len(without))
     assert set(found) <= set(range(size)) - without
 
 
 def test_picks_are_even() -> None:
     rows = draw_rows(1, np.arange(6000), 2).tolist()
-    pairs = Counter(tuple(picks(row, 4, without=(1,))) for row in rows)
+    pairs = Counter(tuple(pick(row, 4, exclude=(1,))) for row in rows)
     assert set(pairs) == {(0, 2), (0, 3), (2, 0), (2, 3), (3, 0), (3, 2)}
     assert all(850 < count < 1150 for count in pairs.values())
+
+
+def test_the_same_samples_but_so_many() -> None:
+    samples = OrderedSamples(5, count=0, seed=3)
+    more = samples.with_count(99)
+    assert (samples.epoch, len(samples)) == (5, 0)
+    assert (more.epoch, len(more)) == (5, 99)
+    assert type(more) is OrderedSamples

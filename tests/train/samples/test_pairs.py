@@ -9,12 +9,12 @@ import pytest
 from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
 from onym.train.samples.base import Pair
-from onym.train.samples.mistakes import Preferred
 from onym.train.samples.pairs import PairSamples, read_pairs, write_pairs
+from onym.train.samples.preferences import PreferencePair
 from tests.train.tiny import layout
 
 TEXTS = [("He had a Heart attack.", 9, 21), ("The fever rose.", 4, 9)]
-PREFERRED = [Preferred(0, 1, 4), Preferred(1, 4, 0), Preferred(1, 5, 2)]
+PREFERRED = [PreferencePair(0, 1, 4), PreferencePair(1, 4, 0), PreferencePair(1, 5, 2)]
 REFERENCES = [(-1.0, -2.0), (-0.1, -9.5), (-3.25, -0.5)]
 
 

@@ -31,7 +31,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def kb_of(sizes: list[int]) -> Any:
-    """Return what is asked of a knowledge base with so many names of each concept."""
+    """Return the parts of a knowledge base with so many names of each concept."""
     terms = np.cumsum([0, *sizes]).astype(np.uint32)
     names = Strings.of([f"n{number:06}" for number in range(terms[-1])])
     return SimpleNamespace(
@@ -57,7 +57,7 @@ def epochs(pairs: PositivePairs, count: int) -> list[list[Positive]]:
 )
 def test_an_epoch_has_every_pair_or_the_most_of_it(sizes: list[int], seed: int, most: int) -> None:
     kb = kb_of(sizes)
-    found = by_concept(epochs(PositivePairs(kb, 9, seed, most=most), 1)[0])
+    found = by_concept(epochs(PositivePairs(kb, 9, seed, max_pairs=most), 1)[0])
     assert set(found) == {concept for concept, size in enumerate(sizes) if size > 1}
     for concept, pairs in found.items():
         names = range(int(kb.concept_terms[concept]), int(kb.concept_terms[concept + 1]))
@@ -137,7 +137,7 @@ def test_the_first_ranks_are_of_the_first_names() -> None:
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
-        PositivePairs(kb_of([2]), 9, most=0)
+        PositivePairs(kb_of([2]), 9, max_pairs=0)
     assert refused.value.code == "config-invalid"
     (tmp_path / "single.tsv").write_text("id\tname\nmesh:D000001\tFever\nmesh:D000002\tCough\n")
     build_kb(Recipe.of({"sources": [{"path": "single.tsv"}]}), tmp_path / "kb", root=tmp_path)

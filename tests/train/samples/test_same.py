@@ -27,7 +27,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def kb_of(meant: list[set[int]]) -> Any:
-    """Return what is asked of a knowledge base whose names mean these concepts."""
+    """Return the parts of a knowledge base whose names mean these concepts."""
     offsets = np.cumsum([0, *map(len, meant)]).astype(np.uint32)
     values = np.array([concept for each in meant for concept in sorted(each)], dtype=np.uint32)
     names = Strings.of([f"n{number}" for number in range(len(meant))])

@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
+from onym.text.layout import Layout
+from onym.text.template import GENBIOEL, GENRE, Template
+from onym.text.tokens import Tokenizer
+from onym.train.samples.base import Sample, Samples
 from onym.train.samples.clauses import DEFINED, SINGLE, SYNONYMS
-from onym.train.samples.statements import Statement, Statements
-from onym.train.samples.trigrams import most_like
+from onym.train.samples.statements import KnowledgeSamples, Statement, Statements, most_similar
+from tests.text.small_bpe import tokenizer_json
 from tests.train.samples.made_kb import made_kb
 
 MANY = range(3000)
@@ -111,7 +115,7 @@ def test_the_most_similar_name_is_the_mention(kb: KnowledgeBase) -> None:
     for each in Statements(kb, 5, mention="similar").at(MANY):
         others = [kb.names[name] for name in kb.names_of(each.concept).tolist() if name != each.target]
         if others:
-            assert kb.names[each.mention] == others[most_like(kb.names[each.target], others)]
+            assert kb.names[each.mention] == others[most_similar(kb.names[each.target], others)]
 
 
 def test_random_mentions_are_all_other_names(kb: KnowledgeBase) -> None:
@@ -128,3 +132,113 @@ def test_what_cannot_be_is_refused(kb: KnowledgeBase, monkeypatch: pytest.Monkey
     with pytest.raises(InputError) as empty:
         Statements(kb, 5)
     assert empty.value.code == "kb-empty"
+
+
+SOME = range(400)
+INFARCTION = 0
+
+
+@pytest.fixture(scope="module")
+def tokens() -> Tokenizer:
+    return Tokenizer(tokenizer_json())
+
+
+def is_part(part: list[int], whole: list[int]) -> bool:
+    return any(whole[at : at + len(part)] == part for at in range(len(whole) - len(part) + 1))
+
+
+def test_it_is_a_map_of_samples(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+    samples: Samples[Sample] = KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7)
+    assert len(samples) == 1000
+    assert KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7).epoch == len(kb.term_names)
+    assert samples.__getitems__(SOME) == KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 10, 7).__getitems__(SOME)
+    assert samples.__getitems__(SOME) != KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 8).__getitems__(SOME)
+    assert samples.__getitems__([]) == []
+
+
+def test_a_sample_does_not_depend_on_its_batch(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+    samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7)
+    backwards = samples.__getitems__(SOME[::-1])
+    assert samples.__getitems__(SOME) == backwards[::-1]
+    assert [samples.__getitems__([place])[0] for place in SOME[:30]] == samples.__getitems__(SOME[:30])
+
+
+@pytest.mark.parametrize("template", [GENBIOEL, GENRE])
+@pytest.mark.parametrize("window", [1, 32, 64, 512])
+def test_the_mention_stands_between_its_markers(kb: KnowledgeBase, tokens: Tokenizer, template: Template, window: int) -> None:
+    samples = KnowledgeSamples(kb, Layout(template, tokens, window), 1000, 7, mention="similar")
+    for sample, said in zip(samples.__getitems__(SOME), samples.statements.at(SOME), strict=True):
+        marked = tokens.ids(f" {template.start} {kb.names[said.mention]} {template.end}")
+        assert is_part(marked, sample.source)
+        assert len(sample.source) <= max(window, len(marked) + 2)
+        assert sample.source[0] == tokens.before[0]
+        assert sample.source[-1] == tokens.after[0]
+
+
+def test_a_narrow_window_keeps_the_words_beside_the_mention(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+    samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens, 64), 1000, 7)
+    wider = KnowledgeSamples(kb, Layout(GENBIOEL, tokens, 512), 1000, 7)
+    cut = 0
+    for narrow, whole in zip(samples.__getitems__(SOME), wider.__getitems__(SOME), strict=True):
+        inner = narrow.source[1:-1]
+        assert is_part(inner, whole.source)
+        cut += len(narrow.source) < len(whole.source)
+    assert cut > 20  # the definition of asthma, at least
+
+
+def test_prompt_and_name_are_the_layouts(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+    samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7)
+    for sample, said in zip(samples.__getitems__(SOME), samples.statements.at(SOME), strict=True):
+        assert tokens.text(sample.prompt) == f" {kb.names[said.mention]} is"
+        assert tokens.text(sample.name) == f" {kb.names[said.target]}"
+        assert tokens.eos not in sample.name
+
+
+def test_letters_of_a_definition_are_not_special(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+    """A definition that says `START`, `END` and `</s>` says letters."""
+    samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens, 512), 1000, 7)
+    met = 0
+    start, end = tokens.ids(" START"), tokens.ids(" END")
+    for sample, said in zip(samples.__getitems__(SOME), samples.statements.at(SOME), strict=True):
+        if said.concept != INFARCTION:
+            continue
+        met += 1
+        assert sample.source.count(tokens.eos) == 1
+        assert [
+            len([at for at in range(len(sample.source)) if sample.source[at : at + len(mark)] == mark]) for mark in (start, end)
+        ] == [1, 1]
+        assert "necrosis start of the end myocardium </s> ." in tokens.text(sample.source)
+    assert met > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "best"),
+    [
+        ("heart attack", ["mi", "attack of the heart", "heart attacks"], 2),
+        ("myocardial infarct", ["heart attack", "myocardial infarction", "infarct"], 1),
+        ("fever", ["fever", "fevers"], 0),
+        ("abc", ["xyz", "qrs"], 0),
+        ("a", ["b", "a b"], 1),
+        ("fever", ["fever and a very long rest of a name that says much more", "fevers"], 1),
+    ],
+)
+def test_the_most_similar_name(name: str, others: list[str], best: int) -> None:
+    assert most_similar(name, others) == best
+
+
+NAMES = st.lists(st.text("abc ", max_size=12), min_size=1, max_size=6)
+
+
+@given(NAMES, st.text("abc ", min_size=1, max_size=12))
+def test_no_other_shares_more(names: list[str], name: str) -> None:
+    def cosine(other: str) -> float:
+        one, two = ({f" {text} "[at : at + 3] for at in range(len(text))} for text in (name, other))
+        return len(one & two) / (len(one) * len(two)) ** 0.5 if two else 0.0
+
+    scores = [cosine(other) for other in names]
+    assert scores[most_similar(name, names)] == pytest.approx(max(scores))
+
+
+def test_a_name_is_most_like_itself() -> None:
+    names = ["heart failure", "heart attack", "attack"]
+    assert [most_similar(name, names) for name in names] == [0, 1, 2]

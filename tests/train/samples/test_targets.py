@@ -10,7 +10,7 @@ from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
-from onym.train.samples.targets import Choice, Place, require_known, targets_of
+from onym.train.samples.targets import Choice, DocMention, require_linkable, targets_of
 from onym.types import Document, Mention
 
 
@@ -19,12 +19,12 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(tiny_kb)
 
 
-def place(surface: str, *concept_ids: str) -> Place:
+def place(surface: str, *concept_ids: str) -> DocMention:
     doc = Document("1", surface, (Mention(0, len(surface), surface, concept_ids),))
     return doc, doc.mentions[0]
 
 
-def named(kb: KnowledgeBase, *places: Place, choice: Choice = "similar", count: int = 1) -> list[list[str]]:
+def named(kb: KnowledgeBase, *places: DocMention, choice: Choice = "similar", count: int = 1) -> list[list[str]]:
     return [[kb.names[name] for name in names] for names in targets_of(places, kb, choice=choice, count=count)]
 
 
@@ -65,9 +65,9 @@ def test_unknown_concepts_have_none_and_others_keep_their_places(kb: KnowledgeBa
 
 
 def test_a_corpus_of_which_nothing_is_known_is_refused() -> None:
-    require_known(1)
+    require_linkable(1)
     with pytest.raises(InputError) as empty:
-        require_known(0)
+        require_linkable(0)
     assert empty.value.code == "training-empty"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.text.tokens import Tokenizer
-from onym.train.samples.windows import Sights
+from onym.train.samples.windows import TrainingWindows
 from onym.types import Document, Mention
 
 TEXT = "Fever came. Then a heart attack, and later on fevers again."
@@ -26,28 +26,28 @@ def tokens(encoder: Path) -> Tokenizer:
 
 
 def test_mentions_are_in_the_windows_that_hold_them_whole(tokens: Tokenizer) -> None:
-    sights = Sights([DOC], [(DOC, MENTIONS[1]), (DOC, MENTIONS[0])], tokens, room=16, overlap=8)
+    windows = TrainingWindows([DOC], [(DOC, MENTIONS[1]), (DOC, MENTIONS[0])], tokens, room=16, overlap=8)
     found: dict[str, set[int]] = {}
-    for sight in sights.__getitems__(range(sights.epoch)):
-        for first, last, number in sight.spans:
-            assert sight.window.start <= first < last <= sight.window.end
-            surface = TEXT[sight.tokens.starts[first] : sight.tokens.ends[last - 1]]
+    for window in windows.__getitems__(range(windows.epoch)):
+        for first, last, number in window.spans:
+            assert window.window.start <= first < last <= window.window.end
+            surface = TEXT[window.tokens.starts[first] : window.tokens.ends[last - 1]]
             found.setdefault(surface, set()).add(number)
-    assert found == {"Fever": {1}, "heart attack": {0}, "fevers": {-1}}, "without an id nothing is asked for"
+    assert found == {"Fever": {1}, "heart attack": {0}, "fevers": {-1}}, "without an id nothing is to be linked"
 
 
 def test_windows_know_nothing_of_mentions(tokens: Tokenizer) -> None:
     bare = Document("1", TEXT)
-    one, other = (Sights([doc], [], tokens, room=12, overlap=4) for doc in (DOC, bare))
-    assert [sight.window for sight in one.__getitems__(range(one.epoch))] == [
-        sight.window for sight in other.__getitems__(range(other.epoch))
+    one, other = (TrainingWindows([doc], [], tokens, room=12, overlap=4) for doc in (DOC, bare))
+    assert [window.window for window in one.__getitems__(range(one.epoch))] == [
+        window.window for window in other.__getitems__(range(other.epoch))
     ]
     assert one.epoch > 2
 
 
 def test_each_window_is_seen_once_in_an_epoch(tokens: Tokenizer) -> None:
     docs = [Document(str(number), TEXT * number) for number in range(1, 5)]
-    sights = Sights(docs, [], tokens, room=12, overlap=4, count=7, seed=3)
-    seen = [(sight.doc.id, sight.window.start) for sight in sights.__getitems__(range(sights.epoch))]
-    assert len(seen) == len(set(seen)) == sights.epoch
-    assert len(sights) == 7
+    windows = TrainingWindows(docs, [], tokens, room=12, overlap=4, count=7, seed=3)
+    seen = [(window.doc.id, window.window.start) for window in windows.__getitems__(range(windows.epoch))]
+    assert len(seen) == len(set(seen)) == windows.epoch
+    assert len(windows) == 7

@@ -1,11 +1,11 @@
-"""`onym train`: teach a model the names of a knowledge base, to write them or to find the nearest, and where mentions are."""
+"""`onym train`: train generative linkers, encoders of names, and collective models."""
 
 import typer
 
 from onym.cli.train import align, collective, finetune, match, prefer, presets, pretrain
 
 app = typer.Typer(
-    help="Teach a model the names of a knowledge base: to write them, to find the nearest, or to see them in documents.",
+    help="Train a generative linker, an encoder for the dense linker, or a model that detects and links whole documents.",
     no_args_is_help=True,
 )
 for module in (pretrain, finetune, prefer, align, match, collective, presets):

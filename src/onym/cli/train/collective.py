@@ -4,8 +4,8 @@ from onym.cli.train.training import stage_command
 
 command = stage_command(
     "collective",
-    """Teach an encoder to read documents: to find mentions, to link them all at once, or both. A run that was stopped goes on.
+    """Train a model that encodes a document once, to detect its mentions, to link them, or both. Resumes if interrupted.
 
-Example: onym train collective --preset cpu-small-collective --set start.model=minilm --set data.benchmark=corpus -o reader
+Example: onym train collective --preset cpu-small-collective --set start.model=minilm --set data.dataset=mine --set data.kb=kb
 """,
 )

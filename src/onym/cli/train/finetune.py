@@ -4,8 +4,8 @@ from onym.cli.train.training import stage_command
 
 command = stage_command(
     "finetune",
-    """Teach a model to write each mention of a corpus as a name of its concept. A run that was stopped goes on.
+    """Fine-tune a generative linker on the mentions of a dataset. Resumes if interrupted.
 
-Example: onym train finetune --preset cpu-small --set start.model=flan-t5-small --set data.benchmark=corpus -o linker
+Example: onym train finetune --preset cpu-small --set start.model=t5 --set data.dataset=mine --set data.kb=kb -o linker
 """,
 )

@@ -4,8 +4,8 @@ from onym.cli.train.training import stage_command
 
 command = stage_command(
     "match",
-    """Teach an encoder which names the mentions of a corpus mean. A run that was stopped goes on.
+    """Fine-tune an encoder on the mentions of a dataset, for the dense linker. Resumes if interrupted.
 
-Example: onym train match --preset cpu-small-match --set start.model=aligned --set data.benchmark=corpus -o matched
+Example: onym train match --preset cpu-small-match --set start.model=aligned --set data.dataset=mine --set data.kb=kb -o matched
 """,
 )

@@ -4,8 +4,8 @@ from onym.cli.train.training import stage_command
 
 command = stage_command(
     "prefer",
-    """Let a model learn from its own wrong answers on a corpus. A run that was stopped goes on.
+    """Train a linker by preference optimisation on hard negatives (DPO, CPO, SimPO; ANGEL). Resumes if interrupted.
 
-Example: onym train prefer --preset angel-ncbi-negative --set start.model=linker -o better
+Example: onym train prefer --preset angel-ncbi-negative --set start.model=linker --set data.kb=kb -o better
 """,
 )

@@ -17,7 +17,7 @@ def command(
 
     Example: onym train presets genbioel-ncbi
     """
-    from onym.train.config import preset_named, preset_text, presets
+    from onym.train.stages import preset_named, preset_text, presets
 
     if json:
         write_json(preset_named(name) if name else presets())

@@ -4,7 +4,7 @@ from onym.cli.train.training import stage_command
 
 command = stage_command(
     "pretrain",
-    """Teach a model the synonyms and definitions of a knowledge base. A run that was stopped goes on.
+    """Pre-train a generative linker on the synonyms and definitions of a knowledge base. Resumes if interrupted.
 
 Example: onym train pretrain --config kb.toml -o pretrained
 """,

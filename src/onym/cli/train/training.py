@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import stderr, write_lines
+from onym.cli.console import log_to_stderr, write_lines
 
 if TYPE_CHECKING:
-    from onym.train.config import Stage
+    from onym.train.stages import Stage
 
-CONFIG = typer.Option(help="A configuration, .toml.")
-PRESET = typer.Option(help="A preset, on which a configuration builds: onym train presets lists them.")
-SET = typer.Option("--set", help="A key and its value, over all others, such as optim.steps=100. May be repeated.")
-OUTPUT = typer.Option("-o", "--output", help="Folder of the trained model; by default ONYM_RUNS and the configuration's name.")
-DATA = typer.Option(envvar="ONYM_DATA", help="Folder of the files of a corpus that was never prepared.")
+CONFIG = typer.Option(help="Configuration file, .toml.")
+PRESET = typer.Option(help="Preset that the configuration builds on; see onym train presets.")
+SET = typer.Option("--set", help="Override one key, such as optim.steps=100. May be repeated.")
+OUTPUT = typer.Option("-o", "--output", help="Folder of the trained model; by default ONYM_RUNS/NAME of the configuration.")
+DATA = typer.Option(envvar="ONYM_DATA", help="Folder of the source files of datasets that are not yet prepared.")
+DEVICE = typer.Option(help="Device to train on: auto, cpu, cuda, cuda:N or mps. Same as --set optim.device=...")
 
 
 def stage_command(stage: Stage, doc: str) -> Callable[..., None]:
@@ -26,22 +27,24 @@ def stage_command(stage: Stage, doc: str) -> Callable[..., None]:
     def command(
         config: Annotated[Path | None, CONFIG] = None,
         preset: Annotated[str, PRESET] = "",
-        settings: Annotated[list[str] | None, SET] = None,
+        overrides: Annotated[list[str] | None, SET] = None,
         output: Annotated[Path | None, OUTPUT] = None,
         data: Annotated[Path | None, DATA] = None,
+        device: Annotated[str | None, DEVICE] = None,
     ) -> None:
-        run(stage, config, preset, settings or [], output, data)
+        own = [f"optim.device={device}"] if device is not None else []
+        run(stage, config, preset, [*(overrides or []), *own], output, data)
 
     command.__doc__ = doc
     return command
 
 
-def run(stage: Stage, config: Path | None, preset: str, settings: list[str], output: Path | None, data: Path | None) -> None:
-    """Read the configuration, train, and tell what came of it."""
+def run(stage: Stage, config: Path | None, preset: str, overrides: list[str], output: Path | None, data: Path | None) -> None:
+    """Read the configuration, train, and print the paths of the results."""
     from onym.errors import ConfigError, missing_extra
-    from onym.train.config import read_config
+    from onym.train.stages import read_config
 
-    read = read_config(stage, config, preset, settings)
+    read = read_config(stage, config, preset, overrides)
     name = output.name if output else config.stem if config else preset
     if not name:
         raise ConfigError("config-invalid", "nothing says what to train", fix="name a --config or a --preset")
@@ -49,6 +52,6 @@ def run(stage: Stage, config: Path | None, preset: str, settings: list[str], out
         from onym.train.run import runs_folder, train
     except ImportError as e:
         raise missing_extra("training", "train") from e
-    console = stderr()
-    folder = train(read, output or runs_folder() / name, data, say=lambda what: console.print(what, style="dim", markup=False))
+    with log_to_stderr("onym.train"):
+        folder = train(read, output or runs_folder() / name, data)
     write_lines([("model", str(folder)), ("card", str(folder / "README.md")), ("log", str(folder / "log.jsonl"))])

@@ -24,7 +24,7 @@ class BartAdapter:
         self.start, self.eos, self.pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
         self.longest = config.max_position_embeddings
         self.scale = self.head_width**-0.5
-        self.dtype = model.lm_head.weight.dtype
+        self.dtype, self.device = model.lm_head.weight.dtype, model.lm_head.weight.device
         self._words = decoder.embed_tokens.weight
         self._word_scale = config.d_model**0.5 if config.scale_embedding else 1.0
         positions = decoder.embed_positions

@@ -31,6 +31,7 @@ class Adapter(Protocol):
     scale: float
     """By what attention scores are multiplied before softmax."""
     dtype: torch.dtype
+    device: torch.device
 
     def encode(self, ids: Tensor, mask: Tensor) -> Keys:
         """Return the keys and values of padded sources (mentions, source tokens), each computed once for a mention."""

@@ -28,7 +28,7 @@ class T5Adapter:
         self.start, self.eos, self.pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
         self.longest = _UNBOUNDED
         self.scale = 1.0
-        self.dtype = model.lm_head.weight.dtype
+        self.dtype, self.device = model.lm_head.weight.dtype, model.lm_head.weight.device
         self._words = decoder.embed_tokens.weight
         self._layers = [_Layer(block, config.dense_act_fn) for block in decoder.block]
         crosses = [block.layer[1].EncDecAttention for block in decoder.block]

@@ -1,1 +1,1 @@
-"""Training of models that read whole documents (Bhowmik et al.): finding mentions, linking them, or both."""
+"""Training of collective models (Bhowmik et al.): detecting mentions of a whole document, linking them, or both."""

@@ -1,4 +1,4 @@
-"""Windows of documents as tensors: what a model reads, where mentions are in it, and where they might be."""
+"""Windows of documents as tensors: the tokens, the mentions to link, and where mentions might be."""
 
 from __future__ import annotations
 
@@ -12,65 +12,69 @@ from onym.detect._words import word_edges, word_spans
 from onym.encoders.documents import window_rows
 from onym.encoders.heads import BEGIN, INSIDE, OUTSIDE, Detect
 from onym.text.tokens import Tokenizer
-from onym.train.generative.collate import Batch
-from onym.train.samples.windows import Sight
+from onym.train.samples.base import Batch
+from onym.train.samples.windows import NOT_LINKED, TrainingWindow
 
 
 @dataclass(frozen=True, slots=True)
-class SightCollate:
+class WindowCollate:
     """Makes a batch of windows.
 
-    *Shape:* `input_ids` and `attention_mask` (windows, tokens). All places count through the batch, row after row: of mentions
-    to be linked `firsts` and `lasts` (mentions,), with their `numbers`; of all spans of whole words `span_firsts`, `span_lasts`
-    and `is_mention` (spans,); or the first tokens of all `words`, with their `tags`.
+    *Shape:* `input_ids` and `attention_mask` (windows, tokens). All offsets count through the batch, row after row: of mentions
+    to link `firsts` and `lasts` (mentions,), with their `numbers`; of all spans of whole words `span_firsts`, `span_lasts` and
+    `is_mention` (spans,); or the first tokens of all `words`, with their `tags`.
     """
 
     tokenizer: Tokenizer
     pad: int
     detect: Detect
-    longest: int
+    max_span_tokens: int
 
-    def __call__(self, sights: Sequence[Sight]) -> Batch:
+    def __call__(self, windows: Sequence[TrainingWindow]) -> Batch:
         """Return the batch of windows, in their order."""
-        ids, mask = window_rows(self.tokenizer, [(sight.tokens, sight.window) for sight in sights], self.pad)
-        shifts = [row * ids.shape[1] + len(self.tokenizer.before) - sight.window.start for row, sight in enumerate(sights)]
+        ids, mask = window_rows(self.tokenizer, [(each.tokens, each.window) for each in windows], self.pad)
+        shifts = [row * ids.shape[1] + len(self.tokenizer.before) - each.window.start for row, each in enumerate(windows)]
         mentions = [
             (first + shift, last + shift, number)
-            for shift, sight in zip(shifts, sights, strict=True)
-            for first, last, number in sight.spans
-            if number >= 0
+            for shift, each in zip(shifts, windows, strict=True)
+            for first, last, number in each.spans
+            if number != NOT_LINKED
         ]
         firsts, lasts, numbers = torch.tensor(mentions, dtype=torch.long).reshape(-1, 3).unbind(1)
         batch = {"input_ids": ids, "attention_mask": mask, "firsts": firsts, "lasts": lasts, "numbers": numbers}
         if self.detect == "spans":
-            batch |= self._spans(sights, shifts)
+            batch |= self._spans(windows, shifts)
         elif self.detect == "tags":
-            batch |= self._tags(sights, shifts)
+            batch |= self._tags(windows, shifts)
         return batch
 
-    def _spans(self, sights: Sequence[Sight], shifts: Sequence[int]) -> Batch:
-        places, marks = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0, dtype=np.bool_)]
-        for sight, shift in zip(sights, shifts, strict=True):
-            found = word_spans(sight.doc.text, sight.tokens, self.longest)
-            found = found[(found[:, 0] >= sight.window.start) & (found[:, 1] <= sight.window.end)]
-            right = {span[:2] for span in sight.spans}
-            places.append(found + shift)
-            marks.append(np.array([tuple(each) in right for each in found.tolist()], dtype=np.bool_))
-        firsts, lasts = torch.from_numpy(np.concatenate(places)).unbind(1)
+    def _spans(self, windows: Sequence[TrainingWindow], shifts: Sequence[int]) -> Batch:
+        spans, marks = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0, dtype=np.bool_)]
+        for each, shift in zip(windows, shifts, strict=True):
+            found = word_spans(each.doc.text, each.tokens, self.max_span_tokens)
+            found = found[(found[:, 0] >= each.window.start) & (found[:, 1] <= each.window.end)]
+            gold = {span[:2] for span in each.spans}
+            spans.append(found + shift)
+            marks.append(np.array([tuple(span) in gold for span in found.tolist()], dtype=np.bool_))
+        firsts, lasts = torch.from_numpy(np.concatenate(spans)).unbind(1)
         return {"span_firsts": firsts, "span_lasts": lasts, "is_mention": torch.from_numpy(np.concatenate(marks))}
 
-    def _tags(self, sights: Sequence[Sight], shifts: Sequence[int]) -> Batch:
+    def _tags(self, windows: Sequence[TrainingWindow], shifts: Sequence[int]) -> Batch:
         words, tags = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for sight, shift in zip(sights, shifts, strict=True):
-            own = np.full(len(sight.tokens), OUTSIDE, dtype=np.int64)
-            for first, last, _ in sorted(
-                sight.spans, key=lambda span: span[0] - span[1]
-            ):  # a longer one stays around a shorter
-                if (own[first:last] == OUTSIDE).all():
-                    own[first:last] = INSIDE
-                    own[first] = BEGIN
-            found = np.flatnonzero(word_edges(sight.doc.text, sight.tokens)[0])
-            found = found[(found >= sight.window.start) & (found < sight.window.end)]
+        for each, shift in zip(windows, shifts, strict=True):
+            own = _bio_tags(each)
+            found = np.flatnonzero(word_edges(each.doc.text, each.tokens)[0])
+            found = found[(found >= each.window.start) & (found < each.window.end)]
             words.append(found + shift)
             tags.append(own[found])
         return {"words": torch.from_numpy(np.concatenate(words)), "tags": torch.from_numpy(np.concatenate(tags))}
+
+
+def _bio_tags(window: TrainingWindow) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the tag of each token of the document; of nested mentions the outermost counts."""
+    tags = np.full(len(window.tokens), OUTSIDE, dtype=np.int64)
+    for first, last, _ in sorted(window.spans, key=lambda span: span[0] - span[1]):
+        if (tags[first:last] == OUTSIDE).all():
+            tags[first:last] = INSIDE
+            tags[first] = BEGIN
+    return tags

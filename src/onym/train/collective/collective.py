@@ -1,7 +1,8 @@
-"""The collective encoder (Bhowmik et al.): mentions are found and drawn to names of what they mean, a document at a time."""
+"""The collective stage (Bhowmik et al.): mentions are detected and pulled to names of their concepts, a document at a time."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -13,66 +14,69 @@ from onym.encoders.encoder import Encoder
 from onym.encoders.loading import in_precision
 from onym.index.derived import open_derived_index
 from onym.store.output import whole_file
-from onym.train.collective.collate import SightCollate
-from onym.train.collective.context import CollectiveSetting
+from onym.train.collective.collate import WindowCollate
+from onym.train.collective.context import CollectiveContext
 from onym.train.collective.trainer import CollectiveTrainer
-from onym.train.samples.negatives import Floats, Ints, Rivals
-from onym.train.samples.windows import Sights
+from onym.train.samples.negatives import Floats, Ints, Negatives
+from onym.train.samples.windows import TrainingWindows
 
+_log = logging.getLogger("onym.train")
 _POOLS = "pools.npy"
 
 
-def collective(setting: CollectiveSetting) -> CollectiveTrainer:
-    """Train on the documents of a corpus, going on where an earlier call was stopped."""
-    start, optim = setting.config.start, setting.config.optim
-    room = start.window - len(setting.tokenizer.before) - len(setting.tokenizer.after)
-    sights = Sights(setting.documents, setting.wanted, setting.tokenizer, room=room, overlap=start.overlap, seed=optim.seed)
+def collective(context: CollectiveContext) -> CollectiveTrainer:
+    """Train on the documents of a dataset; an interrupted run resumes."""
+    start, optim = context.config.start, context.config.optim
+    room = start.window - len(context.tokenizer.before) - len(context.tokenizer.after)
+    windows = TrainingWindows(
+        context.documents, context.linkable, context.tokenizer, room=room, overlap=start.overlap, seed=optim.seed
+    )
     if optim.epochs:
-        optim = optim.model_copy(update={"steps": max(1, int(optim.epochs * sights.epoch / setting.step_samples))})
-    setting.say(f"{sights.epoch:,} windows in an epoch; {optim.steps:,} steps")
-    rivals = _rivals(setting) if setting.model.names is not None else None
+        optim = optim.model_copy(update={"steps": max(1, int(optim.epochs * windows.epoch / context.samples_per_step))})
+    _log.info("%d windows in an epoch; %d steps", windows.epoch, optim.steps)
+    negatives = _negatives(context) if context.model.names is not None else None
     trainer = CollectiveTrainer(
-        setting.model,
-        sights.counted(optim.steps * setting.step_samples),
-        SightCollate(setting.tokenizer, setting.model.config.pad_token_id, start.detect, start.longest),
-        setting.work,
+        context.model,
+        windows.with_count(optim.steps * context.samples_per_step),
+        WindowCollate(context.tokenizer, context.model.config.pad_token_id, start.detect, start.max_span_tokens),
+        context.work,
         optim,
-        reading=setting.reading if rivals else None,
-        rivals=rivals,
-        known=setting.frozen.rows if rivals and setting.frozen is not None else None,
-        mine=_miner(setting, rivals) if rivals else None,
-        dev=setting.dev,
-        patience=setting.config.dev.patience,
+        reading=context.reading if negatives else None,
+        negatives=negatives,
+        frozen_names=context.frozen.rows if negatives and context.frozen is not None else None,
+        mine=_miner(context, negatives) if negatives else None,
+        dev=context.dev,
+        patience=context.config.dev.patience,
     )
     trainer.resume()
     if "dev_threshold" in (metrics := trainer.metrics()):
-        setting.tuned["threshold"] = metrics["dev_threshold"]
+        context.tuned["threshold"] = metrics["dev_threshold"]
     return trainer
 
 
-def _rivals(setting: CollectiveSetting) -> Rivals:
-    data = setting.config.data
-    return Rivals(
-        setting.asked,
-        setting.kb,
-        _pools(setting),
-        hard=data.hard,
-        random=data.random,
+def _negatives(context: CollectiveContext) -> Negatives:
+    data = context.config.data
+    return Negatives(
+        context.queries,
+        context.kb,
+        _pools(context),
+        hard=data.hard_negatives,
+        random=data.random_negatives,
         similar=data.similar,
-        seed=setting.config.optim.seed,
+        seed=context.config.optim.seed,
     )
 
 
-def _pools(setting: CollectiveSetting) -> Ints:
-    """Return the names nearest to each mention among all, by the model as it is before the training; they are kept."""
-    path = setting.work / _POOLS
+def _pools(context: CollectiveContext) -> Ints:
+    """Return the names nearest to each mention among all, by the model before the training; they are kept."""
+    path = context.work / _POOLS
     if path.is_file():
         found: Ints = np.load(path, allow_pickle=False)
         return found
-    setting.say("encoding the knowledge base and reading the corpus, to learn from what is near and wrong")
-    names = Encoder.open(Path(setting.names_folder))
-    index = open_derived_index(setting.kb, names)
-    pools = index.search(mention_vectors(setting, setting.model), setting.config.data.pool)[1].astype(np.int64)
+    _log.info("embedding the knowledge base and the dataset, to mine hard negatives")
+    names = Encoder.open(Path(context.names_folder), device=str(context.device))
+    index = open_derived_index(context.kb, names)
+    pools = index.search(mention_vectors(context, context.model), context.config.data.pool)[1].astype(np.int64)
     data = BytesIO()
     np.save(data, pools, allow_pickle=False)
     with whole_file(path, force=True) as file:
@@ -80,28 +84,28 @@ def _pools(setting: CollectiveSetting) -> Ints:
     return pools
 
 
-def _miner(setting: CollectiveSetting, rivals: Rivals) -> Callable[[Any], None]:
+def _miner(context: CollectiveContext, negatives: Negatives) -> Callable[[Any], None]:
     def mine(module: Any) -> None:
-        rivals.mine(mention_vectors(setting, module), _name_vectors(setting, module, rivals.names))
+        negatives.mine(mention_vectors(context, module), name_vectors(context, module, negatives.names))
 
     return mine
 
 
-def _name_vectors(setting: CollectiveSetting, module: Any, names: Ints) -> Floats:
-    """Return the vectors of names: those that are kept, or by a model as it is where its encoder of names learns."""
-    if setting.frozen is not None:
-        return setting.frozen.rows(names)
-    encoder = Encoder(in_precision(module.names, "auto"), setting.reading.tokenizer, module.settings)
-    return encoder.encode([setting.kb.names[name] for name in names.tolist()])
+def name_vectors(context: CollectiveContext, module: Any, names: Ints) -> Floats:
+    """Return the embeddings of names: the stored ones of a frozen encoder, else by the current model. *Shape:* (names, dim)."""
+    if context.frozen is not None:
+        return context.frozen.rows(names)
+    encoder = Encoder(in_precision(module.names, "auto"), context.reading.tokenizer, module.settings)
+    return encoder.encode([context.kb.names[name] for name in names.tolist()])
 
 
-def mention_vectors(setting: CollectiveSetting, module: Any) -> Floats:
-    """Return the vectors of all mentions to be linked, by a model as it is. *Shape:* (mentions, width)."""
-    found = np.zeros((len(setting.wanted), module.heads.wide), dtype=np.float32)
-    numbers = {(doc.id, mention.start, mention.end): number for number, (doc, mention) in enumerate(setting.wanted)}
-    vectors, places = setting.open(module).mention_vectors(setting.documents)
-    for vector, (at, of) in zip(vectors, places, strict=True):
-        doc = setting.documents[at]
+def mention_vectors(context: CollectiveContext, module: Any) -> Floats:
+    """Return the embeddings of all mentions to link, by the current model. *Shape:* (mentions, dim)."""
+    found = np.zeros((len(context.linkable), module.heads.dim), dtype=np.float32)
+    numbers = {(doc.id, mention.start, mention.end): number for number, (doc, mention) in enumerate(context.linkable)}
+    vectors, rows = context.inference_model(module).mention_vectors(context.documents)
+    for vector, (at, of) in zip(vectors, rows, strict=True):
+        doc = context.documents[at]
         number = numbers.get((doc.id, doc.mentions[of].start, doc.mentions[of].end))
         if number is not None:
             found[number] = vector

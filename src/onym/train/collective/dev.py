@@ -1,4 +1,4 @@
-"""The score that the training of a model that reads documents is watched by: mentions found and linked, as they will be."""
+"""The evaluation of a collective model during training: mentions detected and linked, as in a pipeline."""
 
 from __future__ import annotations
 
@@ -32,23 +32,25 @@ from onym.types import Document, Mention
 
 THRESHOLDS = tuple(step / 20 for step in range(2, 19))
 _TOP = 5
-Place = tuple[int, int]
+Offsets = tuple[int, int]
 
 
-def opened(module: CollectiveModule, tokenizer: Tokenizer, names: Tokenizer, settings: CollectiveSettings) -> Collective:
-    """Return a module that is still learning as a model that can be asked. It is a copy."""
+def inference_model(
+    module: CollectiveModule, tokenizer: Tokenizer, names: Tokenizer, settings: CollectiveSettings
+) -> Collective:
+    """Return a copy of a module in training, for inference; `names` is the tokenizer of names."""
     reader = DocumentReader(in_precision(module.body, "auto"), tokenizer, length=settings.window, overlap=settings.overlap)
-    heads = copy.deepcopy(module.heads).float().eval().requires_grad_(False)
+    heads = copy.deepcopy(module.heads).cpu().float().eval().requires_grad_(False)
     encoder = None if module.names is None else Encoder(in_precision(module.names, "auto"), names, module.settings)
     return Collective(reader, heads, settings, encoder)
 
 
 @dataclass(frozen=True)
 class CollectiveDev:
-    """Reads the same documents each time. Of all figures `dev_f1` counts: of mentions found and linked, found, or linked.
+    """Evaluates on the same documents each time. `dev_f1` is that of mentions detected and linked, or of the one task trained.
 
-    A found mention is right where the gold has the same span and, if the model links, means that concept. `dev_threshold` is
-    the best one. `names` are those that are looked among: so few are easier than all, and the figures are for comparisons.
+    A detected mention is right if its span is in the gold and, if the model links, its concept too. `dev_threshold` is the best
+    threshold. `names` are those to search among: fewer names are easier than all, so the scores only compare models.
     """
 
     documents: Sequence[Document]
@@ -57,7 +59,7 @@ class CollectiveDev:
     names: npt.NDArray[np.int64] | None = None
 
     def __call__(self, module: Any) -> dict[str, float]:
-        """Return the scores of a model, which is left as it was. A document is read once for all of them."""
+        """Return the scores of a model, which is left unchanged. A document is read once for all of them."""
         return replace(self, documents=[analysed(doc) for doc in self.documents]).scores(self.open(module))
 
     def scores(self, model: Collective) -> dict[str, float]:
@@ -65,43 +67,43 @@ class CollectiveDev:
         linker = None
         if model.names is not None:
             linker = CollectiveLinker(self.kb, model, index_in_memory(self.kb, model.names, self.names))
-        given = self._given(linker) if linker else {}
+        recall = self._recall(linker) if linker else {}
         if model.settings.detect == "none":
-            return {"dev_f1": given["dev_r1"], **given}
-        threshold, found = self._found(model)
+            return {"dev_f1": recall["dev_r1"], **recall}
+        threshold, found = self._detect(model)
         spans = f1(self._gold_spans(), found)
         return {
-            "dev_f1": self._linked(linker, found) if linker else spans,
+            "dev_f1": self._linked_f1(linker, found) if linker else spans,
             "dev_spans_f1": spans,
             "dev_threshold": threshold,
-        } | given
+        } | recall
 
-    def _given(self, linker: CollectiveLinker) -> dict[str, float]:
-        """Return recall by any id where the mentions are given."""
+    def _recall(self, linker: CollectiveLinker) -> dict[str, float]:
+        """Return recall, any-id, on the gold mentions."""
         answers = Predictions.of(predictions_of(linker.link(self.documents, top_k=_TOP)), {}).answers
         scores = score(gold_cases(self.documents, lambda key: answers[key], ConceptResolver(self.kb)), "any-id")
         return {f"dev_r{k}": 100 * scores.recall[k] for k in (1, 5)}
 
-    def _found(self, model: Collective) -> tuple[float, list[list[Place]]]:
-        """Return the best threshold, and the spans that are found by it in each document."""
-        tried = spans_by_threshold(model, self.documents)
+    def _detect(self, model: Collective) -> tuple[float, list[list[Offsets]]]:
+        """Return the best threshold, and the spans that it detects in each document."""
+        spans = spans_by_threshold(model, self.documents)
         gold = self._gold_spans()
-        best = max(THRESHOLDS, key=lambda threshold: f1(gold, tried[threshold]))
-        return best, tried[best]
+        best = max(THRESHOLDS, key=lambda threshold: f1(gold, spans[threshold]))
+        return best, spans[best]
 
-    def _gold_spans(self) -> list[list[Place]]:
+    def _gold_spans(self) -> list[list[Offsets]]:
         return [[(mention.start, mention.end) for mention in doc.mentions if mention.concept_ids] for doc in self.documents]
 
-    def _linked(self, linker: CollectiveLinker, found: list[list[Place]]) -> float:
-        """Return F1 where a span counts with the concept that it means."""
-        asked = [_with(doc, places) for doc, places in zip(self.documents, found, strict=True)]
+    def _linked_f1(self, linker: CollectiveLinker, found: list[list[Offsets]]) -> float:
+        """Return F1 of spans with their concepts."""
+        detected = [_with(doc, spans) for doc, spans in zip(self.documents, found, strict=True)]
         linked = [
             [
                 (link.mention.start, link.mention.end, self.kb.concept_ids.find(link.concept_id))
                 for link in each.links
                 if link.concept_id
             ]
-            for each in linker.link(asked, top_k=_TOP)
+            for each in linker.link(detected, top_k=_TOP)
         ]
         gold = [
             [(mention.start, mention.end, concept) for mention in doc.mentions for concept in concepts_of(mention, self.kb)]
@@ -110,16 +112,16 @@ class CollectiveDev:
         return f1(gold, linked)
 
 
-def spans_by_threshold(model: Collective, documents: Sequence[Document]) -> dict[float, list[list[Place]]]:
-    """Return the spans that are found in each document by each threshold."""
-    found: dict[float, list[list[Place]]] = {threshold: [] for threshold in THRESHOLDS}
+def spans_by_threshold(model: Collective, documents: Sequence[Document]) -> dict[float, list[list[Offsets]]]:
+    """Return the spans that each threshold detects in each document."""
+    found: dict[float, list[list[Offsets]]] = {threshold: [] for threshold in THRESHOLDS}
     for doc, read in zip(documents, model.reader.read(documents), strict=True):
-        for threshold, spans in _tried(model, doc.text, read):
+        for threshold, spans in _spans_at_thresholds(model, doc.text, read):
             found[threshold].append([(span.start, span.end) for span in spans])
     return found
 
 
-def _tried(model: Collective, text: str, read: ReadText) -> list[tuple[float, list[Span]]]:
+def _spans_at_thresholds(model: Collective, text: str, read: ReadText) -> list[tuple[float, list[Span]]]:
     if model.settings.detect == "tags":
         return [(threshold, tagged_spans(model, text, read, threshold)) for threshold in THRESHOLDS]
     spans = scored_spans(model, text, read, THRESHOLDS[0])
@@ -137,6 +139,5 @@ def f1(gold: Sequence[Sequence[tuple[int, ...]]], found: Sequence[Sequence[tuple
     return 100 * 2 * right / count if count else 0.0
 
 
-def _with(doc: Document, places: Sequence[Place]) -> Document:
-    mentions = tuple(Mention(start, end, doc.text[start:end]) for start, end in places)
-    return replace(doc, mentions=mentions, relations=())
+def _with(doc: Document, spans: Sequence[Offsets]) -> Document:
+    return Document(doc.id, doc.text, tuple(Mention(start, end, doc.text[start:end]) for start, end in spans))

@@ -1,4 +1,4 @@
-"""The model that reads documents, as it is trained: both encoders and the heads in one module, and its loss."""
+"""The collective model in training: both encoders and the heads in one module, and its loss."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from onym.encoders.heads import Heads
 from onym.encoders.settings import EncoderSettings
 from onym.encoders.vectors import comparable, vectors_of
 from onym.store.output import whole_file
-from onym.train.config import CollectiveLossConfig
-from onym.train.generative.collate import Batch
+from onym.train.collective.config import CollectiveLossConfig
+from onym.train.samples.base import Batch
 
 
 class CollectiveModule(nn.Module):
-    """`body` reads documents, `names` reads names; where no names are learnt there is no such encoder."""
+    """`body` encodes documents and `names` encodes names; a detector alone has no `names`."""
 
     def __init__(
         self,
@@ -44,27 +44,27 @@ class CollectiveModule(nn.Module):
         states = hidden_of(self.body, batch["input_ids"], batch["attention_mask"]).flatten(0, 1)  # (rows * tokens, width)
         total = states.sum() * 0
         if self.heads.detect != "none":
-            total = total + self.loss.detect * self._finding(states, batch)
-        if self.names is not None and len(batch["firsts"]) and "right" in batch:
-            total = total + self.loss.link * self._linking(states, batch)
+            total = total + self.loss.detect * self._detection_loss(states, batch)
+        if self.names is not None and len(batch["firsts"]) and "is_positive" in batch:
+            total = total + self.loss.link * self._linking_loss(states, batch)
         return total
 
-    def _finding(self, states: Tensor, batch: Batch) -> Tensor:
-        """Return the loss of finding mentions: over all spans, or over all words."""
+    def _detection_loss(self, states: Tensor, batch: Batch) -> Tensor:
+        """Return the loss of detection: over all spans, or over all words."""
         if self.heads.detect == "tags":
             return cross_entropy(self.heads.tag_scores(states[batch["words"]]), batch["tags"], reduction="sum")
         scores = self.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
         return binary_cross_entropy_with_logits(scores, batch["is_mention"].to(scores.dtype), reduction="sum")
 
-    def _linking(self, states: Tensor, batch: Batch) -> Tensor:
-        """Return the loss of linking: all right names of a mention together against all names of the batch."""
+    def _linking_loss(self, states: Tensor, batch: Batch) -> Tensor:
+        """Return the loss of linking: all positive names of a mention together against all names of the batch."""
         mentions = comparable(self.heads.vectors(states, batch["firsts"], batch["lasts"]), self.settings)
         names = batch.get("name_vectors")
         if names is None:
             names = vectors_of(self.names, batch["name_ids"], batch["name_mask"], self.settings)
         scores = self.loss.scale * mentions @ names.to(mentions.dtype).T  # (mentions, names)
-        right = scores.masked_fill(~batch["right"], -torch.inf)
-        return (scores.logsumexp(1) - right.logsumexp(1)).sum()
+        positive = scores.masked_fill(~batch["is_positive"], -torch.inf)
+        return (scores.logsumexp(1) - positive.logsumexp(1)).sum()
 
     def save_pretrained(self, folder: Path | str, state_dict: dict[str, Tensor] | None = None) -> None:
         """Write all weights as one file, for a checkpoint."""

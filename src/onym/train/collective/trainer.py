@@ -1,4 +1,4 @@
-"""Training of a model that reads documents: what is near and wrong is looked for again after every epoch."""
+"""Training of a collective model: hard negatives are mined again after each epoch."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from transformers import TrainerCallback
 from onym.encoders.collective import NAMES
 from onym.encoders.loading import quiet
 from onym.encoders.reading import Reading
-from onym.train.config import EncoderOptimConfig
-from onym.train.generative.collate import Batch
-from onym.train.samples.negatives import Floats, Ints, Rivals
-from onym.train.samples.windows import Sights
+from onym.train.collective.config import CollectiveOptimConfig
+from onym.train.samples.base import Batch
+from onym.train.samples.negatives import Floats, Ints, Negatives
+from onym.train.samples.windows import TrainingWindows
 from onym.train.trainer import Dev, ModelTrainer
 
 Miner = Callable[[Any], None]
-"""Orders the rivals anew, by a model as it is."""
-Known = Callable[[Ints], Floats]
-"""Returns the vectors of names by their places."""
+"""Ranks the hard negatives again, by the current model."""
+FrozenNames = Callable[[Ints], Floats]
+"""Returns the stored embeddings of names by their ids."""
 
 
 class CollectiveTrainer(ModelTrainer):
-    """Trains on windows of documents. `rivals` are the names beside the right ones, and `mine` looks for them anew.
+    """Trains on windows of documents. `negatives` are the names that mentions are compared with, and `mine` ranks them again.
 
-    Names are read by `reading`; those whose encoder does not learn have their vectors by `known`, in place of that.
+    Names are tokenised by `reading`, or have stored embeddings, `frozen_names`, if their encoder is not trained.
     """
 
     metric = "eval_dev_f1"
@@ -38,22 +38,22 @@ class CollectiveTrainer(ModelTrainer):
     def __init__(
         self,
         model: Any,
-        sights: Sights,
+        windows: TrainingWindows,
         collate: Callable[[Sequence[Any]], Batch],
         folder: Path,
-        optim: EncoderOptimConfig,
+        optim: CollectiveOptimConfig,
         *,
         reading: Reading | None = None,
-        rivals: Rivals | None = None,
-        known: Known | None = None,
+        negatives: Negatives | None = None,
+        frozen_names: FrozenNames | None = None,
         mine: Miner | None = None,
         dev: Dev | None = None,
         patience: int = 0,
     ) -> None:
-        super().__init__(model, sights, collate, folder, optim, dev=dev, patience=patience)
-        self.reading, self.rivals, self.known = reading, rivals, known
+        super().__init__(model, windows, collate, folder, optim, dev=dev, patience=patience)
+        self.reading, self.negatives, self.frozen_names = reading, negatives, frozen_names
         if mine is not None:
-            each = max(1, sights.epoch // (optim.batch * optim.accumulation * self.accelerator.num_processes))
+            each = max(1, windows.epoch // (optim.batch_size * optim.gradient_accumulation * self.accelerator.num_processes))
             self.add_callback(_Mining(lambda: mine(self.accelerator.unwrap_model(self.model)), each))
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
@@ -66,31 +66,31 @@ class CollectiveTrainer(ModelTrainer):
         return len(inputs["input_ids"])
 
     def _names(self, numbers: Tensor) -> Batch:
-        """Return the names that a batch's mentions are held against, chosen when they are needed: after the last mining."""
-        if self.rivals is None or self.reading is None or not len(numbers):
+        """Return the names that a batch's mentions are compared with, sampled when they are needed: after the last mining."""
+        if self.negatives is None or self.reading is None or not len(numbers):
             return {}
-        names = self.rivals.chosen(numbers.tolist(), self.state.global_step)
-        found: dict[str, npt.NDArray[Any]] = {"right": self.rivals.right(numbers.tolist(), names)}
-        if self.known is not None:
-            found["name_vectors"] = self.known(np.array(names, dtype=np.int64))
+        names = self.negatives.sample(numbers.tolist(), self.state.global_step)
+        found: dict[str, npt.NDArray[Any]] = {"is_positive": self.negatives.is_positive(numbers.tolist(), names)}
+        if self.frozen_names is not None:
+            found["name_vectors"] = self.frozen_names(np.array(names, dtype=np.int64))
         else:
-            texts = [self.rivals.kb.names[name] for name in names]
+            texts = [self.negatives.kb.names[name] for name in names]
             found["name_ids"], found["name_mask"] = self.reading.rows(
                 self.reading.tokenizer.ids_of(texts), np.arange(len(texts))
             )
         return {name: torch.from_numpy(value).to(numbers.device) for name, value in found.items()}
 
     def write(self, folder: Path) -> None:
-        """Write the encoders that learnt, as Hugging Face has them; all else is among the other files."""
+        """Write the trained encoders in Hugging Face's layout; the context has all other files."""
         bare = self.accelerator.unwrap_model(self.model)
         with quiet():
             bare.body.save_pretrained(folder)
-            if bare.names is not None and self.known is None:
+            if bare.names is not None and self.frozen_names is None:
                 bare.names.save_pretrained(folder / NAMES)
 
 
 class _Mining(TrainerCallback):  # type: ignore[misc]
-    """Mines before the first step of every epoch but the first one, for which that was done before."""
+    """Mines before the first step of every epoch after the first."""
 
     def __init__(self, mine: Callable[[], None], each: int) -> None:
         self._mine, self._each = mine, each

@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
+import logging
 from math import ceil
 
 from onym.train.encoder.collate import PairCollate
-from onym.train.encoder.context import EncoderSetting
+from onym.train.encoder.context import EncoderContext
 from onym.train.encoder.trainer import AlignTrainer
-from onym.train.samples.base import Positive, Repeated
+from onym.train.samples.base import Positive, RepeatedSamples
 from onym.train.samples.positives import PositivePairs
 
-
-def align(setting: EncoderSetting) -> AlignTrainer:
-    """Train on pairs of names of a knowledge base, going on where an earlier call was stopped."""
-    return learn_pairs(setting, name_pairs(setting))
+_log = logging.getLogger("onym.train")
 
 
-def name_pairs(setting: EncoderSetting) -> PositivePairs:
+def align(context: EncoderContext) -> AlignTrainer:
+    """Train on pairs of names of a knowledge base; an interrupted run resumes."""
+    return train_pairs(context, name_pairs(context))
+
+
+def name_pairs(context: EncoderContext) -> PositivePairs:
     """Return the pairs of names of the knowledge base."""
-    return PositivePairs(setting.kb, count=0, seed=setting.config.optim.seed, most=setting.config.data.most)
+    return PositivePairs(context.kb, count=0, seed=context.config.optim.seed, max_pairs=context.config.data.max_pairs)
 
 
-def learn_pairs(setting: EncoderSetting, pairs: Repeated[Positive]) -> AlignTrainer:
-    """Train on pairs: what both stages share once they have them."""
-    optim = setting.config.optim
+def train_pairs(context: EncoderContext, pairs: RepeatedSamples[Positive]) -> AlignTrainer:
+    """Train on positive pairs: what both stages share."""
+    optim = context.config.optim
     if optim.epochs:
-        optim = optim.model_copy(update={"steps": max(1, ceil(optim.epochs * pairs.epoch / setting.step_samples))})
-    setting.say(f"{pairs.epoch:,} pairs in an epoch; {optim.steps:,} steps")
+        optim = optim.model_copy(update={"steps": max(1, ceil(optim.epochs * pairs.epoch / context.samples_per_step))})
+    _log.info("%d pairs in an epoch; %d steps", pairs.epoch, optim.steps)
     trainer = AlignTrainer(
-        setting.model,
-        pairs.counted(optim.steps * setting.step_samples),
-        PairCollate(setting.reading, setting.kb),
-        setting.work,
+        context.model,
+        pairs.with_count(optim.steps * context.samples_per_step),
+        PairCollate(context.reading, context.kb),
+        context.work,
         optim,
-        settings=setting.settings,
-        loss=setting.config.loss,
-        dev=setting.dev,
-        patience=setting.config.dev.patience,
+        settings=context.settings,
+        loss=context.config.loss,
+        dev=context.dev,
+        patience=context.config.dev.patience,
     )
     trainer.resume()
     return trainer

@@ -1,4 +1,4 @@
-"""Pairs of strings as tensors: all first ones and then all second ones, read as the encoder reads, and what each means."""
+"""Positive pairs as tensors: all first strings, then all second ones, tokenised as by the encoder, with their concepts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import torch
 
 from onym.encoders.reading import Reading
 from onym.kb import KnowledgeBase
-from onym.train.generative.collate import Batch
-from onym.train.samples.base import Positive
+from onym.train.samples.base import Batch, Positive
 from onym.train.samples.same import labels_of, same_of
 
 

@@ -1,7 +1,8 @@
-"""What recipes for encoders open: the encoder, how it reads, the dev score."""
+"""What the stages of encoders open: the encoder, its input, the evaluation."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,47 +12,50 @@ from onym.encoders.encoder import Encoder
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.text.tokens import FILE, Tokenizer
-from onym.train.config import AlignConfig
-from onym.train.context import Surroundings
-from onym.train.encoder.dev import EncoderDev, asked_of, names_among
+from onym.train.context import TrainingContext
+from onym.train.dev import dev_documents, dev_names
+from onym.train.encoder.config import EncoderTrainingConfig
+from onym.train.encoder.dev import EncoderDev
 from onym.train.start import open_encoder
+
+_log = logging.getLogger("onym.train")
 
 
 @dataclass(frozen=True)
-class EncoderSetting(Surroundings[AlignConfig]):
-    """The surroundings of a training of an encoder."""
+class EncoderContext(TrainingContext[EncoderTrainingConfig]):
+    """What the training of an encoder works with."""
 
     @property
     def files(self) -> dict[str, bytes]:
-        """What a trained encoder needs beside its weights: its tokenizer, and how its vectors are made and compared."""
+        """The files besides the weights: the tokenizer, and how embeddings are made and compared."""
         return {FILE: self.reading.tokenizer.data, EncoderSettings.FILE: self.settings.to_bytes()}
 
     @cached_property
     def model(self) -> Any:
-        """The model, to be trained, in fp32."""
+        """The model to train, in fp32."""
         start = self.config.start
-        self.say(f"opening the model {start.model}")
-        return open_encoder(Path(start.model), start)
+        _log.info("opening the model %s", start.model)
+        return self.on_device(open_encoder(Path(start.model), start))
 
     @cached_property
     def reading(self) -> Reading:
-        """How it reads: as the encoder that it will be."""
+        """How it tokenises: as the encoder that it will be."""
         start = self.config.start
         own = read_settings(Path(start.model))
-        wished = own.changed(pooling=start.pooling or None, similarity=start.similarity or None, length=start.length or None)
-        return Encoder(self.model, Tokenizer.open(start.tokenizer or start.model), wished).reading
+        settings = own.changed(pooling=start.pooling, similarity=start.similarity, length=start.length)
+        return Encoder(self.model, Tokenizer.open(start.tokenizer or start.model), settings).reading
 
     @property
     def settings(self) -> EncoderSettings:
-        """How its vectors are made and compared."""
+        """How its embeddings are made and compared."""
         return self.reading.settings
 
     @cached_property
     def dev(self) -> EncoderDev | None:
-        """The score on dev, where a corpus is named and it is wished for."""
-        wanted = self.config.dev
-        if self.benchmark is None or not wanted.mentions:
+        """The evaluation on dev, if there is a dataset and it is not disabled."""
+        config = self.config.dev
+        if self.dataset is None or not config.mentions:
             return None
-        self.say("preparing the score on dev")
-        kb, documents = self.dev_kb, asked_of(self.benchmark.documents(wanted.split), wanted.mentions)
-        return EncoderDev(documents, kb, self.reading.tokenizer, self.settings, names_among(documents, kb, wanted.names))
+        _log.info("preparing the evaluation on %s", config.split)
+        kb, documents = self.dev_kb, dev_documents(self.dataset.documents(config.split), config.mentions)
+        return EncoderDev(documents, kb, self.reading.tokenizer, self.settings, dev_names(documents, kb, config.names))

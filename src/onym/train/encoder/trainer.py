@@ -1,4 +1,4 @@
-"""Training of encoders: strings of one concept are drawn together, those of different ones apart (SapBERT, section 2)."""
+"""Training of encoders: strings of one concept are pulled together, those of different concepts apart (SapBERT, section 2)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from torch import Tensor
 from onym.encoders.batches import batches
 from onym.encoders.settings import EncoderSettings
 from onym.encoders.vectors import vectors_of
-from onym.train.config import AlignLossConfig, EncoderOptimConfig
-from onym.train.generative.collate import Batch
+from onym.train.encoder.config import EncoderLossConfig, EncoderOptimConfig
 from onym.train.losses.contrastive import ContrastiveLoss
 from onym.train.losses.miner import all_pairs, hard_pairs
 from onym.train.losses.multi_similarity import MultiSimilarityLoss
-from onym.train.samples.base import Positive, Samples
+from onym.train.samples.base import Batch, Positive, Samples
 from onym.train.trainer import Dev, ModelTrainer
 
 _BUDGET = 2_048  # tokens read at once on a CPU, padding included
 
 
 class AlignTrainer(ModelTrainer):
-    """Trains an encoder on pairs. Negatives are other rows of the same batch, on one device: accumulation brings no more."""
+    """Trains an encoder on pairs. Negatives are the other rows of a batch on one device: accumulation adds none."""
 
     def __init__(
         self,
@@ -35,7 +34,7 @@ class AlignTrainer(ModelTrainer):
         optim: EncoderOptimConfig,
         *,
         settings: EncoderSettings,
-        loss: AlignLossConfig,
+        loss: EncoderLossConfig,
         dev: Dev | None = None,
         patience: int = 0,
     ) -> None:
@@ -54,25 +53,25 @@ class AlignTrainer(ModelTrainer):
         return len(inputs["labels"])
 
     def vectors(self, model: Any, ids: Tensor, mask: Tensor) -> Tensor:
-        """Return the vectors of rows, as the encoder makes them; on a CPU rows of like length are read together.
+        """Return the vectors of rows, as the encoder makes them; on a CPU rows of similar length are encoded together.
 
-        *Shape:* ids and mask (rows, tokens) -> (rows, width). Each row's vector is its own, so nothing changes but the time.
+        *Shape:* ids and mask (rows, tokens) -> (rows, width). Rows do not depend on each other, so only the time changes.
         """
         if ids.device.type != "cpu" or self.accelerator.num_processes > 1 or self.settings.pooling == "mean-all":
-            return vectors_of(model, ids, mask, self.settings)  # what wraps a model for several devices wants one pass
+            return vectors_of(model, ids, mask, self.settings)  # a model wrapped for several devices needs one pass
         lengths = mask.sum(1)
         order = [torch.from_numpy(rows) for rows in batches(lengths.numpy(), _BUDGET)]
         found = [self._part(model, ids[rows], mask[rows], int(lengths[rows[0]])) for rows in order]
         return torch.cat(found)[torch.cat(order).argsort()]
 
-    def _part(self, model: Any, ids: Tensor, mask: Tensor, longest: int) -> Tensor:
-        return vectors_of(model, ids[:, :longest], mask[:, :longest], self.settings)
+    def _part(self, model: Any, ids: Tensor, mask: Tensor, length: int) -> Tensor:
+        return vectors_of(model, ids[:, :length], mask[:, :length], self.settings)
 
 
-def _loss(told: AlignLossConfig) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """Return the loss of vectors with their labels, and with which of them are no negatives."""
-    if told.kind == "contrastive":
-        contrastive = ContrastiveLoss(told.scale)
+def _loss(config: EncoderLossConfig) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Return the loss of vectors by their labels, and by the mask of pairs that are no negatives."""
+    if config.kind == "contrastive":
+        contrastive = ContrastiveLoss(config.scale)
         return lambda vectors, labels, same: contrastive(vectors, all_pairs(labels, same=same))
-    similarity = MultiSimilarityLoss(told.alpha, told.beta, told.base)
-    return lambda vectors, labels, same: similarity(vectors, hard_pairs(vectors, labels, margin=told.margin, same=same))
+    similarity = MultiSimilarityLoss(config.alpha, config.beta, config.base)
+    return lambda vectors, labels, same: similarity(vectors, hard_pairs(vectors, labels, margin=config.margin, same=same))

@@ -1,1 +1,1 @@
-"""Training to write names (GenBioEL, ANGEL): pre-training, fine-tuning, and learning from mistakes."""
+"""Training of generative models (GenBioEL, ANGEL): pre-training, fine-tuning, preference optimisation."""

@@ -1,4 +1,4 @@
-"""Samples as tensors: sources padded, the decoder's input, and labels for the name and its end alone."""
+"""Samples as tensors: padded sources, the decoder's input, and labels of the name and its end."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import torch
 from torch import Tensor
 
 from onym.train.losses.log_probs import IGNORED
-from onym.train.samples.base import Pair, Sample
+from onym.train.samples.base import Batch, Pair, Sample
 
-Batch = dict[str, Tensor]
 _UNBOUNDED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Collate:
+class NameCollate:
     """Makes a batch for a model that starts with `start`, ends with `eos` and fills with `pad`.
 
-    `longest` is how many tokens its decoder can read: of a name that goes on beyond them the beginning is learnt.
+    `max_length` is how many tokens its decoder can read; a longer name is cut.
 
-    >>> batch = Collate(start=2, eos=2, pad=1)([Sample([0, 7, 2], [8], [9, 9])])
+    >>> batch = NameCollate(start=2, eos=2, pad=1)([Sample([0, 7, 2], [8], [9, 9])])
     >>> batch["decoder_input_ids"].tolist(), batch["labels"].tolist()
     ([[2, 8, 9, 9]], [[-100, 9, 9, 2]])
     """
@@ -29,7 +28,7 @@ class Collate:
     start: int
     eos: int
     pad: int
-    longest: int = _UNBOUNDED
+    max_length: int = _UNBOUNDED
 
     def __call__(self, samples: Sequence[Sample]) -> Batch:
         """Return the batch of samples, in their order."""
@@ -39,7 +38,7 @@ class Collate:
     def pairs(self, pairs: Sequence[Pair]) -> Batch:
         """Return the batch of pairs: the right name of each, then its wrong one, in two rows one after the other."""
         sources = [pair.source for pair in pairs for _ in range(2)]
-        targets = [(pair.prompt, name) for pair in pairs for name in (pair.chosen, pair.rejected)]
+        targets = [(pair.prompt, name) for pair in pairs for name in (pair.preferred, pair.rejected)]
         reference = torch.tensor([pair.reference for pair in pairs])
         return self._sources(sources) | self._targets(targets) | {"reference": reference}
 
@@ -49,8 +48,8 @@ class Collate:
         return {"input_ids": ids, "attention_mask": (torch.arange(ids.shape[1]) < lengths[:, None]).long()}
 
     def _targets(self, targets: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
-        inputs = [[self.start, *prompt, *name][: self.longest] for prompt, name in targets]
-        labels = [[*(IGNORED for _ in prompt), *name, self.eos][: self.longest] for prompt, name in targets]
+        inputs = [[self.start, *prompt, *name][: self.max_length] for prompt, name in targets]
+        labels = [[*(IGNORED for _ in prompt), *name, self.eos][: self.max_length] for prompt, name in targets]
         return {"decoder_input_ids": _padded(inputs, self.pad), "labels": _padded(labels, IGNORED)}
 
 

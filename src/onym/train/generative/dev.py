@@ -1,4 +1,4 @@
-"""The score that a training is watched by: the real decoder, over the real names, on mentions it did not learn from."""
+"""The evaluation of a generative model during training: the real decoder, over all names."""
 
 from __future__ import annotations
 
@@ -12,52 +12,41 @@ from onym.encoders.loading import in_precision
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import Config, GenerativeLinker
 from onym.text.layout import Layout
-from onym.train.config import DevConfig
-from onym.train.samples.mistakes import gold_of, is_name_of
-from onym.train.samples.targets import Place
+from onym.train.generative.config import GenerativeDevConfig
+from onym.train.samples.targets import DocMention, gold_concepts, is_name_of
 from onym.trie.derived import open_derived_trie
 
 
-class DevScore:
-    """Links the same mentions each time: `dev_r1` and `dev_r5` are recall by any id that shares the name, in percent."""
+class GenerativeDev:
+    """Links the same mentions each time: `dev_r1` and `dev_r5` are recall by any concept of the name, in percent."""
 
-    def __init__(self, places: Sequence[Place], kb: KnowledgeBase, layout: Layout, config: DevConfig) -> None:
-        self._places, self._kb, self._layout = places, kb, layout
+    def __init__(self, mentions: Sequence[DocMention], kb: KnowledgeBase, layout: Layout, config: GenerativeDevConfig) -> None:
+        self._mentions, self._kb, self._layout = mentions, kb, layout
         self._trie = open_derived_trie(kb, layout.tokens, layout.template)
         self._search = SearchConfig(search=config.search, ranking=config.ranking, width=5, top_k=5, budget=200)
-        self._gold = [gold_of(mention, kb) for _, mention in places]
+        self._gold = [gold_concepts(mention, kb) for _, mention in mentions]
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._mentions)
 
     def __call__(self, model: Any) -> dict[str, float]:
-        """Return the scores of a model, which is left as it was."""
+        """Return the scores of a model, which is left unchanged."""
         linker = linker_of(model, self._kb, self._layout, self._search, self._trie)
-        found = [
-            self._first_right(each, gold) for each, gold in zip(linker.decode_mentions(self._places), self._gold, strict=True)
+        ranks = [
+            self._rank_of_gold(each, gold)
+            for each, gold in zip(linker.decode_mentions(self._mentions), self._gold, strict=True)
         ]
-        return {f"dev_r{k}": 100 * sum(place < k for place in found) / max(len(found), 1) for k in (1, 5)}
+        return {f"dev_r{k}": 100 * sum(rank < k for rank in ranks) / max(len(ranks), 1) for k in (1, 5)}
 
-    def _first_right(self, decoded: Decoded, gold: frozenset[int]) -> int:
-        for place, hypothesis in enumerate(decoded.hypotheses):
+    def _rank_of_gold(self, decoded: Decoded, gold: frozenset[int]) -> int:
+        for rank, hypothesis in enumerate(decoded.hypotheses):
             if is_name_of(gold, self._trie.names_at(hypothesis.leaf).tolist(), self._kb):
-                return place
+                return rank
         return len(decoded.hypotheses) + 5
 
 
 def linker_of(model: Any, kb: KnowledgeBase, layout: Layout, search: SearchConfig, trie: Any = None) -> GenerativeLinker:
-    """Return a linker with a model that is still being trained, as it is at this moment."""
-    still = in_precision(model, "auto")
+    """Return a linker with a copy of a model in training."""
+    adapter = adapter_of(in_precision(model, "auto"))
     config = Config(template=layout.template.name, window=layout.window)
-    return GenerativeLinker(kb, adapter_of(still), layout.tokens, config, search=search, trie=trie)
-
-
-def every_nth(places: Sequence[Place], count: int) -> list[Place]:
-    """Return so many mentions, evenly spread over all of them.
-
-    >>> every_nth([1, 2, 3, 4, 5, 6], 3)
-    [1, 3, 5]
-    """
-    if not count or count >= len(places):
-        return list(places)
-    return [places[number * len(places) // count] for number in range(count)]
+    return GenerativeLinker(kb, adapter, layout.tokens, config, search=search, trie=trie)

@@ -1,4 +1,4 @@
-"""Two savings in a model's forward pass, by hooks on its own parts, so that any wrapper of it (DDP, FSDP) goes on to work."""
+"""Two savings in a model's forward pass, by hooks on its own parts, so that any wrapper of it (DDP, FSDP) still works."""
 
 from __future__ import annotations
 

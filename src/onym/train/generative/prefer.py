@@ -1,11 +1,13 @@
-"""Negative-aware training (ANGEL section 3.2): the model writes names, and learns to prefer the right ones to its mistakes.
+"""Preference optimisation on hard negatives (ANGEL section 3.2): right names are preferred to those wrongly predicted.
 
-In each round the model as it then is writes the names and is the reference. A round that was stopped goes on with its own
-pairs, and a finished one is not repeated.
+In each round the current model predicts the names and is the reference. An interrupted round resumes with its own pairs, and a
+finished one is not repeated.
 """
 
 from __future__ import annotations
 
+import logging
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
@@ -15,113 +17,121 @@ from safetensors.torch import load_model
 from onym.decoding.search import SearchConfig
 from onym.errors import ConfigError, InputError
 from onym.store.output import whole_folder
-from onym.train.generative.context import Setting
+from onym.train.arguments import training_precision
+from onym.train.generative.context import GenerativeContext
 from onym.train.generative.dev import linker_of
-from onym.train.generative.preference import PreferenceTrainer, reference_scores, score_of
-from onym.train.samples.mistakes import Preferred, iter_knowledge_mistakes, lookalike_mistakes, own_mistakes
+from onym.train.generative.preference_trainer import PreferenceTrainer, reference_scores, score_of
 from onym.train.samples.order import Shuffled
-from onym.train.samples.pairs import Asked, PairSamples, Reference, read_pairs, write_pairs
+from onym.train.samples.pairs import PairSamples, Reference, read_pairs, write_pairs
+from onym.train.samples.preferences import PreferencePair, iter_kb_preferences, lookalike_preferences, predicted_preferences
 from onym.train.samples.statements import Statements
-from onym.train.samples.targets import Place
+from onym.train.samples.targets import DocMention
 
+_log = logging.getLogger("onym.train")
 _MODEL, _PAIRS = "model", "pairs.jsonl"
 
 
-def prefer(setting: Setting) -> PreferenceTrainer:
-    """Train on pairs of names, going on where an earlier call was stopped."""
-    rounds = setting.config.prefer.rounds
-    done = [number for number in range(rounds) if (_work(setting, number) / _MODEL).is_dir()]
+def prefer(context: GenerativeContext) -> PreferenceTrainer:
+    """Train on preference pairs; an interrupted run resumes."""
+    rounds = context.config.prefer.rounds
+    done = [number for number in range(rounds) if (_work(context, number) / _MODEL).is_dir()]
     if done:
-        load_model(setting.model, _work(setting, done[-1]) / _MODEL / "model.safetensors")
+        load_model(context.model, _work(context, done[-1]) / _MODEL / "model.safetensors")
     for number in range(len(done), rounds):
-        trainer = _round(setting, number)
+        trainer = _round(context, number)
         if trainer.accelerator.is_main_process:
-            with whole_folder(_work(setting, number) / _MODEL, force=True) as folder:
+            with whole_folder(_work(context, number) / _MODEL, force=True) as folder:
                 trainer.write(folder.path)
         trainer.accelerator.wait_for_everyone()
-    return trainer if len(done) < rounds else _round(setting, rounds - 1)
+    return trainer if len(done) < rounds else _round(context, rounds - 1)
 
 
-def _round(setting: Setting, number: int) -> PreferenceTrainer:
-    config, work = setting.config, _work(setting, number)
-    asked, preferred, references = _pairs(setting, number)
-    steps = ceil(config.prefer.epochs * len(preferred) / setting.step_samples)
-    optim = config.optim.model_copy(update={"steps": steps})
-    pairs = PairSamples(
-        preferred,
-        asked,
-        setting.kb.names,
-        setting.layout,
-        steps * setting.step_samples,
+@dataclass(frozen=True)
+class _Mentions:
+    """The mentions of a round: a part of the dataset's, or, without a dataset, the statements of the knowledge base."""
+
+    part: list[DocMention]
+    statements: Statements | None = None
+
+    def text_of(self, index: int) -> tuple[str, int, int]:
+        """Return the text of a mention, and its offsets."""
+        if self.statements is not None:
+            clause = self.statements.at([index])[0].clause
+            return clause.text, clause.start, clause.end
+        doc, mention = self.part[index]
+        return doc.text, mention.start, mention.end
+
+
+def _round(context: GenerativeContext, number: int) -> PreferenceTrainer:
+    config, mentions = context.config, _mentions(context, number)
+    pairs, references = _pairs(context, mentions, _work(context, number) / _PAIRS)
+    steps = ceil(config.prefer.epochs * len(pairs) / context.samples_per_step)
+    samples = PairSamples(
+        pairs,
+        mentions.text_of,
+        context.kb.names,
+        context.layout,
+        steps * context.samples_per_step,
         seed=config.optim.seed,
         references=references,
     )
     trainer = PreferenceTrainer(
-        setting.model,
-        pairs,
-        setting.collate,
-        work,
-        optim,
+        context.model,
+        samples,
+        context.collate,
+        _work(context, number),
+        config.optim.model_copy(update={"steps": steps}),
         prefer=config.prefer,
-        dev=setting.dev,
+        dev=context.dev,
         patience=config.dev.patience,
     )
     trainer.resume()
     return trainer
 
 
-def _work(setting: Setting, number: int) -> Path:
-    return setting.work / f"round-{number}"
+def _work(context: GenerativeContext, number: int) -> Path:
+    return context.work / f"round-{number}"
 
 
-def _pairs(setting: Setting, number: int) -> tuple[Asked, list[Preferred], list[Reference]]:
-    asked, places, statements = _questions(setting, number)
-    path = _work(setting, number) / _PAIRS
+def _mentions(context: GenerativeContext, number: int) -> _Mentions:
+    seed = context.config.optim.seed
+    if context.dataset is None:
+        return _Mentions([], Statements(context.kb, seed + number, mention=context.config.data.mention))
+    order = Shuffled(len(context.mentions), seed).at(np.arange(len(context.mentions)))
+    return _Mentions([context.mentions[row] for row in order[number :: context.config.prefer.rounds].tolist()])
+
+
+def _pairs(context: GenerativeContext, mentions: _Mentions, path: Path) -> tuple[list[PreferencePair], list[Reference]]:
+    """Return the pairs of a round with their reference scores; they are made once and kept."""
     if path.is_file():
-        return asked, *read_pairs(path)
-    preferred = _preferred(setting, places, statements)
-    if not preferred:
-        fix = "train the model on right names first, so that some of its answers are right"
-        raise InputError("training-empty", "no mention gave a right and a wrong name", fix=fix)
-    pairs = PairSamples(preferred, asked, setting.kb.names, setting.layout, len(preferred))
-    found = [pairs.at(row) for row in range(len(preferred))]
-    how = score_of(setting.config.prefer)
-    setting.say(f"scoring {len(found):,} pairs of names as they are before the training")
-    references = reference_scores(setting.model, found, setting.collate, how, precision=setting.config.optim.precision)
-    write_pairs(preferred, references, path)
-    return asked, preferred, references
+        return read_pairs(path)
+    pairs = _preferences(context, mentions)
+    if not pairs:
+        fix = "train the model on right names first, so that some of its predictions are right"
+        raise InputError("training-empty", "no mention has a right and a wrong name", fix=fix)
+    samples = PairSamples(pairs, mentions.text_of, context.kb.names, context.layout, len(pairs))
+    _log.info("scoring %d preference pairs with the reference model", len(pairs))
+    references = reference_scores(
+        context.model,
+        [samples.at(row) for row in range(len(pairs))],
+        context.collate,
+        score_of(context.config.prefer),
+        is_bf16=training_precision(context.config.optim) != "fp32",
+    )
+    write_pairs(pairs, references, path)
+    return pairs, references
 
 
-def _questions(setting: Setting, number: int) -> tuple[Asked, list[Place], Statements | None]:
-    """Return what is asked in a round: a part of the corpus' mentions, or, without a corpus, of the knowledge base's own."""
-    if setting.benchmark is None:
-        statements = Statements(setting.kb, setting.config.optim.seed + number, mention=setting.config.data.mention)
-
-        def clause(place: int) -> tuple[str, int, int]:
-            stated = statements.at([place])[0].clause
-            return stated.text, stated.start, stated.end
-
-        return clause, [], statements
-    order = Shuffled(len(setting.places), setting.config.optim.seed).at(np.arange(len(setting.places)))
-    part = [setting.places[row] for row in order[number :: setting.config.prefer.rounds].tolist()]
-
-    def mention(place: int) -> tuple[str, int, int]:
-        doc, mention = part[place]
-        return doc.text, mention.start, mention.end
-
-    return mention, part, None
-
-
-def _preferred(setting: Setting, places: list[Place], statements: Statements | None) -> list[Preferred]:
-    how, seed = setting.config.prefer, setting.config.optim.seed
-    if statements is not None:
-        if how.negatives != "similar":
-            fix = 'set prefer.negatives to "similar", or name a corpus'
-            raise ConfigError("config-invalid", "a knowledge base alone is not decoded: it is too large", fix=fix)
-        return list(iter_knowledge_mistakes(statements, setting.kb, setting.samples_seen, seed=seed))
-    if how.negatives == "similar":
-        return lookalike_mistakes(places, setting.kb, top=how.top, seed=seed)
-    search = SearchConfig(ranking=setting.config.dev.ranking, width=how.width, top_k=how.top)
-    setting.say(f"linking {len(places):,} mentions, to learn from the mistakes")
-    linker = linker_of(setting.model, setting.kb, setting.layout, search)
-    return own_mistakes(linker, places, top=how.top, rule=how.rule)
+def _preferences(context: GenerativeContext, mentions: _Mentions) -> list[PreferencePair]:
+    config, seed = context.config.prefer, context.config.optim.seed
+    if mentions.statements is not None:
+        if config.negatives != "similar":
+            fix = 'set prefer.negatives to "similar", or name a dataset'
+            raise ConfigError("config-invalid", "a knowledge base alone is too large to be decoded", fix=fix)
+        return list(iter_kb_preferences(mentions.statements, context.kb, context.total_samples, seed=seed))
+    if config.negatives == "similar":
+        return lookalike_preferences(mentions.part, context.kb, top_k=config.top_k, seed=seed)
+    search = SearchConfig(ranking=context.config.dev.ranking, width=config.beam_width, top_k=config.top_k)
+    _log.info("linking %d mentions, to mine hard negatives", len(mentions.part))
+    linker = linker_of(context.model, context.kb, context.layout, search)
+    return predicted_preferences(linker, mentions.part, top_k=config.top_k, rule=config.rule)

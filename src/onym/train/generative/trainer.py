@@ -1,4 +1,4 @@
-"""Training to write names: the loss is on the name alone, and samples of like length are read together."""
+"""Training of generative models: the loss is on the name only, and batches have samples of similar length."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 
 from torch import Tensor
 
-from onym.train.config import OptimConfig
-from onym.train.generative.collate import Batch
+from onym.train.generative.config import GenerativeOptimConfig
 from onym.train.generative.forward_hooks import head_where
 from onym.train.losses.cross_entropy import cross_entropy
 from onym.train.losses.log_probs import IGNORED
-from onym.train.samples.base import Samples
+from onym.train.samples.base import Batch, Samples
 from onym.train.samples.buckets import Bucketed
 from onym.train.trainer import Dev, ModelTrainer
 
 
 class NameTrainer(ModelTrainer):
-    """Trains a model to write names."""
+    """Trains a model to generate names."""
 
     def __init__(
         self,
@@ -27,14 +26,14 @@ class NameTrainer(ModelTrainer):
         samples: Samples[Any],
         collate: Callable[[Sequence[Any]], Batch],
         folder: Path,
-        optim: OptimConfig,
+        optim: GenerativeOptimConfig,
         *,
         dev: Dev | None = None,
         patience: int = 0,
     ) -> None:
-        ordered = Bucketed(samples, optim.batch, seed=optim.seed)
+        ordered = Bucketed(samples, optim.batch_size, seed=optim.seed)
         super().__init__(model, ordered, collate, folder, optim, dev=dev, patience=patience)
-        self.smoothing = optim.smoothing
+        self.smoothing = optim.label_smoothing
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
         """Return the sum of the losses of all labelled tokens."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from onym.errors import ConfigError
-from onym.train.losses.log_probs import raised
+from onym.train.losses.log_probs import at_least_fp32
 from onym.train.losses.miner import RowPairs
 
 
@@ -42,7 +42,7 @@ class ContrastiveLoss:
     def __call__(self, embeddings: Tensor, pairs: RowPairs) -> Tensor:
         """Return the loss () of a batch, float32 at least; 0 where there are no positive pairs."""
         with torch.autocast(embeddings.device.type, enabled=False):
-            unit = functional.normalize(raised(embeddings))
+            unit = functional.normalize(at_least_fp32(embeddings))
             scores = self.scale * unit @ unit.T  # (rows, rows)
             against = scores.masked_fill(~pairs.negative, -inf).logsumexp(1, keepdim=True)  # (rows, 1)
             losses = functional.softplus(against - scores).masked_fill(~pairs.positive, 0.0)

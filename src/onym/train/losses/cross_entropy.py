@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional
 
-from onym.train.losses.log_probs import IGNORED, raised
+from onym.train.losses.log_probs import IGNORED, at_least_fp32
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -24,4 +24,6 @@ def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Te
     >>> cross_entropy(torch.zeros(3, 8), torch.tensor([1, 5, IGNORED]), 0.1) / 2 - torch.tensor(8.0).log()
     tensor(0.)
     """
-    return functional.cross_entropy(raised(logits), targets, reduction="sum", ignore_index=IGNORED, label_smoothing=smoothing)
+    return functional.cross_entropy(
+        at_least_fp32(logits), targets, reduction="sum", ignore_index=IGNORED, label_smoothing=smoothing
+    )

@@ -19,10 +19,10 @@ Score = Literal["sum", "mean"]
 """The score of a sequence: the log-probability of it, or the mean over its labelled tokens."""
 
 
-def raised(values: Tensor) -> Tensor:
+def at_least_fp32(values: Tensor) -> Tensor:
     """Return values as float32 if they are of less precision; float64 stays.
 
-    >>> raised(torch.zeros(2, dtype=torch.bfloat16)).dtype, raised(torch.zeros(2, dtype=torch.float64)).dtype
+    >>> at_least_fp32(torch.zeros(2, dtype=torch.bfloat16)).dtype, at_least_fp32(torch.zeros(2, dtype=torch.float64)).dtype
     (torch.float32, torch.float64)
     """
     return values.to(torch.promote_types(values.dtype, torch.float32))
@@ -34,8 +34,8 @@ def gathered_log_probs(logits: Tensor, targets: Tensor) -> Tensor:
     >>> gathered_log_probs(torch.zeros(2, 4), torch.tensor([3, 0])).exp()
     tensor([0.2500, 0.2500])
     """
-    # An ignored label is no place of the vocabulary: gather refuses it, where a loss of torch would count it as certain.
-    return raised(logits).log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    # An ignored label is no index of the vocabulary: gather refuses it, where a loss of torch would count it as certain.
+    return at_least_fp32(logits).log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
 
 
 def token_log_probs(logits: Tensor, labels: Tensor) -> Tensor:
@@ -61,29 +61,29 @@ def sequence_log_probs(logits: Tensor, labels: Tensor, score: Score) -> Tensor:
     return total if score == "sum" else total / (labels != IGNORED).sum(-1).clamp(min=1)
 
 
-def summed(log_probs: Tensor, rows: Tensor, sequences: int) -> Tensor:
+def sum_tokens(log_probs: Tensor, rows: Tensor, sequences: int) -> Tensor:
     """Return the sums (sequences,) of the log-probabilities (tokens,) of each sequence; `rows` (tokens,) says whose each is.
 
-    >>> summed(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 2, 0]), 3)
+    >>> sum_tokens(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 2, 0]), 3)
     tensor([-5.,  0., -2.])
     """
     return log_probs.new_zeros(sequences).index_add(0, rows, log_probs)
 
 
-def averaged(log_probs: Tensor, rows: Tensor, sequences: int) -> Tensor:
+def average_tokens(log_probs: Tensor, rows: Tensor, sequences: int) -> Tensor:
     """Return the means (sequences,) of the log-probabilities (tokens,) of each sequence; without tokens, the mean is 0.
 
-    >>> averaged(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 2, 0]), 3)
+    >>> average_tokens(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 2, 0]), 3)
     tensor([-2.5000,  0.0000, -2.0000])
     """
-    tokens = summed(torch.ones_like(log_probs), rows, sequences)
-    return summed(log_probs, rows, sequences) / tokens.clamp(min=1)
+    tokens = sum_tokens(torch.ones_like(log_probs), rows, sequences)
+    return sum_tokens(log_probs, rows, sequences) / tokens.clamp(min=1)
 
 
-def scored(log_probs: Tensor, rows: Tensor, sequences: int, score: Score) -> Tensor:
+def score_sequences(log_probs: Tensor, rows: Tensor, sequences: int, score: Score) -> Tensor:
     """Return the scores (sequences,) of the log-probabilities (tokens,) of each sequence.
 
-    >>> scored(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 1, 0]), 2, "sum")
+    >>> score_sequences(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 1, 0]), 2, "sum")
     tensor([-5., -2.])
     """
-    return (summed if score == "sum" else averaged)(log_probs, rows, sequences)
+    return (sum_tokens if score == "sum" else average_tokens)(log_probs, rows, sequences)

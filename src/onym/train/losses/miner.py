@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from onym.train.losses.log_probs import raised
+from onym.train.losses.log_probs import at_least_fp32
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def hard_pairs(embeddings: Tensor, labels: Tensor, *, margin: float = 0.2, same:
     """
     pairs = all_pairs(labels, same=same)
     with torch.no_grad(), torch.autocast(embeddings.device.type, enabled=False):
-        unit = functional.normalize(raised(embeddings))
+        unit = functional.normalize(at_least_fp32(embeddings))
         distances = torch.cdist(unit, unit)  # (rows, rows)
         nearest = distances.masked_fill(~pairs.negative, inf).amin(1, keepdim=True)
         farthest = distances.masked_fill(~pairs.positive, -inf).amax(1, keepdim=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from onym.errors import ConfigError
-from onym.train.losses.log_probs import raised
+from onym.train.losses.log_probs import at_least_fp32
 from onym.train.losses.miner import RowPairs
 
 
@@ -49,7 +49,7 @@ class MultiSimilarityLoss:
             raise ValueError(f"the pairs are of {pairs.positive.shape[0]} rows, and there are {len(embeddings)} embeddings")
         # In bfloat16 a cosine is wrong by up to 0.002, which beta makes 0.1 in the exponent.
         with torch.autocast(embeddings.device.type, enabled=False):
-            unit = functional.normalize(raised(embeddings))
+            unit = functional.normalize(at_least_fp32(embeddings))
             over = unit @ unit.T - self.base  # (rows, rows)
             together = _log_one_more(-self.alpha * over, pairs.positive) / self.alpha
             apart = _log_one_more(self.beta * over, pairs.negative) / self.beta

@@ -40,7 +40,7 @@ LOSSES = tuple(_LOSSES)
 class NamedLoss:
     """A loss over pairs with all of its options settled; calling it gives the losses (pairs,).
 
-    `score` is what the paper scores a name with; `options` are those given and the defaults of the others.
+    `score` is what the paper scores a name with; `options` are all its options, defaults included.
     """
 
     name: str
@@ -54,13 +54,13 @@ class NamedLoss:
 
     @property
     def needs_cross_entropy(self) -> bool:
-        """Whether the cross-entropy of the chosen names must be given."""
+        """Whether the cross-entropy of the preferred names is needed."""
         return self.options.get("alpha", 0.0) != 0
 
     def __call__(self, preference: Preference, cross_entropy: Tensor | None = None) -> Tensor:
         """Return the losses (pairs,); a cross-entropy that the loss does not need is passed over."""
-        given = (cross_entropy,) if self.needs_cross_entropy else ()
-        return _LOSSES[self.name].function(preference, *given, **self.options)
+        extra = (cross_entropy,) if self.needs_cross_entropy else ()
+        return _LOSSES[self.name].function(preference, *extra, **self.options)
 
 
 def loss_named(name: str, **options: float) -> NamedLoss:

@@ -13,7 +13,7 @@ def pairwise(preference: Preference, *, beta: float = 0.1) -> Tensor:
     Optimises    -log sigmoid(beta * margin)
     Needs        scores published as sums
     When to use  as the baseline that the other losses must beat; 85.9 against 86.2 of `dpo` in ANGEL's table D
-    Related      `dpo` subtracts the margin of a reference, `cpo` adds the cross-entropy of the chosen, `simpo` a target
+    Related      `dpo` subtracts the margin of a reference, `cpo` adds the cross-entropy of the right name, `simpo` a target
 
     >>> import torch
     >>> pairwise(Preference(torch.tensor([-1.0]), torch.tensor([-21.0])), beta=1.0) < 1e-8

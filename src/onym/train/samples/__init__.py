@@ -1,4 +1,4 @@
 """Samples: what a model is trained on, as tokens.
 
-Always true here: a sample follows from the seed and its place alone, so that a training can go on anywhere.
+Always true here: a sample follows from the seed and its index alone, so that training can resume anywhere.
 """

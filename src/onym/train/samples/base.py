@@ -1,20 +1,26 @@
-"""What a model is trained on: a source, a prompt and a name, or two names of which it should prefer one, as tokens.
+"""The samples that models are trained on, and the protocol of a dataset of them.
 
-For encoders: two strings of one concept, as they are written.
+Generative models: a source, a prompt and a name, or two names of which one is preferred, as tokens. Encoders: two strings of
+one concept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Batch: TypeAlias = "dict[str, Tensor]"
+"""Samples as tensors, as a collate function makes them and a trainer takes them."""
 T_co = TypeVar("T_co", bound="Sample | Pair | Positive", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A mention and the name to write for it, without the token that ends it."""
+    """A mention and the name to generate for it, without the token that ends it."""
 
     source: list[int]
     prompt: list[int]
@@ -23,20 +29,20 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A mention, a right name and a wrong one; `reference` is what the model before said of both, log-probabilities."""
+    """A mention, a right name and a wrong one; `reference` has the log-probabilities of both by the reference model."""
 
     source: list[int]
     prompt: list[int]
-    chosen: list[int]
+    preferred: list[int]
     rejected: list[int]
     reference: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """Two strings of one concept, which is given by its place; `names` are their ids, by which equal strings are known.
+    """Two strings of one concept, which is a row of the knowledge base; `names` are their ids, equal for equal strings.
 
-    A string that is no name of the knowledge base has an id beyond its names. `also` are other concepts that the first means.
+    A string that is no name of the knowledge base has an id beyond its names. `also` are other concepts of the first string.
     """
 
     first: str
@@ -47,21 +53,21 @@ class Positive:
 
 
 class Samples(Protocol[T_co]):
-    """Samples by their place: the same place always gives the same sample, so a training can go on anywhere."""
+    """Samples by index: the same index always gives the same sample, so that training can resume anywhere."""
 
     def __len__(self) -> int:
         """Return how many there are, all epochs together."""
 
-    def __getitems__(self, places: Sequence[int]) -> Sequence[T_co]:
-        """Return the samples at these places."""
+    def __getitems__(self, indices: Sequence[int]) -> Sequence[T_co]:
+        """Return the samples at these indices."""
 
 
-class Repeated(Samples[T_co], Protocol[T_co]):
-    """Samples that come again: `epoch` different ones, of which any number may be asked for."""
+class RepeatedSamples(Samples[T_co], Protocol[T_co]):
+    """Samples over any number of epochs."""
 
     @property
     def epoch(self) -> int:
-        """How many there are before the first comes again."""
+        """The number of samples in an epoch."""
 
-    def counted(self, count: int) -> Self:
+    def with_count(self, count: int) -> Self:
         """Return the same samples, but so many in all."""

@@ -1,4 +1,4 @@
-"""Batches of samples of like length: less is computed on padding. The order still follows from the place alone."""
+"""Batches of samples of like length: less is computed on padding. The order still follows from the index alone."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Bucketed(Generic[T]):
     def __len__(self) -> int:
         return len(self._samples)
 
-    def __getitems__(self, places: Sequence[int]) -> list[T]:
-        return [self._at(place) for place in places]
+    def __getitems__(self, indices: Sequence[int]) -> list[T]:
+        return [self._at(index) for index in indices]
 
-    def _at(self, place: int) -> T:
-        block, within = divmod(place, self._block)
+    def _at(self, index: int) -> T:
+        block, within = divmod(index, self._block)
         if (block + 1) * self._block > len(self._samples):
-            return self._samples.__getitems__([place])[0]
+            return self._samples.__getitems__([index])[0]
         if self._last[0] != block:
             self._last = block, self._sorted(block)
         return self._last[1][within]
@@ -48,5 +48,5 @@ class Bucketed(Generic[T]):
 
 
 def _length(sample: Sample | Pair) -> tuple[int, int]:
-    written = sample.name if isinstance(sample, Sample) else max(sample.chosen, sample.rejected, key=len)
+    written = sample.name if isinstance(sample, Sample) else max(sample.preferred, sample.rejected, key=len)
     return len(sample.prompt) + len(written), len(sample.source)

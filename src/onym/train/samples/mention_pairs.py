@@ -11,17 +11,16 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 from onym.train.samples.base import Positive
-from onym.train.samples.order import Ints, draw_rows
-from onym.train.samples.ordered import Ordered
-from onym.train.samples.targets import Place, concepts_of, names_of, require_known, targets_of
+from onym.train.samples.order import Ints, OrderedSamples, draw_rows
+from onym.train.samples.targets import DocMention, concepts_of, names_of, require_linkable, targets_of
 
 _STREAM = 5
 _ALL = 2**64  # random numbers are below it
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A mention: its string and the id of it, what it means, all names of that, and the one that is most like it."""
+class Query:
+    """A mention as a query: its string and the id of that, its concepts, all their names, and the most similar one."""
 
     surface: str
     string: int
@@ -30,11 +29,11 @@ class Asked:
     best: int
 
 
-class MentionPairs(Ordered):
+class MentionPairs(OrderedSamples):
     """`count` pairs of mentions: every mention is seen once in an epoch, in an order by `seed`.
 
-    Its name is drawn anew each time: with the probability `similar` the most similar one, by TF-IDF, else any name of what the
-    mention means. The paper takes every name of it in turn, which gives a concept of many names more weight.
+    Its name is drawn each time: with probability `similar` the most similar one by TF-IDF, else any name of its concepts. The
+    paper takes every name in turn, which gives a concept of many names more weight.
 
     >>> from onym.types import Document, Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -44,48 +43,50 @@ class MentionPairs(Ordered):
     [('heart attacks', 'heart attack'), ('heart attacks', 'heart attack')]
     """
 
-    def __init__(self, places: Sequence[Place], kb: KnowledgeBase, *, count: int, similar: float = 0.5, seed: int = 0) -> None:
+    def __init__(
+        self, mentions: Sequence[DocMention], kb: KnowledgeBase, *, count: int, similar: float = 0.5, seed: int = 0
+    ) -> None:
         if not 0 <= similar <= 1:
             raise ConfigError("config-invalid", f"a probability of {similar}", fix="give a number from 0 to 1")
         self._kb, self._similar, self._seed = kb, similar, seed
-        self.asked = _asked(places, kb, is_compared=similar > 0)
-        self.unreachable = len(places) - len(self.asked)
-        require_known(len(self.asked))
-        super().__init__(len(self.asked), count, seed)
+        self.queries = _queries(mentions, kb, is_compared=similar > 0)
+        self.unlinkable = len(mentions) - len(self.queries)
+        require_linkable(len(self.queries))
+        super().__init__(len(self.queries), count, seed)
 
-    def __getitems__(self, places: Sequence[int]) -> list[Positive]:
-        numbers = np.asarray(places, dtype=np.int64)
+    def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
+        numbers = np.asarray(indices, dtype=np.int64)
         drawn = draw_rows(self._seed, numbers, 2, stream=_STREAM).tolist()
-        return [self._pair(self.asked[row], *draw) for row, draw in zip(self.rows(numbers).tolist(), drawn, strict=True)]
+        return [self._pair(self.queries[row], *draw) for row, draw in zip(self.rows(numbers).tolist(), drawn, strict=True)]
 
-    def rows(self, places: Ints) -> Ints:
-        """Return which of the mentions in `asked` stands at each place."""
-        return self._order.at(places)
+    def rows(self, indices: Ints) -> Ints:
+        """Return which of `queries` comes at each index."""
+        return self._order.at(indices)
 
-    def _pair(self, asked: Asked, chance: int, number: int) -> Positive:
-        name = asked.best if chance < self._similar * _ALL else asked.names[number % len(asked.names)]
+    def _pair(self, query: Query, chance: int, number: int) -> Positive:
+        name = query.best if chance < self._similar * _ALL else query.names[number % len(query.names)]
         named = self._kb.name_concepts[name].tolist()
-        concept = next(concept for concept in asked.concepts if concept in named)
-        also = tuple(other for other in asked.concepts if other != concept)
-        return Positive(asked.surface, self._kb.names[name], concept, (asked.string, name), also)
+        concept = next(concept for concept in query.concepts if concept in named)
+        also = tuple(other for other in query.concepts if other != concept)
+        return Positive(query.surface, self._kb.names[name], concept, (query.string, name), also)
 
 
-def _asked(places: Sequence[Place], kb: KnowledgeBase, *, is_compared: bool) -> list[Asked]:
-    """Return the mentions whose concepts are known; without a comparison any of their names is the best."""
-    best = targets_of(places, kb, choice="similar" if is_compared else "sampled")
-    surfaces = [normal_name(mention.surface) for _, mention in places]
+def _queries(mentions: Sequence[DocMention], kb: KnowledgeBase, *, is_compared: bool) -> list[Query]:
+    """Return the mentions whose concepts are in the knowledge base; without a comparison any of their names is the best."""
+    best = targets_of(mentions, kb, choice="similar" if is_compared else "sampled")
+    surfaces = [normal_name(mention.surface) for _, mention in mentions]
     strings = _strings(surfaces, kb)
-    meant = {mention.concept_ids: concepts_of(mention, kb) for _, mention in places}
+    meant = {mention.concept_ids: concepts_of(mention, kb) for _, mention in mentions}
     names = {concept_ids: names_of(concepts, kb) for concept_ids, concepts in meant.items()}
     return [
-        Asked(surface, strings[surface], meant[mention.concept_ids], names[mention.concept_ids], found[0])
-        for surface, (_, mention), found in zip(surfaces, places, best, strict=True)
-        if found and surface  # a linker looks for nothing where nothing is left of a mention
+        Query(surface, strings[surface], meant[mention.concept_ids], names[mention.concept_ids], found[0])
+        for surface, (_, mention), found in zip(surfaces, mentions, best, strict=True)
+        if found and surface  # a linker returns nothing for a mention that normalises to nothing
     ]
 
 
 def _strings(surfaces: Sequence[str], kb: KnowledgeBase) -> dict[str, int]:
-    """Return the id of each string: that of the name that it is, else one beyond all names."""
+    """Return the id of each string: that of the equal name, else one beyond all names."""
     found: dict[str, int] = {}
     for number, surface in enumerate(dict.fromkeys(surfaces), start=len(kb.names)):
         name = kb.names.find(surface)

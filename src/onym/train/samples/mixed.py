@@ -8,14 +8,14 @@ from fractions import Fraction
 from math import ceil
 
 from onym.errors import ConfigError
-from onym.train.samples.base import Positive, Repeated
+from onym.train.samples.base import Positive, RepeatedSamples
 
 _FINEST = 1000
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """`count` pairs: the given `share` of them from `others`, the rest from `own`, each in its own order.
+    """`count` pairs: a `share` of them from `others`, the rest from `own`, each in its own order.
 
     >>> from onym.kb import KnowledgeBase
     >>> from onym.train.samples.positives import PositivePairs
@@ -24,8 +24,8 @@ class Mixed:
     16
     """
 
-    own: Repeated[Positive]
-    others: Repeated[Positive]
+    own: RepeatedSamples[Positive]
+    others: RepeatedSamples[Positive]
     share: float
     count: int = 0
 
@@ -42,20 +42,20 @@ class Mixed:
     def __len__(self) -> int:
         return self.count
 
-    def counted(self, count: int) -> Mixed:
+    def with_count(self, count: int) -> Mixed:
         """Return the same pairs, but so many."""
         return replace(self, count=count)
 
-    def __getitems__(self, places: Sequence[int]) -> list[Positive]:
-        starts = [self._others_before(place) for place in places]
-        is_other = [self._others_before(place + 1) > start for place, start in zip(places, starts, strict=True)]
-        rows = list(zip(places, starts, is_other, strict=True))
-        own = iter(self.own.__getitems__([place - start for place, start, other in rows if not other]))
+    def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
+        starts = [self._others_before(index) for index in indices]
+        is_other = [self._others_before(index + 1) > start for index, start in zip(indices, starts, strict=True)]
+        rows = list(zip(indices, starts, is_other, strict=True))
+        own = iter(self.own.__getitems__([index - start for index, start, other in rows if not other]))
         more = iter(self.others.__getitems__([start for _, start, other in rows if other]))
         return [next(more if other else own) for other in is_other]
 
-    def _others_before(self, place: int) -> int:
-        return place * self._fraction.numerator // self._fraction.denominator
+    def _others_before(self, index: int) -> int:
+        return index * self._fraction.numerator // self._fraction.denominator
 
     @property
     def _fraction(self) -> Fraction:

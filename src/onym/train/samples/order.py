@@ -1,11 +1,13 @@
-"""Orders and draws that are computed, not kept: what comes at a place follows from the seed and the place alone.
+"""Random orders and draws that are computed, not stored: what comes at an index follows from the seed and the index alone.
 
-So a training can go on anywhere, any number of processes can share it, and nothing is as long as the data.
+So training can resume anywhere, any number of processes can share it, and memory does not grow with the data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,7 @@ _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15  # splitmix64: Steele, Lea and Flood 2014, and its two multipliers
 _ONE, _TWO = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _ROUNDS = 8
-_ORDER = 1  # the stream of an order's keys: not the one that what stands at a place is drawn from
+_ORDER = 1  # the stream of an order's keys: not the one that samples are drawn from
 
 
 class Shuffled:
@@ -38,17 +40,43 @@ class Shuffled:
         """Return the length of an epoch."""
         return self._length
 
-    def at(self, places: Ints) -> Ints:
-        """Return the numbers at these places; `place // length` is the epoch."""
-        if len(places) == 0:
+    def at(self, indices: Ints) -> Ints:
+        """Return the numbers at these indices; `index // length` is the epoch."""
+        if len(indices) == 0:
             return np.zeros(0, dtype=np.int64)
-        if not self._length or int(places.min()) < 0:
-            raise IndexError("no such place in the order")
-        epochs, numbers = np.divmod(places.astype(np.uint64), np.uint64(self._length))
-        return shuffled(numbers, np.full_like(numbers, self._length), self._seed, epochs, stream=_ORDER)
+        if not self._length or int(indices.min()) < 0:
+            raise IndexError("no such index in the order")
+        epochs, numbers = np.divmod(indices.astype(np.uint64), np.uint64(self._length))
+        return permute(numbers, np.full_like(numbers, self._length), self._seed, epochs, stream=_ORDER)
 
 
-def shuffled(
+class OrderedSamples:
+    """A base of datasets: `count` samples of `epoch` different ones, each seen once in an epoch, in an order by `seed`.
+
+    >>> samples = OrderedSamples(5, count=12, seed=3)
+    >>> samples.epoch, len(samples), len(samples.with_count(7))
+    (5, 12, 7)
+    """
+
+    def __init__(self, epoch: int, count: int, seed: int) -> None:
+        self._order, self._count = Shuffled(epoch, seed), count
+
+    @property
+    def epoch(self) -> int:
+        """The number of samples in an epoch."""
+        return len(self._order)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def with_count(self, count: int) -> Self:
+        """Return the same samples, but so many: the size of an epoch is known only once they are there."""
+        other = copy(self)
+        other._count = count  # noqa: SLF001 - its own
+        return other
+
+
+def permute(
     numbers: npt.NDArray[np.integer],
     lengths: npt.NDArray[np.integer],
     seed: int,
@@ -61,7 +89,7 @@ def shuffled(
     A Feistel network over pairs (high, low) with high * low >= length: each round adds to one half a hash of the other, so it
     can be undone, and is a permutation. A number that falls outside is sent through again until it falls inside.
 
-    >>> shuffled(np.array([0, 1, 2, 0]), np.array([3, 3, 3, 1]), 13, np.array([7, 7, 7, 8]), stream=9).tolist()
+    >>> permute(np.array([0, 1, 2, 0]), np.array([3, 3, 3, 1]), 13, np.array([7, 7, 7, 8]), stream=9).tolist()
     [0, 2, 1, 0]
     """
     bounds = lengths.astype(np.uint64)
@@ -82,46 +110,46 @@ def _sent_through(numbers: Draws, keys: Draws, highs: Draws, lows: Draws) -> Dra
     return np.asarray(high * lows + low)
 
 
-def draws(seed: int, place: int, bound: int, *, stream: int = 0) -> int:
-    """Return a random number below `bound` for a place: always the same one.
+def draw(seed: int, index: int, bound: int, *, stream: int = 0) -> int:
+    """Return a random number below `bound` for an index: always the same one.
 
-    >>> draws(13, 7, 100) == draws(13, 7, 100), draws(13, 7, 1)
+    >>> draw(13, 7, 100) == draw(13, 7, 100), draw(13, 7, 1)
     (True, 0)
     """
-    state = _mixed_one(place + _mixed_one(seed + stream * _STEP))
+    state = _mixed_one(index + _mixed_one(seed + stream * _STEP))
     return _mixed_one(state + _STEP) % bound
 
 
-def draw_rows(seed: int, places: npt.NDArray[np.integer], width: int, *, stream: int = 0) -> Draws:
-    """Return for each place a row of `width` random numbers of 64 bits: splitmix64, begun at a hash of seed and place.
+def draw_rows(seed: int, indices: npt.NDArray[np.integer], width: int, *, stream: int = 0) -> Draws:
+    """Return for each index a row of `width` random numbers of 64 bits: splitmix64, seeded with a hash of seed and index.
 
-    The first of a row is what `draws` takes. Streams of one seed have nothing to do with each other.
+    The first of a row is what `draw` takes. Streams of one seed have nothing to do with each other.
 
-    >>> int(draw_rows(13, np.array([7]), 2)[0, 0]) % 100 == draws(13, 7, 100)
+    >>> int(draw_rows(13, np.array([7]), 2)[0, 0]) % 100 == draw(13, 7, 100)
     True
     """
     start = np.uint64(_mixed_one(seed + stream * _STEP))
-    states = _mixed(places.astype(np.uint64) + start)
+    states = _mixed(indices.astype(np.uint64) + start)
     steps = np.array([_STEP * turn & _MASK for turn in range(1, width + 1)], dtype=np.uint64)
     return _mixed(states[:, None] + steps)
 
 
-def picks(numbers: Sequence[int], size: int, without: Collection[int] = ()) -> list[int]:
-    """Return distinct places below `size`, one for each random number while there are any; none of those in `without`.
+def pick(numbers: Sequence[int], size: int, exclude: Collection[int] = ()) -> list[int]:
+    """Return distinct indices below `size`, one for each random number while there are any; none of `exclude`.
 
-    >>> picks([4, 4, 4], 3)
+    >>> pick([4, 4, 4], 3)
     [1, 0, 2]
-    >>> picks([5, 6], 4, without=[0, 3])
+    >>> pick([5, 6], 4, exclude=[0, 3])
     [2, 1]
     """
-    taken = sorted(without)
+    taken = sorted(exclude)
     found: list[int] = []
     for number in numbers[: max(0, size - len(taken))]:
-        place = number % (size - len(taken))
+        index = number % (size - len(taken))
         for other in taken:  # in order, so that each is stepped over once
-            place += place >= other
-        found.append(place)
-        taken = sorted((*taken, place))
+            index += index >= other
+        found.append(index)
+        taken = sorted((*taken, index))
     return found
 
 

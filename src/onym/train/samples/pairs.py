@@ -1,4 +1,4 @@
-"""Pairs of names as samples, with what the model before said of them; and the file that keeps them while a training lasts."""
+"""Preference pairs as samples, with the scores of the reference model; and the file that keeps them during a run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from onym.store.artefact.arrays import Strings
 from onym.store.output import whole_file
 from onym.text.layout import Layout
 from onym.train.samples.base import Pair
-from onym.train.samples.mistakes import Preferred
 from onym.train.samples.order import Shuffled
+from onym.train.samples.preferences import PreferencePair
 
-Asked = Callable[[int], tuple[str, int, int]]
-"""Gives the text of a question by its place, and where the mention stands in it."""
+TextOf = Callable[[int], tuple[str, int, int]]
+"""Returns the text of a mention by its index, and the offsets of the mention in it."""
 Reference = tuple[float, float]
 
 
@@ -26,8 +26,8 @@ Reference = tuple[float, float]
 class PairSamples:
     """`count` pairs, in an order by `seed`, each seen once in an epoch."""
 
-    preferred: Sequence[Preferred]
-    asked: Asked
+    pairs: Sequence[PreferencePair]
+    text_of: TextOf
     names: Strings
     layout: Layout
     count: int
@@ -37,14 +37,14 @@ class PairSamples:
     def __len__(self) -> int:
         return self.count
 
-    def __getitems__(self, places: Sequence[int]) -> list[Pair]:
-        order = Shuffled(len(self.preferred), self.seed)
-        return [self.at(row) for row in order.at(np.asarray(places, dtype=np.int64)).tolist()]
+    def __getitems__(self, indices: Sequence[int]) -> list[Pair]:
+        order = Shuffled(len(self.pairs), self.seed)
+        return [self.at(row) for row in order.at(np.asarray(indices, dtype=np.int64)).tolist()]
 
     def at(self, row: int) -> Pair:
-        """Return a pair by its number, in the order in which they were found."""
-        each, layout = self.preferred[row], self.layout
-        text, start, end = self.asked(each.place)
+        """Return a pair by its row, in the order in which they were found."""
+        each, layout = self.pairs[row], self.layout
+        text, start, end = self.text_of(each.mention)
         return Pair(
             layout.source(text, start, end),
             layout.prompt(text[start:end]),
@@ -54,25 +54,26 @@ class PairSamples:
         )
 
 
-def write_pairs(preferred: Sequence[Preferred], references: Sequence[Reference], path: Path) -> None:
+def write_pairs(pairs: Sequence[PreferencePair], references: Sequence[Reference], path: Path) -> None:
     """Keep pairs as JSON lines: numbers alone."""
     with whole_file(path, force=True) as file:
-        for each, reference in zip(preferred, references, strict=True):
-            file.write(json.dumps([each.place, each.right, each.wrong, *reference]).encode() + b"\n")
+        for each, reference in zip(pairs, references, strict=True):
+            file.write(json.dumps([each.mention, each.right, each.wrong, *reference]).encode() + b"\n")
 
 
-def read_pairs(path: Path) -> tuple[list[Preferred], list[Reference]]:
+def read_pairs(path: Path) -> tuple[list[PreferencePair], list[Reference]]:
     """Read what `write_pairs` wrote.
 
     >>> path = getfixture("tmp_path") / "pairs.jsonl"
-    >>> write_pairs([Preferred(0, 3, 4)], [(-1.5, -2.0)], path)
+    >>> write_pairs([PreferencePair(0, 3, 4)], [(-1.5, -2.0)], path)
     >>> read_pairs(path)
-    ([Preferred(place=0, right=3, wrong=4)], [(-1.5, -2.0)])
+    ([PreferencePair(mention=0, right=3, wrong=4)], [(-1.5, -2.0)])
     """
     try:
         rows = [json.loads(line) for line in path.read_bytes().splitlines()]
         pairs = [
-            (Preferred(int(place), int(right), int(wrong)), (float(one), float(two))) for place, right, wrong, one, two in rows
+            (PreferencePair(int(mention), int(right), int(wrong)), (float(one), float(two)))
+            for mention, right, wrong, one, two in rows
         ]
     except (OSError, ValueError, TypeError, IndexError) as e:
         raise IntegrityError("artefact-torn", "the pairs cannot be read", where=str(path), fix="remove the file") from e

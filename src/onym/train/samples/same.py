@@ -63,6 +63,6 @@ def _keys(positives: Sequence[Positive], labels: Ints, names: Ints, kb: Knowledg
     meant = Ragged(np.asarray(kb.name_concepts.offsets), np.asarray(kb.name_concepts.values)).take(names[known])
     more = [(row, concept) for row, each in enumerate(positives) for concept in each.also]
     more_rows, more_keys = np.array(more, dtype=np.int64).reshape(-1, 2).T
-    every = np.arange(len(labels))
-    rows = np.concatenate((every, every, known[meant.owners()], more_rows))
+    all_rows = np.arange(len(labels))
+    rows = np.concatenate((all_rows, all_rows, known[meant.owners()], more_rows))
     return rows, np.concatenate((labels, names + len(kb), meant.values.astype(np.int64), more_keys))

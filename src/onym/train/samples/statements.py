@@ -1,4 +1,4 @@
-"""What a knowledge base says of its own names: one in a clause with a definition or with other names of its concept.
+"""Statements made of a knowledge base: a name in a clause with a definition or with other names of its concept.
 
 KB-guided pre-training: GenBioEL, section 2.2 and appendix E.2. ANGEL takes the most similar name instead of any.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,12 +15,13 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
+from onym.text.layout import Layout
+from onym.train.samples.base import Sample
 from onym.train.samples.clauses import Clause, clause_of, templates_for
-from onym.train.samples.order import Shuffled, draw_rows, picks
-from onym.train.samples.trigrams import most_like
+from onym.train.samples.order import Shuffled, draw_rows, pick
 
 Mentioned = Literal["random", "similar"]
-"""The name in the clause: any of the concept's others, or the one most like the name to write."""
+"""The name in the clause: any of the concept's others, or the one most similar to the target."""
 _STREAM = 2
 _DEFINITIONS, _NAMES = 2, 3  # in a context, at most
 _MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # which random number decides what
@@ -28,7 +30,7 @@ _WIDTH = _CONTEXT + max(_DEFINITIONS, _NAMES)
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A concept by its place, two of its names by their ids, and the clause around the first. The second is to be written."""
+    """A concept (a row), the ids of two of its names, and the clause around the first. The second is the target."""
 
     concept: int
     mention: int
@@ -37,12 +39,12 @@ class Statement:
 
 
 class Statements:
-    """An endless row of statements: in an epoch every name of every concept is the target once, in an order by `seed`.
+    """An endless sequence of statements: in an epoch every name of every concept is the target once, in an order by `seed`.
 
     The mention is another name of the concept, wherever it has one. The context is up to two of its definitions; without any,
     up to three of its other names; of two names the target (as the paper says), of one that one.
 
-    Nothing is kept: a statement follows from the knowledge base, the seed and its place, and only what it needs is read.
+    Nothing is stored: a statement follows from the knowledge base, the seed and its index, and only what it needs is read.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> statement = Statements(kb, seed=1).at([0])[0]
@@ -60,18 +62,18 @@ class Statements:
             raise InputError("kb-empty", "the knowledge base has no names to learn", where=str(kb.folder))
         self._kb, self._seed, self._is_similar = kb, seed, mention == "similar"
         self._order = Shuffled(len(kb.term_names), seed)
-        # Plain views: of a map itself every look would make another map.
+        # Plain views: indexing a memory map makes another map.
         self._terms, self._defined = np.asarray(kb.concept_terms), np.asarray(kb.concept_definitions.offsets)
         self._term_names, self._definitions = np.asarray(kb.term_names), np.asarray(kb.concept_definitions.values)
 
     @property
     def epoch(self) -> int:
-        """How many statements there are before the first target comes again."""
+        """The number of statements in an epoch."""
         return len(self._order)
 
-    def at(self, places: Sequence[int]) -> list[Statement]:
-        """Return the statements at these places."""
-        numbers = np.asarray(places, dtype=np.int64)
+    def at(self, indices: Sequence[int]) -> list[Statement]:
+        """Return the statements at these indices."""
+        numbers = np.asarray(indices, dtype=np.int64)
         # In the column's own type: numpy would make a copy of the whole column in any other.
         terms = self._order.at(numbers).astype(self._terms.dtype)
         concepts = np.searchsorted(self._terms, terms, side="right") - 1
@@ -86,13 +88,13 @@ class Statements:
         return [self._statement(*row) for row in rows]
 
     def _statement(self, concept: int, target: int, names: list[int], definitions: list[int], drawn: list[int]) -> Statement:
-        """Make the statement whose target is the one at place `target` of the concept's `names`."""
+        """Make the statement whose target is `names[target]`."""
         mention = self._mention(names, target, drawn[_MENTION])
         if definitions:
-            parts = picks(drawn[_CONTEXT : _CONTEXT + _DEFINITIONS], len(definitions))
+            parts = pick(drawn[_CONTEXT : _CONTEXT + _DEFINITIONS], len(definitions))
             context = " ".join([self._kb.definitions[definitions[part]] for part in parts])
         else:
-            others = picks(drawn[_CONTEXT : _CONTEXT + _NAMES], len(names), without={target, mention})
+            others = pick(drawn[_CONTEXT : _CONTEXT + _NAMES], len(names), exclude={target, mention})
             context = ", ".join([self._kb.names[names[other]] for other in others or (target,)])
         templates = templates_for(len(definitions), len(names))
         clause = clause_of(templates[drawn[_TEMPLATE] % len(templates)], self._kb.names[names[mention]], context)
@@ -102,10 +104,57 @@ class Statements:
         if len(names) == 1:
             return target
         if not self._is_similar:
-            return picks([number], len(names), without={target})[0]
-        others = [place for place in range(len(names)) if place != target]
+            return pick([number], len(names), exclude={target})[0]
+        others = [other for other in range(len(names)) if other != target]
         texts = self._kb.names
-        return others[most_like(texts[names[target]], [texts[names[other]] for other in others])]
+        return others[most_similar(texts[names[target]], [texts[names[other]] for other in others])]
+
+
+class KnowledgeSamples:
+    """`count` samples of a knowledge base: every name of every concept is the target once in an epoch, ordered by `seed`."""
+
+    def __init__(self, kb: KnowledgeBase, layout: Layout, count: int, seed: int = 0, *, mention: Mentioned = "random") -> None:
+        self.statements = Statements(kb, seed, mention=mention)
+        self._kb, self._layout, self._count = kb, layout, count
+
+    @property
+    def epoch(self) -> int:
+        """The number of samples in an epoch."""
+        return self.statements.epoch
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Sample]:
+        return [self._sample(statement) for statement in self.statements.at(indices)]
+
+    def _sample(self, statement: Statement) -> Sample:
+        names, clause, layout = self._kb.names, statement.clause, self._layout
+        source = layout.source(clause.text, clause.start, clause.end)
+        return Sample(source, layout.prompt(names[statement.mention]), layout.name(names[statement.target]))
+
+
+def most_similar(name: str, others: Sequence[str]) -> int:
+    """Return the index of the most similar of the others, by cosine of the sets of character 3-grams; the first of equal ones.
+
+    For the few names of one concept. `text.similarity` weighs 3-grams by all names, and stores them all.
+
+    >>> most_similar("heart attack", ["coronary attack", "heart attacks", "mi"])
+    1
+    """
+    own = _grams(name)
+    scores = [_cosine(own, _grams(other)) for other in others]
+    return scores.index(max(scores))
+
+
+def _grams(name: str) -> set[tuple[str, str, str]]:
+    padded = f" {name} "
+    return set(zip(padded, padded[1:], padded[2:], strict=False))
+
+
+def _cosine(own: set[tuple[str, str, str]], other: set[tuple[str, str, str]]) -> float:
+    """Return the cosine but for the size of `own`, which all comparisons share."""
+    return len(own & other) / sqrt(max(1, len(other)))
 
 
 def _lists(

@@ -1,4 +1,4 @@
-"""Which names of its concept a mention should be written as: the most similar ones, the shortest, or all of them in turn.
+"""Which names of its concept are the targets of a mention: the most similar ones, the shortest, or all of them in turn.
 
 GenBioEL section 2.3 takes the name most similar by character 3-gram TF-IDF, ANGEL section 3.2 the three most similar.
 """
@@ -18,14 +18,15 @@ from onym.types import Document, Mention
 
 Choice = Literal["similar", "shortest", "sampled"]
 """The most similar names, the shortest, or any: GenBioEL's Table 4."""
-Place = tuple[Document, Mention]
+DocMention = tuple[Document, Mention]
+"""A mention with its document."""
 _ANY = 50  # names of a concept among which one is drawn, the first in the order of preference
 
 
 def targets_of(
-    places: Sequence[Place], kb: KnowledgeBase, *, choice: Choice = "similar", count: int = 1
+    mentions: Sequence[DocMention], kb: KnowledgeBase, *, choice: Choice = "similar", count: int = 1
 ) -> list[tuple[int, ...]]:
-    """Return for each mention the ids of the names it may be written as, best first; none where its concept is not known.
+    """Return for each mention the ids of its target names, best first; none where its concept is not in the knowledge base.
 
     >>> from onym.types import Document, Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -33,17 +34,17 @@ def targets_of(
     >>> [[kb.names[name] for name in names] for names in targets_of([(doc, doc.mentions[0])], kb)]
     [['heart attack']]
     """
-    names = [names_of(concepts_of(mention, kb), kb) for _, mention in places]
+    names = [names_of(concepts_of(mention, kb), kb) for _, mention in mentions]
     if choice == "sampled":
         return [found[:_ANY] for found in names]
     if choice == "shortest":
         return [tuple(sorted(found, key=lambda name: (len(kb.names[name]), kb.names[name]))[:count]) for found in names]
-    surfaces = [normal_name(mention.surface) for _, mention in places]
+    surfaces = [normal_name(mention.surface) for _, mention in mentions]
     return _most_similar(surfaces, names, kb, count)
 
 
 def concepts_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
-    """Return the concepts that a mention means, by their places in the knowledge base, each once.
+    """Return the gold concepts of a mention, as rows of the knowledge base, each once.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> [kb.concept_ids[concept] for concept in concepts_of(Mention(0, 2, "MI", ("mesh:D0", "omim:608446")), kb)]
@@ -62,10 +63,20 @@ def names_of(concepts: Sequence[int], kb: KnowledgeBase) -> tuple[int, ...]:
     return tuple(dict.fromkeys(name for concept in concepts for name in kb.names_of(concept).tolist()))
 
 
-def require_known(mentions: int) -> None:
-    """Refuse to learn from a corpus where so many mentions, none, have a concept of the knowledge base."""
+def gold_concepts(mention: Mention, kb: KnowledgeBase) -> frozenset[int]:
+    """Return the gold concepts of a mention as a set."""
+    return frozenset(concepts_of(mention, kb))
+
+
+def is_name_of(gold: frozenset[int], names: Sequence[int], kb: KnowledgeBase) -> bool:
+    """Return whether one of the names belongs to one of these concepts."""
+    return any(not gold.isdisjoint(kb.name_concepts[name].tolist()) for name in names)
+
+
+def require_linkable(mentions: int) -> None:
+    """Refuse a dataset of which none of the mentions has a concept of the knowledge base."""
     if not mentions:
-        fix = "name the knowledge base that the corpus is annotated with"
+        fix = "name the knowledge base that the dataset is annotated with"
         raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
 
 
@@ -74,10 +85,10 @@ def _most_similar(
 ) -> list[tuple[int, ...]]:
     if not names:
         return []
-    likeness = NameSimilarity.of(kb.names)
+    similarity = NameSimilarity.of(kb.names)
     left = [surface for surface, found in zip(surfaces, names, strict=True) for _ in found]
     right = [kb.names[name] for found in names for name in found]
-    scores = np.split(likeness.pairwise(left, right), np.cumsum([len(found) for found in names])[:-1])
+    scores = np.split(similarity.pairwise(left, right), np.cumsum([len(found) for found in names])[:-1])
     return [
         tuple(name for _, _, name in sorted(zip(-score, range(len(found)), found, strict=True))[:count])
         for score, found in zip(scores, names, strict=True)

@@ -1,4 +1,4 @@
-"""Windows of documents with the mentions in them: what a model that reads documents is shown."""
+"""Windows of documents with the mentions in them: the samples of a model that encodes whole documents."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import numpy as np
 
 from onym.encoders.windows import Window, windows
 from onym.text.tokens import Placed, Tokenizer
-from onym.train.samples.ordered import Ordered
-from onym.train.samples.targets import Place
-from onym.types import Document, Mention
+from onym.train.samples.order import OrderedSamples
+from onym.train.samples.targets import DocMention
+from onym.types import Document
+
+NOT_LINKED = -1
+"""The number of a mention that is only to be detected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A window of a document. `spans` are the mentions that lie in it whole: first token, the one after the last, number.
+class TrainingWindow:
+    """A window of a document. `spans` are the mentions wholly inside it: first token, last token + 1, number.
 
-    Tokens count from the beginning of the document. A mention's number is its place among all that have to be linked, or -1.
+    Tokens count from the start of the document. A mention's number is its index among those to link, or NOT_LINKED.
     """
 
     doc: Document
@@ -27,17 +30,17 @@ class Sight:
     spans: tuple[tuple[int, int, int], ...]
 
 
-class Sights(Ordered):
+class TrainingWindows(OrderedSamples):
     """`count` windows of documents, each seen once in an epoch, in an order by `seed`.
 
-    The windows are those that the model reads documents in, `room` tokens long: they do not know where mentions are.
-    `wanted` are the mentions to be linked; the others of the documents are there to be found.
+    They are the windows of inference, `room` tokens long: they do not depend on mentions. `linkable` are the mentions to link;
+    the others of the documents are only to be detected.
     """
 
     def __init__(
         self,
         documents: Sequence[Document],
-        wanted: Sequence[Place],
+        linkable: Sequence[DocMention],
         tokenizer: Tokenizer,
         *,
         room: int,
@@ -45,29 +48,24 @@ class Sights(Ordered):
         count: int = 0,
         seed: int = 0,
     ) -> None:
-        numbers = {(doc.id, mention.start, mention.end): number for number, (doc, mention) in enumerate(wanted)}
-        self._sights = [sight for doc in documents for sight in _sights(doc, tokenizer, numbers, room, overlap)]
-        super().__init__(len(self._sights), count, seed)
+        numbers = {(doc.id, mention.start, mention.end): number for number, (doc, mention) in enumerate(linkable)}
+        self._windows = [window for doc in documents for window in _windows(doc, tokenizer, numbers, room, overlap)]
+        super().__init__(len(self._windows), count, seed)
 
-    def __getitems__(self, places: Sequence[int]) -> list[Sight]:
-        return [self._sights[row] for row in self._order.at(np.asarray(places, dtype=np.int64)).tolist()]
+    def __getitems__(self, indices: Sequence[int]) -> list[TrainingWindow]:
+        return [self._windows[row] for row in self._order.at(np.asarray(indices, dtype=np.int64)).tolist()]
 
 
-def _sights(
+def _windows(
     doc: Document, tokenizer: Tokenizer, numbers: dict[tuple[str, int, int], int], room: int, overlap: int
-) -> list[Sight]:
+) -> list[TrainingWindow]:
     tokens = tokenizer.placed(doc.text)
-    found = [
-        (*span, numbers.get((doc.id, mention.start, mention.end), -1))
+    spans = [
+        (*span, numbers.get((doc.id, mention.start, mention.end), NOT_LINKED))
         for mention in doc.mentions
-        if _is_learnt(mention) and (span := tokens.span(mention.start, mention.end))
+        if mention.concept_ids and (span := tokens.span(mention.start, mention.end))
     ]
     return [
-        Sight(doc, tokens, window, tuple(span for span in found if window.start <= span[0] and span[1] <= window.end))
+        TrainingWindow(doc, tokens, window, tuple(span for span in spans if window.start <= span[0] and span[1] <= window.end))
         for window in windows(len(tokens), room, overlap)
     ]
-
-
-def _is_learnt(mention: Mention) -> bool:
-    """Tell whether a mention has an id: those without one are not asked for."""
-    return bool(mention.concept_ids)

@@ -1,4 +1,4 @@
-"""Training by preference: right names above wrong ones. The source of a pair is read once for both."""
+"""Preference optimisation: right names above wrong ones. The source of a pair is encoded once for both."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from onym.train.config import OptimConfig, PreferConfig
-from onym.train.generative.collate import Batch, Collate
+from onym.train.generative.collate import NameCollate
+from onym.train.generative.config import GenerativeOptimConfig, PreferConfig
 from onym.train.generative.forward_hooks import head_where, sources_once
 from onym.train.generative.trainer import NameTrainer
 from onym.train.losses import IGNORED, NamedLoss, Preference, Score, loss_named
-from onym.train.losses.log_probs import averaged, gathered_log_probs, scored
-from onym.train.samples.base import Pair, Samples
+from onym.train.losses.log_probs import average_tokens, gathered_log_probs, score_sequences
+from onym.train.samples.base import Batch, Pair, Samples
 from onym.train.trainer import Dev
 
 _NAMES = 2
@@ -29,9 +29,9 @@ class PreferenceTrainer(NameTrainer):
         self,
         model: Any,
         pairs: Samples[Pair],
-        collate: Collate,
+        collate: NameCollate,
         folder: Path,
-        optim: OptimConfig,
+        optim: GenerativeOptimConfig,
         *,
         prefer: PreferConfig,
         dev: Dev | None = None,
@@ -63,7 +63,7 @@ def loss_of(prefer: PreferConfig) -> NamedLoss:
 
 
 def score_of(prefer: PreferConfig) -> Score:
-    """Return how a name is scored: as the loss was published, or as it is wished.
+    """Return how a name is scored: as the loss was published, unless it is set.
 
     >>> score_of(PreferConfig(loss="simpo")), score_of(PreferConfig(loss="simpo", score="sum"))
     ('mean', 'sum')
@@ -81,19 +81,19 @@ def name_scores(model: Any, bare: Any, inputs: Batch, score: Score) -> tuple[Ten
     with sources_once(bare, _NAMES), head_where(bare, is_labelled):
         logits = model(**inputs, use_cache=False).logits
     tokens, rows = gathered_log_probs(logits, labels[is_labelled]), is_labelled.nonzero()[:, 0]
-    scores, means = scored(tokens, rows, len(labels), score), averaged(tokens, rows, len(labels))
+    scores, means = score_sequences(tokens, rows, len(labels), score), average_tokens(tokens, rows, len(labels))
     return scores.view(-1, _NAMES), means.view(-1, _NAMES)
 
 
 def reference_scores(
-    model: Any, pairs: Sequence[Pair], collate: Collate, score: Score, *, precision: str = "fp32"
+    model: Any, pairs: Sequence[Pair], collate: NameCollate, score: Score, *, is_bf16: bool = False
 ) -> list[tuple[float, float]]:
-    """Return what a model says of both names of each pair, without dropout; it is left as it was."""
+    """Return the scores of both names of each pair by a model, without dropout; the model is left unchanged."""
     was_training = model.training
     found: list[tuple[int, list[float]]] = []
     model.eval()
-    order = sorted(range(len(pairs)), key=lambda row: len(pairs[row].prompt) + len(pairs[row].chosen))
-    with torch.no_grad(), torch.autocast(model.device.type, torch.bfloat16, enabled=precision != "fp32"):
+    order = sorted(range(len(pairs)), key=lambda row: len(pairs[row].prompt) + len(pairs[row].preferred))
+    with torch.no_grad(), torch.autocast(model.device.type, torch.bfloat16, enabled=is_bf16):
         for first in range(0, len(order), _BATCH):
             rows = order[first : first + _BATCH]
             batch = {name: value.to(model.device) for name, value in collate.pairs([pairs[row] for row in rows]).items()}

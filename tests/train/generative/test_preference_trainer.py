@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from onym.train.config import OptimConfig, PreferConfig
-from onym.train.generative.preference import PreferenceTrainer, loss_of, name_scores, reference_scores, score_of
+from onym.train.generative.config import GenerativeOptimConfig, PreferConfig
+from onym.train.generative.preference_trainer import PreferenceTrainer, loss_of, name_scores, reference_scores, score_of
 from onym.train.samples.base import Pair
 from tests.linkers.tiny_model import tiny_bart
 from tests.train.tiny import COLLATE, EOS, START, Given, are_equal, furthest, optim, pairs, weights_of
@@ -35,20 +35,22 @@ def loss_by_hand(model: Any, given: Sequence[Pair], prefer: PreferConfig) -> Ten
     """Return the mean over pairs, as the papers write it."""
     total = torch.zeros((), dtype=model.dtype)
     for pair in given:
-        chosen, rejected = (log_probs_by_hand(model, pair, name) for name in (pair.chosen, pair.rejected))
+        preferred, rejected = (log_probs_by_hand(model, pair, name) for name in (pair.preferred, pair.rejected))
         score = prefer.score or ("mean" if prefer.loss == "simpo" else "sum")
-        right, wrong = (torch.stack(each).sum() / (len(each) if score == "mean" else 1) for each in (chosen, rejected))
+        right, wrong = (torch.stack(each).sum() / (len(each) if score == "mean" else 1) for each in (preferred, rejected))
         margin = right - wrong
         if prefer.loss == "dpo":
             margin = margin - (pair.reference[0] - pair.reference[1])
         inner = prefer.beta * margin - (prefer.gamma if prefer.loss == "simpo" else 0)
         total = total + torch.log1p(torch.exp(-inner))
         if prefer.loss == "cpo":
-            total = total - prefer.alpha * sum(chosen) / len(chosen)
+            total = total - prefer.alpha * sum(preferred) / len(preferred)
     return total / len(given)
 
 
-def trained(model: Any, given: Given[Pair], folder: Path, settings: OptimConfig, prefer: PreferConfig) -> PreferenceTrainer:
+def trained(
+    model: Any, given: Given[Pair], folder: Path, settings: GenerativeOptimConfig, prefer: PreferConfig
+) -> PreferenceTrainer:
     trainer = PreferenceTrainer(model, given, COLLATE, folder, settings, prefer=prefer)
     trainer.resume()
     return trainer
@@ -78,7 +80,7 @@ def test_the_loss_is_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
 def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig) -> None:
     """The first step of AdamW: every weight moves against its gradient, by its share of the rate."""
     model, expected = still_bart(torch.float64), still_bart(torch.float64)
-    settings = optim(steps=1, every=1, batch=6, weight_decay=0.0, clip=1e9, epsilon=1e-6)
+    settings = optim(steps=1, eval_steps=1, batch_size=6, weight_decay=0.0, max_grad_norm=1e9, epsilon=1e-6)
     given = pairs(6)
     trainer = trained(model, given, tmp_path, settings, prefer)
     loss = loss_by_hand(expected, given.samples, prefer)
@@ -95,7 +97,7 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, prefer: PreferConfig)
     found = []
     for name, batch, times in (("whole", 8, 1), ("parts", 1, 8)):
         model = still_bart()
-        settings = optim(steps=1, every=1, batch=batch, accumulation=times, epsilon=1e-3)
+        settings = optim(steps=1, eval_steps=1, batch_size=batch, gradient_accumulation=times, epsilon=1e-3)
         trainer = trained(model, pairs(8), tmp_path / name, settings, prefer)
         found.append((weights_of(model), trainer.state.log_history[0]["loss"]))
     assert furthest(found[0][0], found[1][0]) < 1e-6
@@ -118,7 +120,7 @@ def test_references_are_what_the_model_says_in_the_order_of_the_pairs(score: Any
     assert model.training
     model.eval()
     for pair, both in zip(given, found, strict=True):
-        for name, value in zip((pair.chosen, pair.rejected), both, strict=True):
+        for name, value in zip((pair.preferred, pair.rejected), both, strict=True):
             by_hand = [each.item() for each in log_probs_by_hand(model, pair, name)]
             assert value == pytest.approx(sum(by_hand) / (len(by_hand) if score == "mean" else 1), abs=1e-4)
 
@@ -129,13 +131,13 @@ def test_scores_of_a_batch_are_in_pairs() -> None:
     batch.pop("reference")
     scores, means = name_scores(model, model, batch, "sum")
     assert scores.shape == means.shape == (3, 2)
-    lengths = torch.tensor([[len(pair.chosen) + 1, len(pair.rejected) + 1] for pair in given])
+    lengths = torch.tensor([[len(pair.preferred) + 1, len(pair.rejected) + 1] for pair in given])
     torch.testing.assert_close(means * lengths, scores)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
 def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: str) -> None:
-    settings = optim(steps=6, every=2, batch=2, precision=precision)
+    settings = optim(steps=6, eval_steps=2, batch_size=2, precision=precision)
     model = tiny_bart(dropout=0.3)
     trained(model, pairs(12), tmp_path / "whole", settings, PREFERRED[0])
 
@@ -149,7 +151,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: 
         trained(tiny_bart(dropout=0.3), Stopping(pairs(12).samples), tmp_path / "parts", settings, PREFERRED[0])
     again, given = tiny_bart(dropout=0.3), pairs(12)
     trained(again, given, tmp_path / "parts", settings, PREFERRED[0])
-    assert given.asked == list(range(4, 12))  # a batch is made ready while the step before is taken
+    assert given.indices == list(range(4, 12))  # a batch is made ready while the step before is taken
     assert are_equal(weights_of(model), weights_of(again))
 
 

@@ -1,0 +1,113 @@
+"""The stages of training and their configurations: a preset, over it a TOML file, over both `key=value` overrides.
+
+Presets reproduce the rows of the papers' tables, or suit a few CPU cores.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, overload
+
+from onym.errors import ConfigError
+from onym.store.config import parse_toml, read_toml
+from onym.train.collective.config import CollectiveStage, CollectiveTrainingConfig
+from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
+from onym.train.generative.config import GenerativeStage, GenerativeTrainingConfig
+
+Stage = GenerativeStage | EncoderStage | CollectiveStage
+AnyConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig
+CONFIGS: dict[str, type[AnyConfig]] = {
+    "pretrain": GenerativeTrainingConfig,
+    "finetune": GenerativeTrainingConfig,
+    "prefer": GenerativeTrainingConfig,
+    "align": EncoderTrainingConfig,
+    "match": EncoderTrainingConfig,
+    "collective": CollectiveTrainingConfig,
+}
+_PRESETS = files("onym.train") / "presets"
+
+
+@overload
+def read_config(
+    stage: GenerativeStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
+) -> GenerativeTrainingConfig: ...  # pragma: no cover
+
+
+@overload
+def read_config(
+    stage: EncoderStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
+) -> EncoderTrainingConfig: ...  # pragma: no cover
+
+
+@overload
+def read_config(
+    stage: CollectiveStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
+) -> CollectiveTrainingConfig: ...  # pragma: no cover
+
+
+def read_config(stage: Stage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()) -> AnyConfig:
+    """Return the configuration of a stage: a preset, over it a file, over both overrides such as `optim.steps=100`.
+
+    >>> read_config("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"]).optim.learning_rate
+    3e-07
+    """
+    own = read_toml(path) if path else {}
+    named = str(own.pop("preset", preset) or preset)
+    values = merge(preset_named(named) if named else {}, own)
+    for override in overrides:
+        values = merge(values, _parse_override(override))
+    if values.setdefault("stage", stage) != stage:
+        what = f"the configuration is for `onym train {values['stage']}`, not for {stage}"
+        raise ConfigError("config-invalid", what, where=str(path or named), fix=f"onym train {values['stage']}")
+    return CONFIGS[stage].of(values, str(path or named), fix="docs/reference/training.md lists every key")
+
+
+def presets() -> list[str]:
+    """Return the names of all presets.
+
+    >>> "angel-bc5cdr-negative" in presets()
+    True
+    """
+    return sorted(file.name.removesuffix(".toml") for file in _PRESETS.iterdir() if file.name.endswith(".toml"))
+
+
+def preset_named(name: str) -> dict[str, Any]:
+    """Return the values of a preset."""
+    return parse_toml(preset_text(name).encode(), name)
+
+
+def preset_text(name: str) -> str:
+    """Return the text of a preset."""
+    if name not in presets():
+        raise ConfigError("config-invalid", f"no preset is named {name!r}", fix=f"use one of {', '.join(presets())}")
+    return (_PRESETS / f"{name}.toml").read_text("utf-8")
+
+
+def merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Return values with others put over them, table by table.
+
+    >>> merge({"optim": {"steps": 5, "seed": 2}}, {"optim": {"steps": 9}})
+    {'optim': {'steps': 9, 'seed': 2}}
+    """
+    values = dict(below)
+    for key, value in above.items():
+        old = values.get(key)
+        values[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return values
+
+
+def _parse_override(override: str) -> dict[str, Any]:
+    key, equals, value = override.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise ConfigError("config-invalid", f"{override!r} is not key=value", fix="write it as in optim.steps=100")
+    try:
+        parsed: Any = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value  # a word needs no quotes
+    for part in reversed(parts):
+        parsed = {part: parsed}
+    return dict(parsed)

@@ -1,0 +1,42 @@
+"""docs/reference/training.md lists the keys of every family."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from onym.train.stages import CONFIGS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "training.md").read_text("utf-8")
+SECTIONS = {"generative": "## start", "encoder": "## Encoders", "collective": "## Collective models"}
+
+
+def keys_of(config: type[BaseModel]) -> set[str]:
+    tables = [field.annotation for name, field in config.model_fields.items() if name != "stage"]
+    return {key for table in tables if table is not None for key in table.model_fields}
+
+
+def listed_in(text: str) -> set[str]:
+    cells = re.findall(r"^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|", text, re.MULTILINE)
+    return {key for cell in cells for key in re.findall(r"`([a-z_]+)`", cell)}
+
+
+@pytest.mark.parametrize("stage", CONFIGS)
+def test_every_key_is_listed(stage: str) -> None:
+    family = CONFIGS[stage].__module__.split(".")[-2]
+    assert keys_of(CONFIGS[stage]) <= listed_in(PAGE)
+    own = PAGE[PAGE.index(SECTIONS[family]) :]
+    config = CONFIGS[stage].model_fields
+    for name in ("start", "data"):
+        table = config[name].annotation
+        assert table is not None
+        assert table.model_fields.keys() <= listed_in(own), name
+
+
+def test_no_other_key_is_listed() -> None:
+    known = set().union(*(keys_of(config) for config in CONFIGS.values()))
+    text = PAGE[: PAGE.index("## Device and precision")]
+    assert listed_in(text) - {"pretrain", "finetune", "prefer", "align", "match", "collective"} <= known
