@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onym.errors import InputError
-from onym.types import Candidate, Concept, Document, Link, Mention, Name, NameKind, Passage
+from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention, Name, NameKind, Passage, Problem
 
 
 def test_a_concept_has_a_curie() -> None:
@@ -51,3 +51,18 @@ def test_a_link_leads_to_its_best_candidate() -> None:
     assert Link(mention, ()).concept_id is None
     with pytest.raises(InputError, match="type-confidence"):
         Link(mention, (), confidence=1.5)
+
+
+def test_a_link_without_an_answer_says_why_and_keeps_its_candidates() -> None:
+    mention, candidates = Mention(0, 5, "fever"), (Candidate("a:1", "fever", 0.1),)
+    below = Link(mention, candidates, nil_reason="below-threshold")
+    assert (below.concept_id, below.candidates) == (None, candidates)
+    assert Link(mention).nil_reason == "no-candidate"
+    assert Link(mention, candidates).nil_reason is None
+    assert Link(mention, nil_reason="below-threshold").nil_reason == "below-threshold"
+
+
+def test_a_document_with_problems_is_not_complete() -> None:
+    doc = Document("1", "fever")
+    assert LinkedDocument(doc).is_complete
+    assert not LinkedDocument(doc, problems=(Problem("1", "limit-record", "too long"),)).is_complete

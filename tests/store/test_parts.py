@@ -1,9 +1,9 @@
-"""What parts share in being configured and opened."""
+"""What parts share: options, references to models, and what is open already."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from pydantic import Field
@@ -25,89 +25,129 @@ class Inner(PartConfig):
     model: ModelReference | None = None
 
 
-class Config(PartConfig):
-    kind: Literal["demo"] = "demo"
-    width: int = Field(default=5, ge=1, description="How wide.")
-    is_fast: bool = Field(default=True, description="Whether it is fast.")
-    model: ModelReference | None = Field(default=None, description="The model.")
-    inner: Inner | None = Field(default=None, description="A part of the part.")
+class Outer(PartConfig):
+    kind: Literal["outer"] = "outer"
+    model: ModelReference | None = None
+    tokenizer: TokenizerReference | None = None
+    inner: Inner | None = None
+    width: int = Field(default=5, ge=0)
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text("{}")
-    (tmp_path / "model" / "tokenizer.json").write_text("{}")
-    return tmp_path / "model"
+    folder = tmp_path / "models" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "tokenizer.json").write_text("{}")
+    return folder
 
 
-def test_none_is_not_given_and_false_and_zero_are() -> None:
-    assert Config.from_options({"width": None, "is_fast": False}) == Config(is_fast=False)
+def test_a_model_is_opened_once_for_each_key() -> None:
+    opened: list[str] = []
+
+    def open_model() -> list[str]:
+        opened.append("x")
+        return opened
+
+    context = OpenContext()
+    assert context.shared(("a", "fp32"), open_model) is context.shared(("a", "fp32"), open_model)
+    assert opened == ["x"]
+    context.shared(("a", "bf16"), open_model)
+    OpenContext().shared(("a", "fp32"), open_model)
+    assert len(opened) == 3
+
+
+def test_options_are_all_but_the_kind() -> None:
+    assert list(Outer.options()) == ["model", "tokenizer", "inner", "width"]
+
+
+def test_none_is_not_given_and_zero_is() -> None:
+    assert Outer.from_options({"width": None, "model": None, "colour": None}) == Outer()
+    assert Outer.from_options({"width": 0}).width == 0
     with pytest.raises(ConfigError, match="config-invalid"):
-        Config.from_options({"width": 0})
+        Outer.from_options({"width": -1})
+    with pytest.raises(ConfigError, match="colour is not an option of outer") as caught:
+        Outer.from_options({"colour": ""})
+    assert caught.value.fix == "outer has model, tokenizer, inner, width"
 
 
-def test_an_option_of_another_part_is_refused_with_the_parts_own() -> None:
-    with pytest.raises(ConfigError, match="beam is not an option of demo") as caught:
-        Config.from_options({"beam": 3})
-    assert "width, is_fast" in caught.value.fix
+def test_a_reference_may_be_a_path() -> None:
+    assert Outer.of({"model": "lab/tiny"}).model == ModelReference(path="lab/tiny")
+    assert Outer.of({"model": Path("tiny")}).model == ModelReference(path="tiny")
+    assert Outer.of({"model": {"path": "a", "digest": "b"}}).model == ModelReference(path="a", digest="b")
+    with pytest.raises(ConfigError, match="config-invalid"):
+        Outer.of({"model": 5})
 
 
-def test_kind_is_no_option() -> None:
-    assert list(Config.options()) == ["width", "is_fast", "model", "inner"]
+def test_references_are_changed_wherever_they_are() -> None:
+    config = Outer.of({"model": "a", "tokenizer": "t", "inner": {"model": "b"}, "width": 3})
+
+    def change(reference: ModelReference) -> ModelReference:
+        return reference.model_copy(update={"digest": reference.path * 2})
+
+    changed = config.with_references(change)
+    assert changed.model == ModelReference(path="a", digest="aa")
+    assert changed.tokenizer == TokenizerReference(path="t", digest="tt")
+    assert changed.inner == Inner(model=ModelReference(path="b", digest="bb"))
+    assert changed.width == 3
+    assert config.model == ModelReference(path="a")
+    assert Outer().with_references(change) == Outer()
 
 
-def test_references_are_pinned_and_resolved_also_in_parts_of_parts(tmp_path: Path, model: Path) -> None:
-    config = Config(model=ModelReference(path=str(model)), inner=Inner(model=ModelReference(path=str(model))))
-    pinned = config.with_references(lambda each: each.pinned(tmp_path, OpenContext()))
-    assert pinned.model is not None
-    assert pinned.inner is not None
-    assert pinned.inner.model == pinned.model
-    assert pinned.model.path == "model"
-    found = pinned.with_references(lambda each: each.resolved(tmp_path))
-    assert found.model is not None
-    assert found.model.path == str(model)
-    (model / "config.json").write_text("[]")
-    with pytest.raises(IntegrityError, match="pipeline-changed"):
-        pinned.with_references(lambda each: each.resolved(tmp_path))
-    with pytest.raises(InputError, match="pipeline-missing"):
-        ModelReference(path="elsewhere", digest="ab").resolved(tmp_path)
-
-
-def test_of_a_tokenizers_folder_the_tokenizer_alone_counts(tmp_path: Path, model: Path) -> None:
-    pinned = TokenizerReference(path=str(model)).pinned(tmp_path, OpenContext())
-    (model / "config.json").write_text("[]")
+def test_a_pinned_reference_is_found_again_until_the_model_changes(tmp_path: Path, model: Path) -> None:
+    pinned = ModelReference(path=str(model)).pinned(tmp_path, OpenContext())
+    assert (pinned.path, bool(pinned.digest)) == ("models/tiny", True)
     assert pinned.resolved(tmp_path).path == str(model)
-    (model / "tokenizer.json").write_text("[]")
+    (model / "config.json").write_text('{"a": 1}')
+    with pytest.raises(IntegrityError, match="pipeline-changed"):
+        pinned.resolved(tmp_path)
+    with pytest.raises(InputError, match="pipeline-missing"):
+        pinned.resolved(tmp_path / "elsewhere")
+
+
+def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, model: Path) -> None:
+    pinned = TokenizerReference(path=str(model)).pinned(tmp_path, OpenContext())
+    (model / "config.json").write_text('{"a": 1}')
+    assert pinned.resolved(tmp_path).path == str(model)
+    (model / "tokenizer.json").write_text('{"a": 1}')
     with pytest.raises(IntegrityError, match="pipeline-changed"):
         pinned.resolved(tmp_path)
 
 
-def test_a_reference_is_written_as_a_path(model: Path) -> None:
-    assert ModelReference.model_validate(model).path == str(model)
-    assert (ModelReference(path=str(model)).name, ModelReference(path="lab/model").name) == ("model", "lab/model")
+def test_a_model_that_is_no_folder_is_fetched_on_request_alone(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[Any] = []
 
+    def fetch(*call: Any) -> Path:
+        fetched.append(call)
+        return model
 
-def test_a_model_that_is_not_there_is_not_fetched_unless_that_is_allowed() -> None:
+    monkeypatch.setattr("onym.store.models.fetch_model", fetch)
+    reference = ModelReference(path="lab/tiny")
     with pytest.raises(ConfigError, match="model-missing"):
-        ModelReference(path="lab/model").folder(OpenContext())
-    with pytest.raises(ConfigError, match="--encoder"):
-        require_model(None, "a part", "--encoder")
+        reference.folder(OpenContext())
+    assert fetched == []
+    assert reference.folder(OpenContext(download=True)) == model
+    assert len(fetched) == 1
+    assert (reference.name, ModelReference(path=str(model)).name) == ("lab/tiny", "tiny")
 
 
-def test_a_model_is_opened_once_for_all_parts() -> None:
-    opens: list[str] = []
-    context = OpenContext()
-    for _ in range(2):
-        context.shared(("a",), lambda: opens.append("a"))
-    context.shared(("b",), lambda: opens.append("b"))
-    assert opens == ["a", "b"]
-
-
-def test_paths_and_digests(tmp_path: Path) -> None:
+def test_paths_inside_of_the_folder_are_relative(tmp_path: Path) -> None:
     assert written_path(tmp_path / "p" / "kb", tmp_path / "p") == "kb"
     assert written_path(tmp_path / "kb", tmp_path / "p") == (tmp_path / "kb").resolve().as_posix()
+    assert written_path(tmp_path / "p2" / "kb", tmp_path / "p") == (tmp_path / "p2" / "kb").resolve().as_posix()
+
+
+def test_what_has_no_digest_yet_is_not_compared(tmp_path: Path) -> None:
     require_digest("kb", None, "ab", tmp_path)
     require_digest("kb", "ab", "ab", tmp_path)
     with pytest.raises(IntegrityError, match="pipeline-changed"):
-        require_digest("kb", "ab", "cd", tmp_path)
+        require_digest("kb", "cd", "ab", tmp_path)
+
+
+def test_a_model_that_has_to_be_named() -> None:
+    reference = ModelReference(path="a")
+    assert require_model(reference, "a dense linker") is reference
+    with pytest.raises(ConfigError, match="a dense linker needs a model") as caught:
+        require_model(None, "a dense linker", "--encoder")
+    assert caught.value.code == "model-missing"
+    assert "--encoder" in caught.value.fix
