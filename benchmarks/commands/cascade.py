@@ -31,14 +31,14 @@ _QUICK = 60  # mentions
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--benchmark", default="bc5cdr", help="a benchmark of the results page")
+    parser.add_argument("--dataset", default="bc5cdr", help="a benchmark of the results page")
     parser.add_argument("--encoder", default="model:minilm", help="the dense part's model")
     parser.add_argument("--model", default="bc5cdr-preferred", help="the generative part's model")
     parser.add_argument("--mentions", type=int, default=0, help="how many of the first mentions; all without --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    task = open_task("ncbi_disease" if options.quick else options.benchmark, "test")
+    task = open_task("ncbi_disease" if options.quick else options.dataset, "test")
     models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
     encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
     count = options.mentions or (_QUICK if options.quick else sys.maxsize)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.commands.collective_speed import open_model
-from benchmarks.results.e2e_judge import judge_given
+from benchmarks.results.e2e_judge import judge_annotated
 from benchmarks.results.e2e_predict import found_by
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
 from benchmarks.results.predict import folder_of
@@ -33,20 +33,20 @@ _QUICK = 200  # documents, each of them a mention in its text
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--benchmark", default="bc5cdr", choices=tuple(KINDS))
+    parser.add_argument("--dataset", default="bc5cdr", choices=tuple(KINDS))
     parser.add_argument("--encoder", default="model:minilm", help="the dense linker's model")
     parser.add_argument("--model", default="minilm-bc5cdr-joint", help="the collective linker's model")
     parser.add_argument("--documents", type=int, default=0, help="how many of the first documents; all without --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    task = _quick_task() if options.quick else end_to_end_task(options.benchmark, "dev")
+    task = _quick_task() if options.quick else end_to_end_task(options.dataset, "dev")
     task = replace(task, documents=task.documents[: options.documents or None])
     encoder = folder_of("model:minilm" if options.quick else options.encoder)
     model = open_model(with_names=True) if options.quick else Collective.open(folder_of(options.model))
     rows = []
     for name, settings, linker in systems(task, DenseLinker.from_pretrained(encoder, task.kb), model):
-        figures = judge_given(task, found_by(Pipeline(linker, only=task.only), task))
+        figures = judge_annotated(task, found_by(Pipeline(linker, only=task.only), task))
         rows.append({"linker": name, **settings, "strict_r1": figures["strict_r1"], "any_id_r1": figures["any_id_r1"]})
     mentions = sum(len(doc.mentions) for doc in task.documents)
     return {"mentions": mentions, "encoder": encoder.name, "model": model.name or "minilm", "rows": rows}

@@ -24,9 +24,9 @@ def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
     """Return the figures of the rows that are best on dev."""
     named = {row.row: row for row in rows}
     found: dict[str, dict[str, object]] = {}
-    for benchmark, key in best([row for row in rows if row.benchmark in KEYS]).items():
-        found[benchmark] = {"row": key, **{name: named[key].figures[name] for name in _BEST if name in named[key].figures}}
-    if folds := best_folds([row for row in rows if row.benchmark in FOLD_KEYS]):
+    for dataset, key in best([row for row in rows if row.dataset in KEYS]).items():
+        found[dataset] = {"row": key, **{name: named[key].figures[name] for name in _BEST if name in named[key].figures}}
+    if folds := best_folds([row for row in rows if row.dataset in FOLD_KEYS]):
         found[ALL_FOLDS] = {"folds": len(folds), "stage": folds[0].stage, **fold_means(folds)}
     return found
 
@@ -52,7 +52,7 @@ SECTION = Section(
     answers=answers_kept,
     page_with=page_with,
     best_figures=best_figures,
-    figures=("r1", "any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "reachable"),
+    figures=("r1", "any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "in_kb"),
     usual_start="minilm",
 )
 

@@ -69,11 +69,11 @@ def best(rows: Sequence[Row]) -> dict[str, Row]:
     """Return for each corpus the test row of the system that is best on dev."""
     found = {}
     for key in KINDS:
-        dev = [row for row in rows if row.benchmark == key and row.split == "dev" and row.search != ANNOTATED]
+        dev = [row for row in rows if row.dataset == key and row.split == "dev" and row.search != ANNOTATED]
         if not dev:
             continue
         first = max(dev, key=lambda row: (row.figures["strict_f1"], row.row))
-        tests = [row for row in rows if row.benchmark == key and row.split == "test" and row.model_folder == first.model_folder]
+        tests = [row for row in rows if row.dataset == key and row.split == "test" and row.model_folder == first.model_folder]
         if tests:
             found[key] = max(tests, key=lambda row: row.trained_on == "train+dev")
     return found
@@ -84,8 +84,8 @@ def page_with(rows: Sequence[Row], page: str) -> str:
     header = ("system", "encoders", "strict P / R", "strict F1", "partial P / R", "partial F1", "source")
     page = between(page, "e2e", tables([row for row in rows if row.search != ANNOTATED]))
     page = between(page, "e2e-published", table(header, PUBLISHED))
-    page = between(page, "e2e-given", annotated_tables([row for row in rows if row.search == ANNOTATED]))
-    return between(page, "e2e-given-published", table(("system", "P@1", "MAP", "source"), PUBLISHED_ANNOTATED))
+    page = between(page, "e2e-annotated", annotated_tables([row for row in rows if row.search == ANNOTATED]))
+    return between(page, "e2e-annotated-published", table(("system", "P@1", "MAP", "source"), PUBLISHED_ANNOTATED))
 
 
 def tables(rows: Sequence[Row]) -> str:
@@ -93,7 +93,7 @@ def tables(rows: Sequence[Row]) -> str:
     shown = {row.row for row in best(rows).values()}
     parts = []
     for key, kind in KINDS.items():
-        parts += [f"### {kind.title}, end to end\n\n`{key}`"] if any(row.benchmark == key for row in rows) else []
+        parts += [f"### {kind.title}, end to end\n\n`{key}`"] if any(row.dataset == key for row in rows) else []
         for split, part in _splits(rows, key, "strict_f1"):
             figures = part[0].figures
             parts.append(f"{split.capitalize()}: {figures['documents']:,} documents, {figures['gold']:,} mentions.")
@@ -106,8 +106,8 @@ def annotated_tables(rows: Sequence[Row]) -> str:
     parts = []
     for key, kind in KINDS.items():
         for split, part in _splits(rows, key, "strict_r1"):
-            gold, reachable = part[0].figures["gold"], part[0].figures["reachable"]
-            parts.append(f"{kind.title}, {split}: {gold:,} mentions, {reachable:,} of them within reach.")
+            gold, in_kb = part[0].figures["gold"], part[0].figures["in_kb"]
+            parts.append(f"{kind.title}, {split}: {gold:,} mentions, {in_kb:,} of them with a gold id in the KB.")
             parts.append(table(_ANNOTATED_HEADER, [_annotated_line(row) for row in part]))
     return "\n\n".join(parts) or NO_ROWS
 
@@ -115,7 +115,7 @@ def annotated_tables(rows: Sequence[Row]) -> str:
 def _splits(rows: Sequence[Row], key: str, figure: str) -> Iterator[tuple[str, list[Row]]]:
     """Yield the rows of a corpus, those of test and those of dev, with the largest figure first."""
     for split in ("test", "dev"):
-        if part := [row for row in rows if (row.benchmark, row.split) == (key, split)]:
+        if part := [row for row in rows if (row.dataset, row.split) == (key, split)]:
             yield split, sorted(part, key=lambda row: (-row.figures[figure], row.row))
 
 
@@ -148,7 +148,7 @@ def _run(row: Row) -> dict[str, object]:
     figures: Figures = {name: row.figures[name] for name in names}
     described: dict[str, object] = {
         "row": row.row,
-        "benchmark": row.benchmark,
+        "dataset": row.dataset,
         "split": row.split,
         "detector": row.search,
         "linker": row.ranking,
@@ -160,7 +160,7 @@ def _differences(store: Store, rows: Sequence[Row]) -> list[str]:
     problems = []
     for row in rows:
         try:
-            again = figures_of(row.search, end_to_end_task(row.benchmark, row.split), store.predictions(row))
+            again = figures_of(row.search, end_to_end_task(row.dataset, row.split), store.predictions(row))
         except (OnymError, OSError, ValueError) as e:
             problems.append(f"{row.row}: {e}")
             continue
@@ -173,7 +173,7 @@ def _rerun(store: Store, key: str) -> list[str]:
     row = next((row for row in store.rows() if row.row == key), None)
     if row is None:
         return [f"{key}: there is no such row"]
-    task, kept = end_to_end_task(row.benchmark, row.split), store.predictions(row)
+    task, kept = end_to_end_task(row.dataset, row.split), store.predictions(row)
     again = found_by(open_system(json.loads(row.model_folder), task), task, _RERUN)
     ids = {doc.id for doc in task.documents[:_RERUN]}
     own = {mention: answers for mention, answers in kept.answers.items() if mention[0] in ids}

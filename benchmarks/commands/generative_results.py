@@ -27,7 +27,7 @@ SECTION = Section(
     open_as_said=open_as_said,
     answers=max_answers,
     page_with=page_with,
-    figures=("any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "reachable"),
+    figures=("any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "in_kb"),
     usual_start="flan-t5-small",
     best_figures=lambda rows: best([row for row in rows if row.stage not in ABLATIONS]),
 )

@@ -62,7 +62,7 @@ class Setup:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="a trained model's folder: measure it, on real mentions")
     parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: how to rank, if not as it wants")
-    parser.add_argument("--benchmark", choices=KINDS, default="ncbi_disease", help="with --model: whose test mentions")
+    parser.add_argument("--dataset", choices=KINDS, default="ncbi_disease", help="with --model: whose test mentions")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -165,7 +165,7 @@ def dict_trie(setup: Setup) -> tuple[Node, int]:
 
 
 def _setup(options: argparse.Namespace) -> Setup:
-    task = open_task(options.benchmark, "test")
+    task = open_task(options.dataset, "test")
     own = ModelSettings.read(options.model).changed(ranking=options.ranking)
     tokenizer, template = Tokenizer.open(options.model), template_named(own.template)
     model = open_model(options.model, best_precision(), device="cpu")

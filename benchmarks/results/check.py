@@ -63,8 +63,8 @@ def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[st
 
 def run_of(section: Section, row: Row) -> dict[str, object]:
     """Return what is printed of a row."""
-    said = (row.benchmark, row.stage, row.search, row.ranking, row.trained_on, row.split)
-    names = ("benchmark", "stage", "search", "ranking", "trained_on", "split")
+    said = (row.dataset, row.stage, row.search, row.ranking, row.trained_on, row.split)
+    names = ("dataset", "stage", "search", "ranking", "trained_on", "split")
     figures = {name: row.figures[name] for name in section.figures if name in row.figures}
     return {"row": row.row, **dict(zip(names, said, strict=True)), **figures, "parameters": row.parameters, "hours": row.hours}
 
@@ -73,10 +73,10 @@ def _judged(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick:
     """Judge the predictions of rows again, and note which figures differ."""
     found: dict[str, Judged] = {}
     for row in rows:
-        if is_quick and not KINDS[row.benchmark].is_quick:
+        if is_quick and not KINDS[row.dataset].is_quick:
             continue
         try:
-            task = open_task(row.benchmark, row.split)
+            task = open_task(row.dataset, row.split)
             predictions = store.predictions(row)
             found[row.row] = judge(task, predictions)
         except (OnymError, OSError, ValueError) as e:

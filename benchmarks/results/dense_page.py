@@ -40,9 +40,9 @@ PUBLISHED = (
 
 def page_with(rows: Sequence[Row], curves: Mapping[str, Curve], page: str) -> str:
     """Return the page with the tables of these rows and curves."""
-    whole = [row for row in rows if row.benchmark in KEYS]
+    whole = [row for row in rows if row.dataset in KEYS]
     page = between(page, "dense", tables(whole, KEYS, tuple(STAGES)))
-    page = between(page, "dense-folds", folds([row for row in rows if row.benchmark in FOLD_KEYS]))
+    page = between(page, "dense-folds", folds([row for row in rows if row.dataset in FOLD_KEYS]))
     page = between(page, "dense-slices", slices(whole))
     page = between(page, "dense-curves", learnt(curves))
     return between(page, "dense-published", published())

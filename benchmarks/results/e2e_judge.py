@@ -25,10 +25,10 @@ def judge_found(task: EndToEndTask, predictions: Predictions) -> Figures:
     return shares | {"documents": len(task.documents), "gold": sum(len(doc.mentions) for doc in task.documents)}
 
 
-def judge_given(task: EndToEndTask, predictions: Predictions) -> Figures:
+def judge_annotated(task: EndToEndTask, predictions: Predictions) -> Figures:
     """Return recall@1 and mean average precision in percent on annotated mentions; gold ids that the KB lacks are wrong."""
     cases = gold_cases(task.documents, lambda key: predictions.answers[key], ConceptResolver(task.kb))
     any_id, strict = score(cases, "any-id"), score(cases, "strict")
     shares = {"any_id_r1": any_id.recall[1], "strict_r1": strict.recall[1], "map": strict.mean_average_precision}
-    counts = {"documents": len(task.documents), "gold": len(cases), "reachable": strict.in_kb}
+    counts = {"documents": len(task.documents), "gold": len(cases), "in_kb": strict.in_kb}
     return {name: round(100 * value, 1) for name, value in shares.items()} | counts

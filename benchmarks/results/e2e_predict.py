@@ -1,10 +1,10 @@
 """Find and link the mentions of a split with a system, and keep what it found as a row of results/e2e.
 
-    python -m benchmarks.results.e2e_predict --benchmark bc5cdr --split dev --detector dictionary --linker exact
-    python -m benchmarks.results.e2e_predict --benchmark bc5cdr --detector granite-bc5cdr-spans --linker cascade \\
+    python -m benchmarks.results.e2e_predict --dataset bc5cdr --split dev --detector dictionary --linker exact
+    python -m benchmarks.results.e2e_predict --dataset bc5cdr --detector granite-bc5cdr-spans --linker cascade \\
         --encoder minilm-aligned --model bc5cdr-preferred
 
-A detector is `dictionary`, a model below `ONYM_RUNS`, or `given`: the gold mentions, without their ids. A linker is what
+A detector is `dictionary`, a model below `ONYM_RUNS`, or `gold`: the gold mentions, without their ids. A linker is what
 `onym link` calls it, and its models are below `ONYM_RUNS` or `model:NAME` for an off-the-shelf one.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import machine
-from benchmarks.results.e2e_judge import judge_found, judge_given
+from benchmarks.results.e2e_judge import judge_annotated, judge_found
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
 from benchmarks.results.predict import folder_of, record_of
 from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shortened
@@ -37,7 +37,7 @@ from onym.store.models import folder_digest
 from onym.types import Document, Mention
 
 STORE = Store(FOLDER / "e2e")
-DICTIONARY, ANNOTATED = "dictionary", "given"
+DICTIONARY, ANNOTATED = "dictionary", "gold"
 _RANKED = 10  # concepts that are kept of a given mention
 _PARTS = ("detector", "encoder", "model")
 
@@ -47,7 +47,7 @@ def main(arguments: list[str], store: Store = STORE) -> int:
     key = key_of(options)
     if any(row.row == key for row in store.rows()) and not options.force:
         sys.exit(f"there is a row {key}: add --force to put another in its place")
-    task = end_to_end_task(options.benchmark, options.split)
+    task = end_to_end_task(options.dataset, options.split)
     described = {name: getattr(options, name) for name in ("linker", *_PARTS) if getattr(options, name)}
     made = found_by(open_system(described, task), task)
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
@@ -57,7 +57,7 @@ def main(arguments: list[str], store: Store = STORE) -> int:
     records = {folder.name: record_of(folder) for folder in folders.values()}
     row = Row(
         row=key,
-        benchmark=options.benchmark,
+        dataset=options.dataset,
         stage="+".join(parts_of(options)),
         search=detector_name(described["detector"]),
         ranking=options.linker,
@@ -81,7 +81,7 @@ def main(arguments: list[str], store: Store = STORE) -> int:
 def key_of(options: argparse.Namespace) -> str:
     """Return a key that says what a row is."""
     more = f"{'' if options.trained_on == 'train' else '-with-dev'}{'' if options.split == 'test' else '-on-dev'}"
-    return f"{options.benchmark}/{'+'.join(parts_of(options))}{more}"
+    return f"{options.dataset}/{'+'.join(parts_of(options))}{more}"
 
 
 def parts_of(options: argparse.Namespace) -> list[str]:
@@ -101,7 +101,7 @@ def shown(name: str, start: str) -> str:
 
 def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> Figures:
     """Judge what a system found, or how it ranked what it was given."""
-    return (judge_given if detector == ANNOTATED else judge_found)(task, predictions)
+    return (judge_annotated if detector == ANNOTATED else judge_found)(task, predictions)
 
 
 def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
@@ -126,8 +126,8 @@ def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> 
 def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
     """Return what a system finds in the bare texts of a task, or of its first documents, or answers to given mentions."""
     asked = task.documents[:documents]
-    is_given = system.detector is None
-    bare = [Document(doc.id, doc.text, _unanswered(doc.mentions) if is_given else ()) for doc in asked]
+    is_annotated = system.detector is None
+    bare = [Document(doc.id, doc.text, _unanswered(doc.mentions) if is_annotated else ()) for doc in asked]
     return Predictions.of(predictions_of(system.link_many(bare)), {**system.source(), "dataset": task.source})
 
 
@@ -136,7 +136,7 @@ def _unanswered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 
 def detector_name(detector: str) -> str:
-    """Return what a detector is called in tables: `dictionary`, `given`, or how a model finds mentions."""
+    """Return what a detector is called in tables: `dictionary`, `gold`, or how a model finds mentions."""
     if detector in (DICTIONARY, ANNOTATED):
         return detector
     return "tags" if "tags" in detector else "spans"
@@ -168,9 +168,9 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--benchmark", required=True, choices=tuple(KINDS))
+    parser.add_argument("--dataset", required=True, choices=tuple(KINDS))
     parser.add_argument("--split", default="test", choices=SPLITS)
-    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, given, or a model's folder below ONYM_RUNS")
+    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, gold, or a model's folder below ONYM_RUNS")
     parser.add_argument("--linker", default="exact", choices=LINKERS.names)
     parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
     parser.add_argument("--model", default="", help="the linker's model")

@@ -3,7 +3,7 @@
     python -m benchmarks.results.e2e_threshold bc5cdr/granite-bc5cdr-spans+dense+minilm
 
 The system has its rows on dev and test already, with the score of every answer: no model is asked again. The threshold is the
-one with the best strict F1 on dev, and the rows have the key of the old ones and `+sure`.
+one with the best strict F1 on dev, and the rows have the key of the old ones and `+threshold`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
     keys = {"dev": f"{options.row}-on-dev", "test": options.row}
     if missing := [key for key in keys.values() if key not in rows]:
         sys.exit(f"there is no row {', '.join(missing)}: see python -m benchmarks.results.e2e_predict")
-    tasks = {split: end_to_end_task(rows[key].benchmark, split) for split, key in keys.items()}
+    tasks = {split: end_to_end_task(rows[key].dataset, split) for split, key in keys.items()}
     dev = tasks["dev"]
     canonical = ConceptResolver(dev.kb).canonical
     threshold = tune_threshold(dev.documents, store.predictions(rows[keys["dev"]]), canonical).threshold
@@ -42,12 +42,12 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
 
 
 def _row(row: Row, threshold: float, task: EndToEndTask, predictions: Predictions) -> Row:
-    key = row.row.removesuffix("-on-dev") + "+sure" + ("-on-dev" if row.split == "dev" else "")
+    key = row.row.removesuffix("-on-dev") + "+threshold" + ("-on-dev" if row.split == "dev" else "")
     return replace(
         row,
         row=key,
-        stage=f"{row.stage}+sure",
-        ranking=f"{row.ranking}, if sure",
+        stage=f"{row.stage}+threshold",
+        ranking=f"{row.ranking}, above threshold",
         model_folder=json.dumps({**json.loads(row.model_folder), "threshold": threshold}, sort_keys=True),
         file=file_of(key),
         figures=judge_found(task, predictions),

@@ -21,7 +21,7 @@ STAGES = {
 _USUAL, _OWN = "ablation-usual", "ablation-negatives-own"
 ABLATIONS = {
     _USUAL: ("as GenBioEL has it: the most similar name, prompt", ""),
-    "ablation-target-shortest": ("the shortest name is learnt", _USUAL),
+    "ablation-target-short-name": ("the shortest name is learnt", _USUAL),
     "ablation-target-sampled": ("any name is learnt", _USUAL),
     "ablation-prompt-off": ("no prompt", _USUAL),
     _OWN: ("its own mistakes, by CPO and means; ANGEL's rule of pairs", ""),
@@ -53,7 +53,7 @@ def ablations(rows: Sequence[Row]) -> str:
     if not rows:
         return NO_ROWS
     header = ("what differs", "names at inference", "search", "ranking", "any-id R@1", "95 %", "any-id R@5", "p")
-    order = sorted(rows, key=lambda row: (list(ABLATIONS).index(row.stage), row.benchmark, row.search, row.ranking))
+    order = sorted(rows, key=lambda row: (list(ABLATIONS).index(row.stage), row.dataset, row.search, row.ranking))
     return table(header, [_ablation(row) for row in order])
 
 
@@ -63,5 +63,5 @@ def published() -> str:
 
 
 def _ablation(row: Row) -> list[str]:
-    names = "one" if row.benchmark == ONE_NAME else "all"
+    names = "one" if row.dataset == ONE_NAME else "all"
     return [ABLATIONS[row.stage][0], names, row.search, row.ranking, *shares(row), p_of(row)]

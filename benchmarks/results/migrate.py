@@ -27,7 +27,12 @@ _KEYS = {
     "as_written": "case_sensitive_below",
     "reachable": "in_kb",
 }
-_VALUES = (("+sure", "+threshold"), (", if sure", ", above threshold"), ("target-shortest", "target-short-name"))
+_VALUES = (
+    ("+sure", "+threshold"),
+    (", if sure", ", above threshold"),
+    ("target-shortest", "target-short-name"),
+    ("ncbi-shortest", "ncbi-short-name"),
+)
 
 
 def main() -> int:

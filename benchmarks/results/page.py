@@ -24,7 +24,7 @@ def tables(rows: Sequence[Row], keys: Sequence[str], stages: Sequence[str]) -> s
     best_rows = set(best(rows).values())
     parts = []
     for key in keys:
-        own = sorted((row for row in rows if row.benchmark == key), key=lambda row: _order(row, stages))
+        own = sorted((row for row in rows if row.dataset == key), key=lambda row: _order(row, stages))
         if own:
             parts.append(f"### {KINDS[key].title}\n\n`{key}`")
         header = (*_FIRST, *_RECALLS[KINDS[key].protocol], *_LAST)
@@ -41,7 +41,7 @@ def slices(rows: Sequence[Row]) -> str:
         return NO_ROWS
     shown = [name for name in SLICES if any(name in row.slices for row in best_rows)]
     lines = [[SLICES[name].title, *(_slice(row.slices.get(name)) for row in best_rows)] for name in shown]
-    return table(["slice", *(f"`{row.benchmark}`" for row in best_rows)], lines)
+    return table(["slice", *(f"`{row.dataset}`" for row in best_rows)], lines)
 
 
 def learnt(curves: Mapping[str, Curve]) -> str:
@@ -71,7 +71,7 @@ def _order(row: Row, stages: Sequence[str]) -> tuple[int, str, str, str, str, st
 
 def _counts(row: Row) -> str:
     figures = row.figures
-    text = f"{row.split.capitalize()}: {figures['mentions']:,} mentions, {figures['reachable']:,} of them within reach"
+    text = f"{row.split.capitalize()}: {figures['mentions']:,} mentions, {figures['in_kb']:,} of them with a gold id in the KB"
     return f"{text}; {figures['mapped']:,} with retired ids mapped." if "mapped" in figures else f"{text}."
 
 

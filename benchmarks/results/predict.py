@@ -1,8 +1,8 @@
 """Predict a split with a model, and keep the predictions as a row of results/.
 
-    python -m benchmarks.results.predict generative --benchmark ncbi_disease --stage finetuned --model ncbi-finetuned \\
+    python -m benchmarks.results.predict generative --dataset ncbi_disease --stage finetuned --model ncbi-finetuned \\
         --search exact --ranking sum --split test --trained-on train
-    python -m benchmarks.results.predict dense --benchmark hpo_gsc --stage start --model model:minilm \\
+    python -m benchmarks.results.predict dense --dataset hpo_gsc --stage start --model model:minilm \\
         --search flat --ranking own
 
 A model is below `ONYM_RUNS` (by default `~/.cache/onym/runs`), or `model:NAME` for an off-the-shelf one, so that it can be
@@ -49,14 +49,14 @@ def main(arguments: list[str], store: Store | None = None) -> int:
     trained = record_of(folder)
     key = options.row or default_key(options, section, trained["first_start"])
     _require(options, section, store, key)
-    task = open_task(options.benchmark, options.split)
+    task = open_task(options.dataset, options.split)
     linker = section.open(folder, task.kb, options.search, options.ranking)
     made = predicted(linker, task, section.answers(task.kb))
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
     judged = judge(task, predictions)
     row = Row(
         row=key,
-        benchmark=options.benchmark,
+        dataset=options.dataset,
         stage=options.stage,
         search=options.search,
         ranking=options.ranking,
@@ -134,7 +134,7 @@ def default_key(options: argparse.Namespace, section: Section, start: str) -> st
     """Return a key that says what a row is; what it began with is only said where that is not the usual."""
     start = "" if start == section.usual_start else f"{start}-"
     more = f"{'' if options.trained_on == 'train' else '-with-dev'}{'' if options.split == 'test' else '-on-dev'}"
-    return f"{options.benchmark}/{options.stage}/{start}{options.search}-{options.ranking}{more}"
+    return f"{options.dataset}/{options.stage}/{start}{options.search}-{options.ranking}{more}"
 
 
 def curve_of(folder: Path) -> Curve:
@@ -152,7 +152,7 @@ def recipe_of(section: str, model: str) -> str:
 def _require(options: argparse.Namespace, section: Section, store: Store, key: str) -> None:
     """Refuse before the work what would spoil the store."""
     for what, known in (
-        ("benchmark", section.keys),
+        ("dataset", section.keys),
         ("stage", section.stages),
         ("search", section.searches),
         ("ranking", section.rankings),
@@ -176,7 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("section", choices=SECTIONS, help="the kind of linker")
     parser.add_argument("--row", default="", help="the key of the row; by default made of what it is")
-    parser.add_argument("--benchmark", required=True)
+    parser.add_argument("--dataset", required=True)
     parser.add_argument("--stage", required=True, help="the last stage of its training")
     parser.add_argument("--model", required=True, help="the model's folder below ONYM_RUNS, or model:NAME")
     parser.add_argument("--search", required=True)

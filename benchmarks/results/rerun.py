@@ -28,7 +28,7 @@ def rerun(section: Section, store: Store, row: Row) -> list[str]:
     if (found := weights_digest(folder)) != row.weights:
         return [f"{row.row}: the weights are {found}, not {row.weights}"]
     kept = store.predictions(row)
-    task = open_task(row.benchmark, row.split)
+    task = open_task(row.dataset, row.split)
     linker = section.open_as_said(folder, task.kb, kept.source["linker"])
     all_parts = list(parts(task.dataset.documents(row.split)))
     part = random.Random(row.row).choice(all_parts[:-1] or all_parts)  # the last may be small

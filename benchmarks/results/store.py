@@ -71,7 +71,7 @@ class Row:
     """One linker on one split. `before` is the row of the stage before it, and `p` McNemar's p-value against that."""
 
     row: str
-    benchmark: str
+    dataset: str
     stage: str
     search: str
     ranking: str
@@ -198,7 +198,7 @@ def judge(task: Judgeable, predictions: Predictions) -> Judged:
     hits = hits_of(ranks)
     low, high = bootstrap_interval(hits, groups=document_groups(cases))
     shares = _recalls(cases, task.protocol, ranks) | {"r5": recall_at(ranks, 5), "low": low, "high": high}
-    counts: Figures = {"hits": sum(hits), "mentions": len(found), "reachable": len(within)}
+    counts: Figures = {"hits": sum(hits), "mentions": len(found), "in_kb": len(within)}
     figures = {name: _percent(share) for name, share in shares.items()} | counts
     more = _mapped(task, predictions) if task.replaced else {}
     return Judged(figures | more, tuple(hits), _slices(task, cases, hits))
@@ -234,15 +234,15 @@ def best(rows: Sequence[Row]) -> dict[str, str]:
     counts, as it does in the published work: never the better one of the two.
     """
     best_rows: dict[str, str] = {}
-    for benchmark in sorted({row.benchmark for row in rows}):
-        own = [row for row in rows if row.benchmark == benchmark]
+    for dataset in sorted({row.dataset for row in rows}):
+        own = [row for row in rows if row.dataset == dataset]
         dev = [row for row in own if row.split == "dev" and row.trained_on == "train"]
         if not dev:
             continue
         first = min(dev, key=lambda row: (-row.figures["hits"], -row.figures.get("strict_r1", 0.0), row.row))
         tests = [row for row in own if row.split == "test" and row.configuration == first.configuration]
         if tests:
-            best_rows[benchmark] = max(tests, key=lambda row: row.trained_on == "train+dev").row
+            best_rows[dataset] = max(tests, key=lambda row: row.trained_on == "train+dev").row
     return best_rows
 
 
@@ -256,8 +256,8 @@ def stage_before(row: Row, rows: Sequence[Row], stages: Mapping[str, str]) -> Ro
         alike = [
             each
             for each in rows
-            if (each.benchmark, each.split, each.model, each.search, each.ranking, each.stage)
-            == (row.benchmark, row.split, row.model, row.search, row.ranking, stage)
+            if (each.dataset, each.split, each.model, each.search, each.ranking, each.stage)
+            == (row.dataset, row.split, row.model, row.search, row.ranking, stage)
         ]
         if alike:
             return max(alike, key=lambda each: each.trained_on == row.trained_on)
@@ -269,7 +269,7 @@ def twins(rows: Sequence[Row]) -> list[str]:
     seen: dict[tuple[object, ...], str] = {}
     problems = []
     for row in rows:
-        other = seen.setdefault((row.benchmark, row.split, row.trained_on, *row.configuration), row.row)
+        other = seen.setdefault((row.dataset, row.split, row.trained_on, *row.configuration), row.row)
         if other != row.row:
             problems.append(f"{row.row}: the same setting as {other}")
     return problems

@@ -37,8 +37,8 @@ def store(tmp_path: Path, made_data: Path, runs: Path, monkeypatch: pytest.Monke
     return Store(tmp_path / "store")
 
 
-def predict(store: Store, benchmark: str = "ncbi_disease_biosyn", split: str = "test", search: str = "flat") -> None:
-    options = ["--benchmark", benchmark, "--stage", "aligned", "--model", "aligned-tiny", "--search", search]
+def predict(store: Store, dataset: str = "ncbi_disease_biosyn", split: str = "test", search: str = "flat") -> None:
+    options = ["--dataset", dataset, "--stage", "aligned", "--model", "aligned-tiny", "--search", search]
     main(["dense", *options, "--ranking", "own", "--split", split], store)
 
 
@@ -71,11 +71,11 @@ def test_another_kind_of_index_is_another_row(store: Store) -> None:
     assert [row.search for row in store.rows()] == ["flat", "hnsw"]
 
 
-def row(benchmark: str, split: str, stage: str, right: int) -> Row:
+def row(dataset: str, split: str, stage: str, right: int) -> Row:
     rest: dict[str, Any] = dict.fromkeys(("machine", "weights", "config", "model_folder", "file"), "")
     return Row(
-        row=f"{benchmark}-{split}-{stage}",
-        benchmark=benchmark,
+        row=f"{dataset}-{split}-{stage}",
+        dataset=dataset,
         stage=stage,
         search="flat",
         ranking="own",

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.commands.e2e_results import ANNOTATED_FIGURES, FIGURES, best, page_with, run
 from benchmarks.results import check as results_check
 from benchmarks.results import e2e_tasks, e2e_threshold
-from benchmarks.results.e2e_judge import judge_found, judge_given
+from benchmarks.results.e2e_judge import judge_annotated, judge_found
 from benchmarks.results.e2e_predict import main
 from benchmarks.results.e2e_tasks import EndToEndTask, end_to_end_task
 from benchmarks.results.section import PAGE
@@ -42,7 +42,7 @@ def store(tmp_path: Path, made_data: Path, runs: Path, tiny_kb: Path, monkeypatc
 
 
 def predict(store: Store, *more: str) -> None:
-    assert main(["--benchmark", "ncbi_disease", *more], store) == 0
+    assert main(["--dataset", "ncbi_disease", *more], store) == 0
 
 
 def options(**more: Any) -> argparse.Namespace:
@@ -95,7 +95,7 @@ def test_a_threshold_is_selected_on_dev(store: Store) -> None:
     predict(store, *system, "--split", "dev")
     assert e2e_threshold.main(["ncbi_disease/dictionary+tfidf"], store) == 0
     rows = {row.row: row for row in store.rows()}
-    dev, test = rows["ncbi_disease/dictionary+tfidf+sure-on-dev"], rows["ncbi_disease/dictionary+tfidf+sure"]
+    dev, test = rows["ncbi_disease/dictionary+tfidf+threshold-on-dev"], rows["ncbi_disease/dictionary+tfidf+threshold"]
     assert dev.figures["strict_f1"] >= rows["ncbi_disease/dictionary+tfidf-on-dev"].figures["strict_f1"]
     assert json.loads(dev.model_folder)["threshold"] == json.loads(test.model_folder)["threshold"]
     run(options(write=True, rerun=test.row), store)
@@ -104,8 +104,8 @@ def test_a_threshold_is_selected_on_dev(store: Store) -> None:
 def test_annotated_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
     predict(store)
     predict(store, "--split", "dev")
-    predict(store, "--detector", "given", "--split", "dev")
-    predict(store, "--detector", "given")
+    predict(store, "--detector", "gold", "--split", "dev")
+    predict(store, "--detector", "gold")
     figures: Any = run(options(write=True, rerun="ncbi_disease/given+exact"), store)
     (annotated,) = [row for row in figures["runs"] if row["row"] == "ncbi_disease/given+exact"]
     assert set(ANNOTATED_FIGURES) <= set(annotated)
@@ -118,9 +118,9 @@ def test_figures_of_annotated_mentions_by_hand(tiny_kb: Path) -> None:
     fever, attack = Mention(0, 5, "fever", ("mesh:D005334",)), Mention(6, 12, "attack", ("mesh:D009203",))
     task = EndToEndTask((Document("1", "fever attack", (fever, attack)),), kb, None, {})
     both = ((("mesh:D005334",), 1.0, 0), (("mesh:D009203",), 0.5, 0))
-    figures = judge_given(task, Predictions.of([Prediction("1", 0, 5, both), Prediction("1", 6, 12, both)], {}))
+    figures = judge_annotated(task, Predictions.of([Prediction("1", 0, 5, both), Prediction("1", 6, 12, both)], {}))
     assert [figures[name] for name in ANNOTATED_FIGURES] == [50.0, 50.0, 75.0]
-    assert (figures["gold"], figures["reachable"]) == (2, 2)
+    assert (figures["gold"], figures["in_kb"]) == (2, 2)
 
 
 def test_figures_by_hand(tiny_kb: Path) -> None:

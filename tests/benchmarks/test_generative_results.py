@@ -40,7 +40,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def predict(store: Store, *more: str, stage: str = "finetuned", model: str = "tiny", search: str = "beam5") -> None:
-    described = ["--benchmark", "askapatient_fold0_labels", "--stage", stage, "--model", model]
+    described = ["--dataset", "askapatient_fold0_labels", "--stage", stage, "--model", model]
     main(["generative", *described, "--search", search, "--ranking", "mean", *more], store)
 
 
@@ -113,7 +113,7 @@ def test_a_figure_that_is_not_that_of_the_predictions_is_found(store: Store, *, 
 def test_a_slice_that_is_not_that_of_the_predictions_is_found(store: Store) -> None:
     predict(store)
     said = store.row(KEY).slices
-    assert said["overall"] == [store.row(KEY).figures["reachable"], store.row(KEY).figures["any_id_r1"]]
+    assert said["overall"] == [store.row(KEY).figures["in_kb"], store.row(KEY).figures["any_id_r1"]]
     changed(store, slices=said | {"overall": [7, 12.3]})
     with pytest.raises(SystemExit, match=f"{KEY}: slice overall is .*, not .7, 12.3."):
         results(store)
@@ -156,9 +156,9 @@ def test_a_page_that_was_changed_is_found(store: Store, page: Path) -> None:
 
 def test_quick_takes_rows_on_the_open_knowledge_base_as_they_are(store: Store) -> None:
     predict(store)
-    changed(store, benchmark="bc5cdr", figures=store.row(KEY).figures | {"mapped": 1, "mapped_any_id_r1": 7.0})
+    changed(store, dataset="bc5cdr", figures=store.row(KEY).figures | {"mapped": 1, "mapped_any_id_r1": 7.0})
     results(store, quick=True, write=True)
-    assert results(store, quick=True)["runs"][0]["benchmark"] == "bc5cdr"
+    assert results(store, quick=True)["runs"][0]["dataset"] == "bc5cdr"
     assert "(7.0 mapped)" in tables(store.rows(), KEYS, ())
 
 

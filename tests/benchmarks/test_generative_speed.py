@@ -18,7 +18,7 @@ from onym.linkers.generative import ModelSettings
 @pytest.fixture
 def options(made_data: Path, runs: Path) -> argparse.Namespace:
     assert made_data.is_dir()
-    return argparse.Namespace(model=runs / "tiny", ranking=None, quick=True, benchmark="ncbi_disease")
+    return argparse.Namespace(model=runs / "tiny", ranking=None, quick=True, dataset="ncbi_disease")
 
 
 def decoded(*names: tuple[int, float], is_proved: bool = True) -> Decoded:

@@ -41,7 +41,7 @@ STAGES = {"pretrained": "", "finetuned": "pretrained", "preferred": "finetuned"}
 def row(key: str = "b/finetuned/exact-sum", **more: Any) -> Row:
     hits = more.pop("hits", 5)
     values: dict[str, Any] = {
-        "row": key, "benchmark": "b", "stage": "finetuned", "search": "exact", "ranking": "sum", "split": "test",
+        "row": key, "dataset": "b", "stage": "finetuned", "search": "exact", "ranking": "sum", "split": "test",
         "trained_on": "train", "model": "tiny", "parameters": 9, "hours": 0.5, "machine": "", "weights": "", "config": "",
         "model_folder": "", "file": file_of(key), "figures": {"hits": hits, "strict_r1": 50.0},
     }  # fmt: skip
@@ -121,7 +121,7 @@ def test_figures_are_percentages_of_what_is_within_reach(prepared: PreparedDatas
     assert judged.hits == (False,)
     assert judged.figures == {
         "any_id_r1": 0.0, "strict_r1": 0.0, "any_id_r5": 100.0, "strict_r5": 100.0, "r5": 100.0, "low": 0.0, "high": 0.0,
-        "hits": 0, "mentions": 1, "reachable": 1,
+        "hits": 0, "mentions": 1, "in_kb": 1,
     }  # fmt: skip
 
 

@@ -33,6 +33,6 @@ def test_a_recipe_is_a_configuration(name: str, tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_is_like_another_differs_in_what_it_says() -> None:
-    usual, minimal = (recipe(name) for name in ("ncbi-usual-quarter", "ncbi-shortest-quarter"))
+    usual, minimal = (recipe(name) for name in ("ncbi-usual-quarter", "ncbi-short-name-quarter"))
     assert minimal["data"].pop("target") == "shortest"
     assert usual == minimal

@@ -1,0 +1,38 @@
+"""The answers of kept results never change: headers may be migrated, the lines of answers stay byte for byte."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.results.store import FOLDER
+
+SECTIONS = sorted(path.parent.name for path in FOLDER.glob("*/rows.json"))
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of all lines but the first."""
+    return hashlib.sha256(gzip.decompress(path.read_bytes()).split(b"\n", 1)[1]).hexdigest()
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_answers_are_those_that_were_kept(section: str) -> None:
+    kept = json.loads((FOLDER / section / "answers.json").read_text())
+    assert {path.name: digest(path) for path in (FOLDER / section).glob("*.jsonl.gz")} == kept
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_each_row_has_its_file_and_each_file_its_row(section: str) -> None:
+    rows = json.loads((FOLDER / section / "rows.json").read_text())
+    assert sorted(row["file"] for row in rows) == sorted(path.name for path in (FOLDER / section).glob("*.jsonl.gz"))
+
+
+def test_a_changed_answer_is_found(tmp_path: Path) -> None:
+    path = next((FOLDER / SECTIONS[0]).glob("*.jsonl.gz"))
+    head, answers = gzip.decompress(path.read_bytes()).split(b"\n", 1)
+    (tmp_path / "same.gz").write_bytes(gzip.compress(head + b" \n" + answers))
+    (tmp_path / "other.gz").write_bytes(gzip.compress(head + b"\n" + answers.replace(b"\"start\":", b"\"start\": ", 1)))
+    assert digest(tmp_path / "same.gz") == digest(path) != digest(tmp_path / "other.gz")
