@@ -62,8 +62,8 @@ def command(
         elif predictions:
             evaluation = run.run_file(task, predictions, protocol or run.LINKING)
         else:
-            loaded_linker = linker_named(linker, task.kb, options, progress=shown_on(bar))
-            evaluation = run.run_linker(task, loaded_linker, protocol or run.LINKING, save=save, force=force)
+            opened = linker_named(linker, task.kb, options, progress=shown_on(bar))
+            evaluation = run.run_linker(task, opened, protocol or run.LINKING, save=save, force=force)
         if report:
             run.write_report(evaluation, task.kb, report, force=force)
     write_json(evaluation.as_dict()) if json else write_tables(run.report_tables(evaluation, task.kb))
