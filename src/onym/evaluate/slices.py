@@ -1,7 +1,7 @@
 """Slices: subgroups of the test cases, for results by subgroup.
 
 The first seven are the sub-populations of GenBioEL (appendix C.2, table 8); the five bins of similarity are those of ANGEL's
-figure 4. Mentions are taken as they stand in the documents. GenBioEL expands abbreviations (appendix A) and has fewer single
+figure 4. Mentions are taken as they are in the documents. GenBioEL expands abbreviations (appendix A) and has fewer single
 words: of BC5CDR's test mentions about 7,040, where 7,657 are one word. That it counted after expanding is inferred
 from these numbers. Where a preparation split a composite mention into parts, a case has a property if all of its parts have it,
 except where a definition says *any*.

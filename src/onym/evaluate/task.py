@@ -45,8 +45,8 @@ class EvaluationTask:
         onym.errors.ConfigError: [dataset-unknown] no dataset is named 'no-such-dataset'...
         """
         prepared = open_dataset(dataset, data)
-        opened = kb if isinstance(kb, KnowledgeBase) else _open_kb(prepared, kb)
-        return cls(prepared, split, opened, _read_replaced(replaced) if replaced else {})
+        resolved = kb if isinstance(kb, KnowledgeBase) else _open_kb(prepared, kb)
+        return cls(prepared, split, resolved, _read_replaced(replaced) if replaced else {})
 
     @property
     def source(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.evaluate.names import choice as choice_module
-from onym.evaluate.names.choice import LEAST, MOST_NAMES, chosen_names, sampled_concepts
+from onym.evaluate.names.choice import MAX_NAMES, MIN_NAMES, choose_names, sampled_concepts
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types, concepts_with_ids
 from tests.evaluate.names.families import build_families
@@ -35,7 +35,7 @@ def test_the_seed_decides(families: KnowledgeBase) -> None:
 def test_all_have_enough_names_and_there_may_be_fewer_than_asked_for(families: KnowledgeBase) -> None:
     drawn = sampled_concepts(families, 40)
     assert len(set(drawn)) == len(drawn) == 20
-    assert min(len(families.names_of(concept)) for concept in drawn) >= LEAST
+    assert min(len(families.names_of(concept)) for concept in drawn) >= MIN_NAMES
 
 
 def test_only_some_types(families: KnowledgeBase) -> None:
@@ -58,7 +58,7 @@ def test_where_too_few_concepts_have_names_enough(families: KnowledgeBase, wante
 
 def test_names_are_those_of_their_concepts(families: KnowledgeBase) -> None:
     concepts = sampled_concepts(families, 6)
-    choice = chosen_names(families, concepts)
+    choice = choose_names(families, concepts)
     assert choice.labels == tuple(families.preferred_form(concept) for concept in concepts)
     for name, owner in zip(choice.names, choice.owners.tolist(), strict=True):
         assert families.concepts_named(name) == [concepts[owner]]
@@ -67,30 +67,30 @@ def test_names_are_those_of_their_concepts(families: KnowledgeBase) -> None:
 
 def test_a_name_of_two_concepts_is_of_none(families: KnowledgeBase) -> None:
     both = [families.resolve(concept_id)[0] for concept_id in ("mesh:S1", "mesh:S2", "mesh:D00")]
-    choice = chosen_names(families, both)
+    choice = choose_names(families, both)
     assert "cold" not in choice.names
     assert choice.shared == 1
     assert choice.owners.tolist() == [0, 0, 1, 1, 2, 2, 2, 2, 2, 2]
-    assert "cold" in chosen_names(families, both[1:]).names, "its other concept is not shown"
+    assert "cold" in choose_names(families, both[1:]).names, "its other concept is not shown"
 
 
 def test_a_concept_with_too_many_names_keeps_the_first_and_some(tmp_path: Path) -> None:
     many = "|".join(f"synonym number {number:02}" for number in range(50))
     kb = build_families(tmp_path, f"mesh:M1\tmany names\t{many}\tT9")
     concepts = [kb.resolve("mesh:M1")[0], kb.resolve("mesh:D00")[0]]
-    choice = chosen_names(kb, concepts)
+    choice = choose_names(kb, concepts)
     own = [name for name, owner in zip(choice.names, choice.owners, strict=True) if owner == 0]
-    assert len(set(own)) == len(own) == MOST_NAMES
+    assert len(set(own)) == len(own) == MAX_NAMES
     assert own[0] == "many names"
-    assert choice.over == 51 - MOST_NAMES
-    assert choice.names == chosen_names(kb, concepts).names
-    assert choice.names != chosen_names(kb, concepts, seed=1).names
+    assert choice.over == 51 - MAX_NAMES
+    assert choice.names == choose_names(kb, concepts).names
+    assert choice.names != choose_names(kb, concepts, seed=1).names
 
 
 def test_too_many_concepts(families: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice_module, "MOST_CONCEPTS", 3)
+    monkeypatch.setattr(choice_module, "MAX_CONCEPTS", 3)
     with pytest.raises(ConfigError, match="4 concepts are too many") as caught:
-        chosen_names(families, range(4))
+        choose_names(families, range(4))
     assert caught.value.code == "config-invalid"
 
 
@@ -98,5 +98,5 @@ def test_too_many_concepts(families: KnowledgeBase, monkeypatch: pytest.MonkeyPa
 def test_too_few_names_for_a_picture(families: KnowledgeBase, concept_ids: list[str]) -> None:
     concepts = np.flatnonzero(concepts_with_ids(families, concept_ids)).tolist()
     with pytest.raises(ConfigError) as caught:
-        chosen_names(families, concepts)
+        choose_names(families, concepts)
     assert caught.value.code == "names-too-few"

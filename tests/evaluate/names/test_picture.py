@@ -11,7 +11,7 @@ import pytest
 
 from onym.encoders.encoder import Encoder
 from onym.errors import ConfigError
-from onym.evaluate.names.choice import NameChoice, chosen_names, sampled_concepts
+from onym.evaluate.names.choice import NameChoice, choose_names, sampled_concepts
 from onym.evaluate.names.nearness import share_together
 from onym.evaluate.names.picture import draw_names, format_of, titles
 from onym.kb import KnowledgeBase
@@ -19,7 +19,7 @@ from onym.kb import KnowledgeBase
 
 @pytest.fixture(scope="module")
 def choice(families: KnowledgeBase) -> NameChoice:
-    return chosen_names(families, sampled_concepts(families, 4))
+    return choose_names(families, sampled_concepts(families, 4))
 
 
 def test_a_panel_for_each_model(choice: NameChoice, models: tuple[str, str]) -> None:
@@ -41,7 +41,7 @@ def test_the_same_call_gives_the_same_bytes(choice: NameChoice, models: tuple[st
 
 @pytest.mark.parametrize("count", [0, 4])
 def test_too_few_and_too_many_models(choice: NameChoice, models: tuple[str, str], count: int) -> None:
-    with pytest.raises(ConfigError, match="cannot stand side by side") as caught:
+    with pytest.raises(ConfigError, match="do not fit side by side") as caught:
         draw_names(choice, [models[0]] * count)
     assert caught.value.code == "config-invalid"
 

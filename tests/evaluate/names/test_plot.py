@@ -12,7 +12,7 @@ from lxml import etree
 
 from onym.errors import ConfigError
 from onym.evaluate.names import plot as plot_module
-from onym.evaluate.names.choice import MOST_CONCEPTS
+from onym.evaluate.names.choice import MAX_CONCEPTS
 from onym.evaluate.names.plot import COLOURS, Format, Panel, _short, fitted, look_of, medoid, names_plot
 from tests.evaluate.report.linking.sample import HOSTILE
 
@@ -93,8 +93,8 @@ def test_a_long_label_is_cut_in_its_middle() -> None:
 
 
 def test_every_concept_has_a_look_of_its_own() -> None:
-    looks = [look_of(concept) for concept in range(MOST_CONCEPTS)]
-    assert len(set(looks)) == MOST_CONCEPTS
+    looks = [look_of(concept) for concept in range(MAX_CONCEPTS)]
+    assert len(set(looks)) == MAX_CONCEPTS
     assert all(len({colour for colour, _ in looks[first : first + 4]}) == 4 for first in range(36))
 
 

@@ -34,7 +34,7 @@ def command(
     Example: onym plot names --kb mesh --model minilm --model minilm-aligned -o names.png
     """
     from onym.cli.linking import allowed
-    from onym.evaluate.names.choice import chosen_names, sampled_concepts
+    from onym.evaluate.names.choice import choose_names, sampled_concepts
     from onym.evaluate.names.picture import draw_names, format_of
     from onym.kb import KnowledgeBase
     from onym.store.output import whole_file
@@ -43,7 +43,7 @@ def command(
     only = allowed(opened, types, concepts)
     shown = only.nonzero()[0].tolist() if concepts and only is not None else None
     with whole_file(output, force=force) as file, progress("choosing names") as bar:
-        choice = chosen_names(opened, shown or sampled_concepts(opened, sample, seed=seed, only=only), seed=seed)
+        choice = choose_names(opened, shown or sampled_concepts(opened, sample, seed=seed, only=only), seed=seed)
 
         def show(what: str, names: int) -> None:
             bar.update(bar.task_ids[0], description=what, completed=names, total=len(choice.names))

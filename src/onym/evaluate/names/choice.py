@@ -1,6 +1,6 @@
 """Which concepts a picture shows, and which of their names.
 
-The choice looks at the knowledge base alone. If an encoder had a say in it, its picture would tell of the choice.
+The choice uses the knowledge base alone: an encoder must not choose the names by which it is compared.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.text.similarity import NameSimilarity
 
-LEAST = 5
-"""The names that a concept has to have if it is drawn by chance."""
-MOST_CONCEPTS = 40
-MOST_NAMES = 20
-"""The names of one concept that are shown at most."""
-_FAMILY = 4  # concepts that are drawn together: one by chance, and those that are most like it
+MIN_NAMES = 5
+"""How many names a concept needs to be sampled."""
+MAX_CONCEPTS = 40
+MAX_NAMES = 20
+"""How many names of one concept are shown."""
+_FAMILY = 4  # concepts that are sampled together: one at random, and the most similar ones
 _POOL = 4_000  # concepts that are compared with each other
 
 
 @dataclass(frozen=True, slots=True)
 class NameChoice:
-    """The names to show. `owners` gives for each of `names` the place of its concept in `concepts`.
+    """The names to show. `owners` gives for each of `names` the index of its concept in `concepts`.
 
     `labels` are the preferred names of the concepts. `shared` counts the names that were left out because several of these
     concepts have them, and `over` those of concepts with too many.
@@ -48,48 +48,48 @@ class NameChoice:
 
 
 def sampled_concepts(kb: KnowledgeBase, count: int, *, seed: int = 0, only: ConceptMask | None = None) -> list[int]:
-    """Draw concepts with at least `LEAST` names, in families: some by chance, each with those of names most like its own.
+    """Sample concepts with at least `MIN_NAMES` names, in families: some at random, each with the most similar concepts.
 
-    Concepts that have nothing in common are told apart by any encoder. Where there are fewer than `count`, they are all taken.
+    Any encoder separates concepts that have nothing in common. Where there are fewer than `count`, all are taken.
     """
     numbers = np.diff(kb.concept_terms.astype(np.int64))
-    is_rich = numbers >= LEAST if only is None else (numbers >= LEAST) & only
+    is_rich = numbers >= MIN_NAMES if only is None else (numbers >= MIN_NAMES) & only
     rich = np.flatnonzero(is_rich)
     if len(rich) < 2:
-        what = f"{len(rich):,} of the concepts that may be drawn have at least {LEAST} names"
+        what = f"{len(rich):,} of the concepts that may be sampled have at least {MIN_NAMES} names"
         raise ConfigError("names-too-few", what, where=str(kb.folder), fix="name concepts in a file, with --concepts")
     pool = np.random.default_rng(seed).permutation(rich)[:_POOL].tolist()
     texts = [" ".join(kb.names[int(name)] for name in kb.names_of(concept)) for concept in pool]
-    return [pool[place] for place in _families(texts, min(count, len(pool)))]
+    return [pool[row] for row in _families(texts, min(count, len(pool)))]
 
 
 def _families(texts: list[str], count: int) -> list[int]:
-    """Return the places of so many texts: the first with those most like it, the next that is left with its own, and so on."""
+    """Return the rows of `count` texts: the first with its most similar ones, then the next remaining one with its own."""
     similarity = NameSimilarity(texts)
     taken: dict[int, None] = {}
-    for place, text in enumerate(texts):
+    for row, text in enumerate(texts):
         if len(taken) >= count:
             break
-        if place not in taken:
+        if row not in taken:
             near = similarity.top([text], count + _FAMILY)[0][0].tolist()
-            family = [place, *(other for other in near if other != place and other not in taken)]
+            family = [row, *(other for other in near if other != row and other not in taken)]
             taken |= dict.fromkeys(family[:_FAMILY])
     return list(taken)[:count]
 
 
-def chosen_names(kb: KnowledgeBase, concepts: Iterable[int], *, seed: int = 0) -> NameChoice:
+def choose_names(kb: KnowledgeBase, concepts: Iterable[int], *, seed: int = 0) -> NameChoice:
     """Return the names of these concepts; a name that several of them have is of none, and is left out.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> choice = chosen_names(kb, range(3))
+    >>> choice = choose_names(kb, range(3))
     >>> choice.labels, choice.shared
     (('Fever', 'Hypertension', 'Myocardial Infarction'), 1)
     >>> choice.names[:3], choice.owners.tolist()
     (('fever', 'pyrexia', 'hyperthermia'), [0, 0, 0, 1, 1, 2, 2, 2])
     """
     concepts = tuple(concepts)
-    if len(concepts) > MOST_CONCEPTS:
-        what = f"{len(concepts):,} concepts are too many for one picture, which holds {MOST_CONCEPTS}"
+    if len(concepts) > MAX_CONCEPTS:
+        what = f"{len(concepts):,} concepts are too many for one picture, which holds {MAX_CONCEPTS}"
         raise ConfigError("config-invalid", what, fix="name fewer")
     of_each = [list(dict.fromkeys(kb.names_of(concept).tolist())) for concept in concepts]
     is_of = np.bincount(np.array([name for names in of_each for name in names], dtype=np.int64), minlength=1)
@@ -97,7 +97,7 @@ def chosen_names(kb: KnowledgeBase, concepts: Iterable[int], *, seed: int = 0) -
     own = [[name for name in names if is_of[name] == 1] for names in of_each]
     shown = [_some(names, random) for names in own]
     owners = np.repeat(np.arange(len(concepts)), [len(names) for names in shown])
-    if len(owners) < LEAST or len(np.unique(owners)) < 2:
+    if len(owners) < MIN_NAMES or len(np.unique(owners)) < 2:
         what = f"there are {len(owners):,} names of {len(np.unique(owners)):,} concepts to show, too few for a picture"
         raise ConfigError("names-too-few", what, where=str(kb.folder), fix="name more concepts, or concepts with more names")
     return NameChoice(
@@ -111,8 +111,8 @@ def chosen_names(kb: KnowledgeBase, concepts: Iterable[int], *, seed: int = 0) -
 
 
 def _some(names: list[int], random: np.random.Generator) -> list[int]:
-    """Return the first name and others by chance, in their order, where there are too many."""
-    if len(names) <= MOST_NAMES:
+    """Return the first name and a random sample of the others, in order, where there are too many."""
+    if len(names) <= MAX_NAMES:
         return names
-    rest = random.choice(len(names) - 1, MOST_NAMES - 1, replace=False) + 1
-    return [names[0], *(names[place] for place in sorted(rest.tolist()))]
+    rest = random.choice(len(names) - 1, MAX_NAMES - 1, replace=False) + 1
+    return [names[0], *(names[row] for row in sorted(rest.tolist()))]

@@ -1,6 +1,6 @@
-"""How well the names of a concept stand together, and where the points of a picture lie.
+"""How well the names of a concept cluster, and the points of a picture.
 
-Vectors are compared by the cosine, whatever their model compares them by: else two pictures could not be compared.
+Vectors are compared by cosine similarity, whatever their model uses, so that two pictures can be compared.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def share_together(vectors: Vectors, owners: npt.NDArray[np.int64]) -> float:
 def points_of(vectors: Vectors, seed: int = 0) -> Points:
     """Return a point in the plane for each vector, by t-SNE; *shape:* (names, width) -> (names, 2).
 
-    The same vectors and seed give the same points: t-SNE is run in one thread, for it magnifies what a sum in another order
-    changes.
+    The same vectors and seed give the same points: t-SNE runs in one thread, since it amplifies rounding
+    differences of sums in another order.
     """
     try:
         from sklearn.manifold import TSNE
@@ -50,14 +50,14 @@ def points_of(vectors: Vectors, seed: int = 0) -> Points:
         raise missing_extra("a picture of names", "lexical") from e
     unit = unit_vectors(vectors)
     if np.allclose(unit, unit[0]):
-        return np.zeros((len(unit), 2))  # nothing tells them apart, and t-SNE cannot begin
+        return np.zeros((len(unit), 2))  # all vectors are equal, and t-SNE cannot start
     tsne: Any = TSNE(perplexity=perplexity(len(unit)), init="pca", random_state=seed, n_jobs=1)
     with threadpool_limits(limits=1):
         return np.asarray(tsne.fit_transform(unit), dtype=np.float64)
 
 
 def perplexity(names: int) -> float:
-    """Return how many neighbours t-SNE minds: 30 as is usual, fewer where there are few names.
+    """Return how many neighbours t-SNE considers: 30 as usual, fewer where there are few names.
 
     >>> perplexity(200), perplexity(10)
     (30.0, 3.0)

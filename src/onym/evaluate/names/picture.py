@@ -17,11 +17,11 @@ from onym.store.models import folder_of
 if TYPE_CHECKING:
     from onym.encoders.encoder import Encoder
 
-MOST_MODELS = 3
+MAX_MODELS = 3
 FORMATS: dict[str, Format] = {".png": "png", ".svg": "svg"}
 
 Progress = Callable[[str, int], None]
-"""Told what is being done, and how many names are done."""
+"""Called with what is being done, and how many names are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def draw_names(
 
     Vectors are computed in full precision, so that the picture does not depend on the machine more than it must.
     """
-    if not 1 <= len(models) <= MOST_MODELS:
-        what = f"{len(models):,} models cannot stand side by side"
-        raise ConfigError("config-invalid", what, fix=f"name one to {MOST_MODELS} models")
+    if not 1 <= len(models) <= MAX_MODELS:
+        what = f"{len(models):,} models do not fit side by side"
+        raise ConfigError("config-invalid", what, fix=f"name one to {MAX_MODELS} models")
     panels, shares = [], []
     for model, title in zip(models, titles(models), strict=True):
-        encoder = _opened(model, title, download=download)
+        encoder = _open_encoder(model, title, download=download)
         vectors = encoder.encode(choice.names, progress=partial(progress, title))
         panels.append(Panel(title, points_of(vectors, seed), share_together(vectors, choice.owners)))
         shares.append((encoder.config, panels[-1].share))
@@ -75,7 +75,7 @@ def draw_names(
 
 
 def titles(models: Sequence[str]) -> list[str]:
-    """Return what to call the models: a folder by its name, with as much of its path as tells the models apart.
+    """Return what to call the models: a folder by its name, with as much of its path as makes the names differ.
 
     What is no folder is a name on the hub, and stays what it is.
 
@@ -91,7 +91,7 @@ def titles(models: Sequence[str]) -> list[str]:
     return found
 
 
-def _opened(model: str, name: str, *, download: bool) -> Encoder:
+def _open_encoder(model: str, name: str, *, download: bool) -> Encoder:
     try:
         from onym.encoders.encoder import Encoder
     except ImportError as e:

@@ -1,7 +1,7 @@
-"""The drawing: a panel for each model, side by side, a point for each name, and each concept's name beside its points.
+"""The drawing: a panel for each model, side by side, a point for each name, and each concept's name next to its points.
 
 A concept has a colour and a shape of its own, in all panels the same. The colours are those of Okabe and Ito without black and
-yellow, which people with any kind of colour blindness tell apart. The same values give the same bytes.
+yellow, which people with any kind of colour blindness can distinguish. The same values give the same bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STYLE: dict[str, Any] = {
 _SIDE = 620.0  # of a panel, in points
 _EDGE, _ABOVE, _BELOW, _BETWEEN = 16.0, 62.0, 40.0, 20.0
 _LABEL, _PAD, _HIGH = 9.5, 3.0, 14.0  # of a label: the size of its type, room at its sides, its height
-_LONGEST, _LONGEST_TITLE = 34, 54  # code points of a label, and of a model's name
+_MAX_LABEL, _MAX_TITLE = 34, 54  # code points of a label, and of a model's name
 _DARKER = 0.68  # of a colour's light, in type: small letters need more contrast than points
 _MARGIN = 0.07  # of a panel, without points
 _DPI = 144
@@ -44,7 +44,7 @@ _POINTS_AN_INCH = 72.0
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one model makes of the names: a point for each, and the share of names that stand with one of their own concept."""
+    """What one model makes of the names: a point for each, and the share of names whose nearest name is of the same concept."""
 
     model: str
     points: Points
@@ -54,7 +54,7 @@ class Panel:
 def names_plot(
     panels: Sequence[Panel], labels: Sequence[str], owners: npt.NDArray[np.int64], note: str = "", kind: Format = "png"
 ) -> bytes:
-    """Draw the panels. `labels` are the names of the concepts, `owners` the place of each point's concept among them.
+    """Draw the panels. `labels` are the names of the concepts, `owners` the index of each point's concept among them.
 
     >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [5.0, 6.0]])
     >>> names_plot([Panel("tiny", points, 1.0)], ["Fever", "Stroke"], np.array([0, 0, 1, 1]))[1:4]
@@ -69,7 +69,7 @@ def names_plot(
     height = _ABOVE + _SIDE + _BELOW
     file = BytesIO()
     with style.context(["default", _STYLE]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # an empty box stands for it
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # an empty box replaces it
         figure = Figure(figsize=(width / _POINTS_AN_INCH, height / _POINTS_AN_INCH), dpi=_POINTS_AN_INCH, facecolor=_PAGE)
         for number, panel in enumerate(panels):
             left = _EDGE + number * (_SIDE + _BETWEEN)
@@ -86,13 +86,13 @@ def _save(figure: Figure, file: BytesIO, kind: Format) -> None:
 
 
 def _draw_panel(axes: Axes, panel: Panel, labels: Sequence[str], owners: npt.NDArray[np.int64]) -> None:
-    """Draw in points of the page, so that the sizes of labels and the places of points are in one unit."""
+    """Draw in points of the page, so that the sizes of labels and the positions of points are in one unit."""
     axes.set_xlim(0, _SIDE)
     axes.set_ylim(0, _SIDE)
     axes.set_xticks([])
     axes.set_yticks([])
     share = f"nearest other name is of the same concept: {percent(panel.share)} % of names"
-    axes.text(0, _SIDE + 28, _short(panel.model, _LONGEST_TITLE), fontsize=15, fontweight="bold")
+    axes.text(0, _SIDE + 28, _short(panel.model, _MAX_TITLE), fontsize=15, fontweight="bold")
     axes.text(0, _SIDE + 10, share, fontsize=11, color=_MUTED)
     points = fitted(panel.points)
     present = [concept for concept in range(len(labels)) if (owners == concept).any()]
@@ -117,7 +117,7 @@ def fitted(points: Points, side: float = _SIDE) -> Points:
 
 
 def medoid(points: Points) -> npt.NDArray[np.float64]:
-    """Return the point that is nearest to all others together: a label there stands at most of them, whatever lies apart.
+    """Return the point with the smallest total distance to all others: a good anchor for a label, despite outliers.
 
     >>> medoid(np.array([[0.0, 0.0], [1.0, 0.0], [9.0, 0.0]])).tolist()
     [1.0, 0.0]
@@ -165,8 +165,8 @@ def _width(label: str) -> float:
     return float(TextPath((0, 0), label or "-", size=_LABEL).get_extents().x1) + 2 * _PAD
 
 
-def _short(label: str, longest: int = _LONGEST) -> str:
-    """Cut a label in its middle: names of like concepts often differ at the end alone."""
+def _short(label: str, max_length: int = _MAX_LABEL) -> str:
+    """Cut a label in its middle: names of similar concepts often differ only at the end."""
     label = printable(label)
-    head = 2 * longest // 3
-    return label if len(label) <= longest else f"{label[:head].rstrip()}…{label[head + 1 - longest :].lstrip()}"
+    head = 2 * max_length // 3
+    return label if len(label) <= max_length else f"{label[:head].rstrip()}…{label[head + 1 - max_length :].lstrip()}"
