@@ -21,8 +21,13 @@ mesh:D006973\tHypertension\tHigh blood pressure|MI\t\tC14\t
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep what a machine remembers of artefacts out of the user's home."""
-    os.environ["ONYM_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    """Keep the cache of the tests out of the user's home; real models are shared with whoever set `ONYM_CACHE`."""
+    folder = tmp_path_factory.mktemp("cache")
+    if shared := os.environ.get("ONYM_CACHE"):
+        models = Path(shared) / "models"
+        models.mkdir(parents=True, exist_ok=True)
+        (folder / "models").symlink_to(models.resolve())
+    os.environ["ONYM_CACHE"] = str(folder)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from onym.store.cache import cache_folder
@@ -18,7 +19,8 @@ def model_folder(name: str) -> Path:
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
             _fetch(name, Path(folder) / name)
-            (Path(folder) / name).rename(kept)
+            with suppress(OSError):  # another process was quicker
+                (Path(folder) / name).rename(kept)
     return kept
 
 

@@ -47,9 +47,9 @@ def _row(param: Any) -> str:
     names = [param.name.upper()] if param.param_type_name == "argument" else [*param.opts, *param.secondary_opts]
     needed = "; needed" if param.required and param.param_type_name == "option" else ""
     default = param.default if isinstance(param.default, str | int | float) and not isinstance(param.default, bool) else None
-    told = f"; by default `{default}`" if default not in (None, "") and not param.required else ""
+    shown_default = f"; by default `{default}`" if default not in (None, "") and not param.required else ""
     text = (getattr(param, "help", "") or "").rstrip(".").replace("|", "\\|")
-    return f"| {', '.join(f'`{name}`' for name in names)} | {text}{needed}{told} |"
+    return f"| {', '.join(f'`{name}`' for name in names)} | {text}{needed}{shown_default} |"
 
 
 def _prose(section: str) -> str:

@@ -44,7 +44,7 @@ def answers(path: Path) -> list[list[str]]:
     return [[answer[0] for answer in line["answers"]] for line in lines]
 
 
-def test_every_part_works_in_the_command_line_and_in_a_pipeline(work: Path, installed: Path) -> None:
+def test_each_part_works_in_the_command_line_and_in_a_pipeline(work: Path, installed: Path) -> None:
     onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
     build = ("pipeline", "build", "--kb", "kb", "-o", "p", "--linker", "initials", "--letters", "1")
     onym(*build, "--detector", "capitals", "--detector-letters", "3", cwd=work, installed=installed)

@@ -35,7 +35,7 @@ def points(monkeypatch: pytest.MonkeyPatch, *named: tuple[str, str]) -> Registry
     return Registry("linker", "onym.linkers", "onym.linkers")
 
 
-def test_every_file_is_a_part() -> None:
+def test_each_file_is_a_part() -> None:
     assert LINKERS.names == ("cascade", "collective", "dense", "exact", "generative", "tfidf")
     assert DETECTORS.names == ("dictionary", "model")
     assert READERS.names[0] == "umls"

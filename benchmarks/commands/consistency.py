@@ -52,21 +52,21 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return {"mentions": mentions, "encoder": encoder.name, "model": model.name or "minilm", "rows": rows}
 
 
-def systems(asked: EndToEndTask, encoder: DenseLinker, model: Collective) -> Iterator[tuple[str, dict[str, bool], Linker]]:
+def systems(task: EndToEndTask, encoder: DenseLinker, model: Collective) -> Iterator[tuple[str, dict[str, bool], Linker]]:
     """Yield linkers with what they take from the rest of a document, and without it."""
     for expand in (False, True):
         options = {"expand_abbreviations": expand}
-        yield "exact", options, ExactLinker(asked.kb, exact.Config.of(options))
+        yield "exact", options, ExactLinker(task.kb, exact.Config.of(options))
     for expand in (False, True):
         options = {"expand_abbreviations": expand}
-        yield "dense", options, DenseLinker(asked.kb, encoder.encoder, encoder.index, dense.Config.of(options))
+        yield "dense", options, DenseLinker(task.kb, encoder.encoder, encoder.index, dense.Config.of(options))
     if model.names is None:
         return
-    index = open_derived_index(asked.kb, model.names, encoder.index.origin.kind)
+    index = open_derived_index(task.kb, model.names, encoder.index.origin.kind)
     for expand in (False, True):
         for average in (False, True):
             options = {"expand_abbreviations": expand, "average_repeated_mentions": average}
-            yield "collective", options, CollectiveLinker(asked.kb, model, index, collective.Config.of(options))
+            yield "collective", options, CollectiveLinker(task.kb, model, index, collective.Config.of(options))
 
 
 def _quick_task() -> EndToEndTask:

@@ -38,7 +38,7 @@ def sizes(key: str, prepared: PreparedDataset) -> dict[str, object]:
         f"{key}_{split}": sum(len(doc.mentions) for doc in prepared.documents(split)) for split in prepared.splits
     }
     for split in ("dev", "test"):
-        figures[f"{key}_{split}_in_train_by_place"] = prepared.report["overlap"][f"{split} in train"]["same_span"]
+        figures[f"{key}_{split}_in_train_same_span"] = prepared.report["overlap"][f"{split} in train"]["same_span"]
     return figures
 
 

@@ -141,7 +141,7 @@ def generated(group: Group, mention: int) -> Ranked:
         prefix_allowed_tokens_fn=allowed_in(trie, len(before)),
         num_beams=group.width,
         num_return_sequences=group.width,
-        max_length=len(before) + int(trie.longest[ROOT]) + 2,
+        max_length=len(before) + int(trie.height[ROOT]) + 2,
         length_penalty=1.0 if group.ranking == "mean" else 0.0,
         early_stopping=False,
         no_repeat_ngram_size=0,

@@ -20,9 +20,10 @@ from operator import le, lt
 from typing import NamedTuple
 
 from onym.text.align import Aligned, Step, align, collapse, lower, nfkc, punctuation
-from onym.text.boundaries import Span, sentences, words
+from onym.text.boundaries import sentences, words
 from onym.text.normal import PUNCTUATION, normal_name
 from onym.text.units import Unit, Units
+from onym.types import Offsets
 
 Task = tuple[str, int]
 Finding = tuple[str, str]  # what does not hold, and of which text
@@ -223,7 +224,7 @@ def _leads_back(aligned: Aligned, plain: Callable[[str], str]) -> bool:
     return back == text or _comparable(back) == _comparable(text)
 
 
-def _within(text: str) -> Span:
+def _within(text: str) -> Offsets:
     return len(text) // 3, len(text) - len(text) // 4
 
 
@@ -243,7 +244,7 @@ def _is_counted(text: str) -> bool:
     return True
 
 
-def _is_split(text: str, spans: list[Span], belongs: Callable[[str], bool]) -> bool:
+def _is_split(text: str, spans: list[Offsets], belongs: Callable[[str], bool]) -> bool:
     """Tell whether spans are in order, apart, inside and not empty, and whether nothing that belongs is between them."""
     offset = 0
     for start, end in spans:

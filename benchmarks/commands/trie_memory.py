@@ -27,7 +27,7 @@ def walk(trie, seed, rounds):
     for _ in range(rounds):
         nodes = np.zeros(20_000, dtype=np.int64)
         while len(nodes):
-            met += int(trie.high[nodes].sum() - trie.low[nodes].sum()) + int(trie.longest[nodes].max())
+            met += int(trie.high[nodes].sum() - trie.low[nodes].sum()) + int(trie.height[nodes].max())
             widths = trie.first[nodes + 1].astype(np.int64) - trie.first[nodes]
             children = trie.first[nodes] + (rng.random(len(nodes)) * widths).astype(np.int64)
             children = trie.step(nodes, trie.tokens[children])

@@ -169,7 +169,7 @@ def _setup(options: argparse.Namespace) -> Setup:
     own = ModelSettings.read(options.model).changed(ranking=options.ranking)
     tokenizer, template = Tokenizer.open(options.model), template_named(own.template)
     model = open_model(options.model, best_precision(), device="cpu")
-    layout = Layout(template, tokenizer, own.window, adapter_of(model).longest)
+    layout = Layout(template, tokenizer, own.window, adapter_of(model).max_positions)
     mentions = ((doc, mention) for doc in task.dataset.documents("test") for mention in doc.mentions)
     pairs = list(islice(mentions, QUICK_MENTIONS if options.quick else MENTIONS))
     return Setup(

@@ -178,7 +178,7 @@ def _folder(path: Path) -> None:
     path.mkdir()
 
 
-def _case(label: str, make: Callable[[Path], Path], code: str = "artefact-torn") -> Case:
+def _case(label: str, make: Callable[[Path], Path], code: str = "artefact-corrupt") -> Case:
     return Case(f"artefact {label}", code, make, act="open")
 
 

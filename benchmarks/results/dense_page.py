@@ -28,10 +28,10 @@ STAGES = {
     "aligned-finetuned": "aligned",
     "aligned-medic-finetuned": "aligned-medic",
 }
-"""As it comes; aligned on the open knowledge base, or on MEDIC; fine-tuned on a corpus without and with that before."""
+"""Off the shelf; aligned on the open knowledge base, or on MEDIC; fine-tuned on a corpus without and with that before."""
 _PAPER = "Liu and others 2021, table 2"
 PUBLISHED = (
-    ("PubMedBERT as it comes", "PubMedBERT, 110 M", "77.8 / 86.9", "89.0 / 93.8", "42.5 / 49.6", _PAPER),
+    ("PubMedBERT off the shelf", "PubMedBERT, 110 M", "77.8 / 86.9", "89.0 / 93.8", "42.5 / 49.6", _PAPER),
     ("SapBERT, aligned on UMLS", "PubMedBERT, 110 M", "92.0 / 95.6", "93.5 / 96.0", "70.5 / 88.9", _PAPER),
     ("SapBERT, fine-tuned", "PubMedBERT, 110 M", "92.3 / 95.5", "93.2 / 95.4", "89.0 / 96.2", _PAPER),
     ("best with labels before (BioSyn; Gen-Rank)", "BioBERT, 110 M", "91.1 / 93.9", "93.2 / 96.0", "87.5 / -", _PAPER),

@@ -29,7 +29,7 @@ _KEYS = {
 }
 _VALUES = (
     ("+sure", "+threshold"),
-    (", if sure", ", above threshold"),
+    (", above threshold", ", above threshold"),
     ("target-shortest", "target-short-name"),
     ("ncbi-shortest", "ncbi-short-name"),
 )
@@ -73,7 +73,7 @@ def migrated(value: Any) -> Any:
 def renamed(text: str) -> str:
     """Return a row's key, a file's name or another value with words renamed.
 
-    >>> renamed("bc5cdr.given+exact.jsonl.gz"), renamed("given"), renamed("dense, if sure")
+    >>> renamed("bc5cdr.given+exact.jsonl.gz"), renamed("given"), renamed("dense, above threshold")
     ('bc5cdr.gold+exact.jsonl.gz', 'gold', 'dense, above threshold')
     """
     for old, new in _VALUES:

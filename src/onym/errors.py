@@ -96,7 +96,7 @@ def printable(text: str) -> str:
 def missing_extra(what: str, extra: str) -> ConfigError:
     """Return the error of a part that is not installed.
 
-    >>> missing_extra("the likeness of names", "lexical").fix
+    >>> missing_extra("TF-IDF similarity", "lexical").fix
     "pip install 'onym[lexical]'"
     """
     return ConfigError("extra-missing", f"{what} needs packages that are not installed", fix=f"pip install 'onym[{extra}]'")

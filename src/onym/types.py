@@ -17,6 +17,10 @@ Progress = Callable[[str, int], None]
 """Receives what is being done, and how much of it is done: names, rows or documents."""
 
 
+Offsets = tuple[int, int]
+"""Where something starts and ends in a text: code points, end exclusive."""
+
+
 def silent(_what: str, _done: int) -> None:
     """Be the progress that nobody watches."""
 

@@ -34,5 +34,5 @@ def test_a_changed_answer_is_found(tmp_path: Path) -> None:
     path = next((FOLDER / SECTIONS[0]).glob("*.jsonl.gz"))
     head, answers = gzip.decompress(path.read_bytes()).split(b"\n", 1)
     (tmp_path / "same.gz").write_bytes(gzip.compress(head + b" \n" + answers))
-    (tmp_path / "other.gz").write_bytes(gzip.compress(head + b"\n" + answers.replace(b"\"start\":", b"\"start\": ", 1)))
+    (tmp_path / "other.gz").write_bytes(gzip.compress(head + b"\n" + answers.replace(b'"start":', b'"start": ', 1)))
     assert digest(tmp_path / "same.gz") == digest(path) != digest(tmp_path / "other.gz")

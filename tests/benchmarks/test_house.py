@@ -34,7 +34,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
         ("place", ["place"]),
         ("_placesOf", ["places"]),
         ("--as-written", ["as_written"]),
-        ("is_written_out", ["expand_abbreviations"]),
+        ("is_written_out", ["written_out"]),
         ("MOST_NODES", ["most"]),
         ("replace_placeholder", []),
         ("settings", []),

@@ -17,9 +17,9 @@ def onym(*words: str, cwd: Path, status: int = 0, env: dict[str, str] | None = N
     """Run `onym` with these words, and require that it ends with this status."""
     out, err = io.StringIO(), io.StringIO()
     argv = ["onym", *words]
-    surroundings = (chdir(cwd), patch.object(sys, "argv", argv), patch.dict(os.environ, env or {}))
+    contexts = (chdir(cwd), patch.object(sys, "argv", argv), patch.dict(os.environ, env or {}))
     with ExitStack() as stack:
-        for each in (*surroundings, redirect_stdout(out), redirect_stderr(err)):
+        for each in (*contexts, redirect_stdout(out), redirect_stderr(err)):
             stack.enter_context(each)
         try:
             main()

@@ -35,8 +35,8 @@ def test_a_linker_is_scored_shown_and_kept(folder: Path) -> None:
 def test_a_generative_linker_is_scored(folder: Path) -> None:
     save_model(folder / "model")
     words = ("--dataset", "ncbi", "--linker", "generative", "--model", "model", "--width", "3", "--json")
-    told = json.loads(onym("evaluate", *words, "--save", "generative.jsonl", cwd=folder).stdout)
-    assert 0 <= told["recall_at_1"] <= 1
+    described = json.loads(onym("evaluate", *words, "--save", "generative.jsonl", cwd=folder).stdout)
+    assert 0 <= described["recall_at_1"] <= 1
     source = json.loads((folder / "generative.jsonl").read_text().splitlines()[0])["source"]
     assert (source["linker"]["linker"], source["linker"]["search"]["width"]) == ("generative", 3)
 

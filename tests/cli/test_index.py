@@ -26,15 +26,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_index_is_kept_with_the_knowledge_base(folder: Path) -> None:
-    told = json.loads(onym("index", "build", "kb", "--model", "tiny-bert", "--json", cwd=folder).stdout)
-    assert (told["kind"], told["counts"]) == ("flat", {"names": 4})
-    assert Path(told["folder"]).parent == Path("kb/indexes")
+    described = json.loads(onym("index", "build", "kb", "--model", "tiny-bert", "--json", cwd=folder).stdout)
+    assert (described["kind"], described["counts"]) == ("flat", {"names": 4})
+    assert Path(described["folder"]).parent == Path("kb/indexes")
     again = json.loads(onym("index", "build", "kb", "--model", "tiny-bert", "--json", cwd=folder).stdout)
-    assert again == told
+    assert again == described
     shown = onym("index", "info", "kb", cwd=folder).stdout.splitlines()
-    assert {f"digest\t{told['digest']}", "kind\tflat", "names\t4", "width\t16", "bytes\t301", "bytes per name\t75.25"} <= set(
-        shown
-    )
+    assert {
+        f"digest\t{described['digest']}",
+        "kind\tflat",
+        "names\t4",
+        "width\t16",
+        "bytes\t301",
+        "bytes per name\t75.25",
+    } <= set(shown)
 
 
 def test_an_index_in_a_folder_of_its_own(folder: Path) -> None:
@@ -42,11 +47,11 @@ def test_an_index_in_a_folder_of_its_own(folder: Path) -> None:
     lines = done.stdout.splitlines()
     assert (lines[0], lines[2], lines[-1]) == ("folder\town", "kind\tsq8", "names\t4")
     assert done.stderr == ""
-    (told,) = json.loads(onym("index", "info", "own", "--json", cwd=folder).stdout)
-    assert (told["kind"], told["metric"], told["folder"]) == ("sq8", "inner-product", "own")
+    (described,) = json.loads(onym("index", "info", "own", "--json", cwd=folder).stdout)
+    assert (described["kind"], described["metric"], described["folder"]) == ("sq8", "inner-product", "own")
 
 
-def test_what_is_wrong_is_told(folder: Path) -> None:
+def test_what_is_wrong_is_reported(folder: Path) -> None:
     build = ("index", "build", "kb", "--model")
     assert "index-unknown" in onym(*build, "tiny-bert", "--kind", "magic", cwd=folder, status=2).stderr
     assert "model-missing" in onym(*build, "nowhere", cwd=folder, status=2).stderr

@@ -86,7 +86,7 @@ def test_check_exits_with_4_for_damage(folder: Path) -> None:
     shutil.copytree(folder / "hp", folder / "torn")
     next((folder / "torn").glob("*/names.data.npy")).write_bytes(b"")
     assert json.loads(onym("kb", "check", "torn", "--json", cwd=folder, status=4).stdout)[0]["level"] == "error"
-    assert "[artefact-torn]" in onym("kb", "info", "torn", cwd=folder, status=4).stderr
+    assert "[artefact-corrupt]" in onym("kb", "info", "torn", cwd=folder, status=4).stderr
 
 
 def test_diff_lists_changes(folder: Path) -> None:

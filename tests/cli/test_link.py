@@ -91,9 +91,9 @@ def test_a_generative_linker(with_model: Path) -> None:
     assert json.loads(done.stdout)["linked"] == 1
     assert done.stderr == ""
     first, second = (with_model / "p.jsonl").read_text().splitlines()
-    told = json.loads(first)["source"]["linker"]
-    assert (told["linker"], told["model"], told["window"]) == ("generative", "model", 32)
-    assert (told["search"]["search"], told["search"]["ranking"], told["search"]["top_k"]) == ("exact", "sum", 4)
+    described = json.loads(first)["source"]["linker"]
+    assert (described["linker"], described["model"], described["window"]) == ("generative", "model", 32)
+    assert (described["search"]["search"], described["search"]["ranking"], described["search"]["top_k"]) == ("exact", "sum", 4)
     answers = json.loads(second)["answers"]
     assert len(answers) == 2
     assert {concept_id for concept_id, *_ in answers} <= {"mesh:D005334", "mesh:D006973", "mesh:D009203"}
@@ -149,7 +149,7 @@ def test_files_folders_and_formats_through_a_pipeline(with_pipeline: Path) -> No
 
 
 @pytest.mark.parametrize("to", ["pubtator", "bioc", "bioc_json", "brat", "jsonl", "parquet", "predictions"])
-def test_every_format_of_answers_from_stdin(with_pipeline: Path, to: str) -> None:
+def test_each_format_of_answers_from_stdin(with_pipeline: Path, to: str) -> None:
     command = [sys.executable, "-m", "onym", "link", "-", "--pipeline", "p", "--format", to, "-o", "out"]
     done = subprocess.run(command, cwd=with_pipeline, input=TEXT, capture_output=True, text=True, check=True)
     assert "linked\t2" in done.stdout

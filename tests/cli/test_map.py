@@ -19,7 +19,7 @@ def folder(tmp_path: Path, tiny_kb: Path) -> Path:
     return tmp_path
 
 
-def test_the_candidates_stand_beside_the_terms(folder: Path) -> None:
+def test_the_candidates_stand_next_to_the_terms(folder: Path) -> None:
     done = onym("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "-o", "out.tsv", "--json", cwd=folder)
     assert json.loads(done.stdout)["mapped"] == 2
     rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]

@@ -43,8 +43,8 @@ def test_an_old_model_is_refused_and_works_after_it_was_converted(folder: Path) 
     refused = onym(*words, "--model", "old", cwd=folder, status=2)
     assert "model-unsafe" in refused.stderr
     assert "onym model convert old -o " in refused.stderr
-    told = json.loads(onym("model", "convert", "old", "-o", "new", "--json", cwd=folder).stdout)
-    assert told == {"tensors": len(tiny_bart().state_dict()), "output": "new"}
+    described = json.loads(onym("model", "convert", "old", "-o", "new", "--json", cwd=folder).stdout)
+    assert described == {"tensors": len(tiny_bart().state_dict()), "output": "new"}
     onym(*words, "--model", "new", cwd=folder)
     assert json.loads((folder / "p.jsonl").read_text().splitlines()[1])["answers"][0][0] == "mesh:D005334"
     assert "output-exists" in onym("model", "convert", "old", "-o", "new", cwd=folder, status=2).stderr

@@ -22,9 +22,9 @@ def test_build_and_info(folder: Path) -> None:
     (folder / "ids.txt").write_text("mesh:D009203\nmesh:D006973\n")
     words = ("--types", "C14, C23", "--concepts", "ids.txt", "--threshold", "0.5", "--detector-nested")
     done = onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", "--json", cwd=folder)
-    told = json.loads(done.stdout)
-    assert (told["folder"], told["concepts_allowed"], told["threshold"]) == ("p", 2, 0.5)
-    assert told["detector"]["nested"] is True
+    described = json.loads(done.stdout)
+    assert (described["folder"], described["concepts_allowed"], described["threshold"]) == ("p", 2, 0.5)
+    assert described["detector"]["nested"] is True
     settings = json.loads(onym("pipeline", "info", "p", "--json", cwd=folder).stdout)
     assert settings["types"] == ["C14", "C23"]
     assert settings["concepts"] == ["mesh:D009203", "mesh:D006973"]
@@ -63,7 +63,7 @@ def test_a_wrong_call_writes_nothing(folder: Path, words: tuple[str, ...], code:
     assert not (folder / "p").exists()
 
 
-def test_what_has_changed_is_told(folder: Path) -> None:
+def test_what_has_changed_is_reported(folder: Path) -> None:
     onym("pipeline", "build", "--kb", "kb", "-o", "p", cwd=folder)
     path = folder / "p" / "pipeline.json"
     built = path.read_text()

@@ -37,11 +37,11 @@ def test_names_are_drawn_before_and_after(folder: Path) -> None:
 
 def test_concepts_of_a_file(folder: Path) -> None:
     words = ("plot", "names", "--kb", "kb", "--model", "before", "--concepts", "ids.txt", "-o", "ids.svg", "--json")
-    told = json.loads(onym(*words, cwd=folder).stdout)
-    assert told["concept_ids"] == ["mesh:D00", "mesh:D01", "mesh:D10"]
-    assert (told["concepts"], told["names"]) == (3, 18)
-    assert told["models"][0]["model"] == "before"
-    assert 0 <= told["models"][0]["nearest_of_same_concept"] <= 1
+    described = json.loads(onym(*words, cwd=folder).stdout)
+    assert described["concept_ids"] == ["mesh:D00", "mesh:D01", "mesh:D10"]
+    assert (described["concepts"], described["names"]) == (3, 18)
+    assert described["models"][0]["model"] == "before"
+    assert 0 <= described["models"][0]["nearest_of_same_concept"] <= 1
     assert (folder / "ids.svg").read_bytes().startswith(b"<?xml")
 
 

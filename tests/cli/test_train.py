@@ -62,7 +62,7 @@ def test_a_device(folder: Path) -> None:
     assert json.loads((folder / "there" / "training.json").read_text())["device"] == "cpu"
 
 
-def test_a_wrong_configuration_is_told_before_anything_is_opened(folder: Path) -> None:
+def test_a_wrong_configuration_is_reported_before_anything_is_loaded(folder: Path) -> None:
     words = ("train", "finetune", "-o", "x")
     assert "config-invalid" in onym(*words, "--set", "start.model=none", "--set", "optim.stepps=3", cwd=folder, status=2).stderr
     assert "config-invalid" in onym(*words, "--preset", "none", cwd=folder, status=2).stderr
@@ -95,6 +95,6 @@ def test_without_the_packages(folder: Path) -> None:
     assert "pip install 'onym[train]'" in done.stderr
 
 
-def test_every_help_has_an_example(folder: Path) -> None:
+def test_each_help_has_an_example(folder: Path) -> None:
     for stage in ("pretrain", "finetune", "prefer", "align", "match", "collective", "presets"):
         assert f"Example: onym train {stage}" in onym("train", stage, "--help", cwd=folder).stdout

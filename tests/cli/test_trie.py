@@ -31,28 +31,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_trie_is_kept_with_the_knowledge_base(folder: Path) -> None:
-    told = json.loads(onym("trie", "build", "kb", "--tokenizer", "words", "--json", cwd=folder).stdout)
-    assert told["counts"] == {"longest": 2, "names": 4, "nodes": 9}
-    assert Path(told["folder"]).parent == Path("kb/tries")
+    described = json.loads(onym("trie", "build", "kb", "--tokenizer", "words", "--json", cwd=folder).stdout)
+    assert described["counts"] == {"max_name_tokens": 2, "names": 4, "nodes": 9}
+    assert Path(described["folder"]).parent == Path("kb/tries")
     again = json.loads(onym("trie", "build", "kb", "--tokenizer", "words", "--json", cwd=folder).stdout)
-    assert again == told
+    assert again == described
     shown = onym("trie", "info", "kb", cwd=folder).stdout.splitlines()
-    assert f"digest\t{told['digest']}" in shown
-    assert {"nodes\t9", "bytes per node\t18.22", "longest name\t2", "names\tof 0-2 tokens: 4", "template\tgenbioel"} <= set(
+    assert f"digest\t{described['digest']}" in shown
+    assert {"nodes\t9", "bytes per node\t18.22", "max name tokens\t2", "names\tof 0-2 tokens: 4", "template\tgenbioel"} <= set(
         shown
     )
 
 
 def test_a_trie_in_a_folder_of_its_own(folder: Path) -> None:
     done = onym("trie", "build", "kb", "--tokenizer", "words", "--template", "genre", "-o", "own", cwd=folder)
-    assert done.stdout.splitlines() == ["folder\town", "longest\t2", "names\t4", "nodes\t9"]
+    assert done.stdout.splitlines() == ["folder\town", "max_name_tokens\t2", "names\t4", "nodes\t9"]
     assert done.stderr == ""
-    told = json.loads(onym("trie", "info", "own", "own", "--json", cwd=folder).stdout)
-    assert [each["template"] for each in told] == ["genre", "genre"]
-    assert told[0]["nodes_by_depth"] == [1, 2, 4, 2]
+    described = json.loads(onym("trie", "info", "own", "own", "--json", cwd=folder).stdout)
+    assert [each["template"] for each in described] == ["genre", "genre"]
+    assert described[0]["nodes_by_depth"] == [1, 2, 4, 2]
 
 
-def test_what_is_wrong_is_told(folder: Path) -> None:
+def test_what_is_wrong_is_reported(folder: Path) -> None:
     assert (
         "template-unknown"
         in onym("trie", "build", "kb", "--tokenizer", "words", "--template", "x", cwd=folder, status=2).stderr

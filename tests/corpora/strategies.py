@@ -126,7 +126,7 @@ def _links(mention: Mention) -> st.SearchStrategy[Link]:
     )
 
 
-def as_written(linked: LinkedDocument) -> LinkedDocument:
+def after_round_trip(linked: LinkedDocument) -> LinkedDocument:
     """Return a linked document as a file has it: its mentions mean the answers."""
     document = with_answers(linked)
     links = (replace(link, mention=own) for link, own in zip(linked.links, document.mentions, strict=True))

@@ -15,7 +15,7 @@ from onym.corpora.plain import with_answers
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import Source
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Passage, Problem
-from tests.corpora.strategies import as_written
+from tests.corpora.strategies import after_round_trip
 
 DOC = Document(
     "1", "High fever. It rose.", (Mention(5, 10, "fever", ("mesh:D005334",), "Disease"),),
@@ -111,7 +111,7 @@ def test_formats_that_carry_links_keep_evidence_and_problems(form: str, tmp_path
     path = tmp_path / f"a.{form}"
     written = write_linked_corpus(LINKED, path, form)
     assert (written.documents, written.mentions, written.problems) == (2, 1, [])
-    assert list(get(form).read_linked(Source.open(path))) == [as_written(each) for each in LINKED]  # type: ignore[attr-defined]
+    assert list(get(form).read_linked(Source.open(path))) == [after_round_trip(each) for each in LINKED]  # type: ignore[attr-defined]
     assert list(read_corpus(path)) == list(map(with_answers, LINKED))
     with pytest.raises(ConfigError, match="output-exists"):
         write_linked_corpus(LINKED, path, form)

@@ -94,12 +94,12 @@ def test_an_error_of_the_documents_source_is_the_callers() -> None:
         list(isolate(stream(), acting({}, []), failed, batch=8))  # type: ignore[arg-type]
 
 
-def test_an_error_of_onym_is_told_with_code_and_location() -> None:
+def test_an_error_of_onym_is_reported_with_code_and_location() -> None:
     problem = problem_of(LimitError("limit-record", "too long", where="token 9", fix="cut it"), "7")
     assert problem == Problem("7", "limit-record", "too long", "token 9")
 
 
-def test_a_foreign_exception_is_told_by_type_and_line_of_onym() -> None:
+def test_a_foreign_exception_is_reported_by_type_and_line_of_onym() -> None:
     try:
         template_named([])  # type: ignore[arg-type]
     except Exception as e:
@@ -108,7 +108,7 @@ def test_a_foreign_exception_is_told_by_type_and_line_of_onym() -> None:
     assert problem.what.startswith("TypeError in text/template.py:")
 
 
-def test_no_message_of_a_foreign_exception_is_told_or_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_message_of_a_foreign_exception_is_reported_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     problems: list[Problem] = []
 
     def keep(_doc: Document, problem: Problem) -> str:

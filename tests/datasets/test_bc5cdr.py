@@ -44,7 +44,7 @@ def test_what_is_no_composite_or_has_no_fragments_stays_as_it_is() -> None:
         assert cut(mention) == [mention]
 
 
-def test_every_reason_is_counted(tmp_path: Path) -> None:
+def test_each_reason_is_counted(tmp_path: Path) -> None:
     title = "salt, renal and liver failure, hot/cold, and aches or nothing"
     rows = (
         "salt\tChemical\t-1",

@@ -12,7 +12,7 @@ from onym.errors import ConfigError
 from tests.datasets.made import write_species
 
 
-def test_a_folder_is_opened(tmp_path: Path) -> None:
+def test_a_folder_is_read(tmp_path: Path) -> None:
     made = prepare("s800", write_species(tmp_path), tmp_path / "made")
     assert open_dataset(str(tmp_path / "made")).digest == made.digest
 

@@ -24,7 +24,7 @@ def test_mentions_are_put_back_in_their_abstracts(tmp_path: Path) -> None:
     assert dropped(drops, "train") == {COMPOSITE: 2}
 
 
-def test_of_a_composite_the_first_part_is_asked_for_with_all_ids(tmp_path: Path) -> None:
+def test_of_a_composite_the_first_part_is_requested_with_all_ids(tmp_path: Path) -> None:
     documents, drops = read("ncbi-disease-genbioel", both(tmp_path))
     composite = documents["dev"][1]
     assert (composite.text, composite.mentions[0].concept_ids) == ("a fever", ("mesh:D005334", "mesh:D010146"))

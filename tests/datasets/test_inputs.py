@@ -20,7 +20,7 @@ def test_a_file_is_found(tmp_path: Path, path: str) -> None:
     assert REQUIRED.find(tmp_path) == tmp_path / path
 
 
-def test_the_longest_path_wins_and_min_parts_is_kept(tmp_path: Path) -> None:
+def test_the_maximal_path_wins_and_min_parts_is_kept(tmp_path: Path) -> None:
     write(tmp_path / "c.txt", "x")
     assert RequiredFile("a/b/c.txt", min_parts=2).find(tmp_path) is None
     write(tmp_path / "b" / "c.txt", "x")
@@ -33,7 +33,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     assert RequiredFile("c.txt", is_archive=True).find(tmp_path) == tmp_path / "c.txt"
 
 
-def test_everything_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_everything_that_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="dataset-files") as caught:
         Inputs(tmp_path, (REQUIRED, RequiredFile("d.txt")))
     assert "a/b/c.txt, d.txt" in caught.value.what

@@ -77,7 +77,7 @@ def test_the_manifest_pins_the_files(tmp_path: Path) -> None:
     assert prepare("s800", tmp_path, tmp_path / "again").digest != prepared.digest
 
 
-def test_a_given_knowledge_base_replaces_the_own_one(tmp_path: Path, tiny_kb: Path) -> None:
+def test_a_passed_knowledge_base_replaces_the_own_one(tmp_path: Path, tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     data = write_biosyn(tmp_path)
     prepared = prepare("ncbi-disease-biosyn", data, tmp_path / "out", kb=kb)
@@ -110,7 +110,7 @@ def test_a_damaged_one_is_refused_and_may_be_replaced(tmp_path: Path) -> None:
     prepared = prepare("s800", data, tmp_path / "out")
     path = tmp_path / "out" / prepared.digest / "test.jsonl"
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         PreparedDataset.open(tmp_path / "out")
     assert list(prepare("s800", data, tmp_path / "out", force=True).documents("test"))
 
@@ -127,7 +127,7 @@ def test_a_split_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dataset", [each.name for each in catalogue()])
-def test_without_files_every_dataset_says_what_it_needs(tmp_path: Path, dataset: str) -> None:
+def test_without_files_each_dataset_says_what_it_needs(tmp_path: Path, dataset: str) -> None:
     with pytest.raises(InputError, match="dataset-files"):
         prepare(dataset, tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -163,7 +163,7 @@ def test_a_document_that_could_not_be_read_back_is_refused(tmp_path: Path, monke
 def test_a_file_that_is_no_corpus_is_torn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "to_plain", lambda doc: {"id": doc.id, "text": 5})
     prepared = prepare("s800", write_species(tmp_path), tmp_path / "out")
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         list(prepared.documents("test"))
 
 

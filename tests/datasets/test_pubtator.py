@@ -22,7 +22,7 @@ def test_ncbi_keeps_composites_and_leaves_out_what_stands_twice(tmp_path: Path) 
     assert drops.problems["train"] == {"corpus-duplicate": 1}
 
 
-def test_mentions_without_an_id_go_and_every_type_stays(tmp_path: Path) -> None:
+def test_mentions_without_an_id_go_and_each_type_stays(tmp_path: Path) -> None:
     documents, drops = read("s800", write_species(tmp_path))
     assert [mention.surface for mention in documents["train"][0].mentions] == ["mouse"]
     assert dropped(drops, "train") == {NO_ID: 1}

@@ -62,7 +62,7 @@ def test_no_row_holds_the_text_of_a_document(tmp_path: Path) -> None:
     assert not [row for row in rows_of(report) if "mouse" in " ".join(row).lower()]
 
 
-def test_a_type_restriction_is_told(tmp_path: Path) -> None:
+def test_a_type_restriction_is_reported(tmp_path: Path) -> None:
     report = prepare("s800", write_species(tmp_path), tmp_path / "out").report
     assert ("types", "not restricted") in rows_of(report)
     assert ("types", "candidates are restricted to the gold type") in rows_of(report | {"restricts_types": True})

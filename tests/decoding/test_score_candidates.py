@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onym.decoding import score_candidates as module
 from onym.decoding.adapters import adapter_of
-from onym.decoding.score_candidates import Scored, score_given
+from onym.decoding.score_candidates import Scored, score_candidates
 from onym.decoding.session import TreeSession
 from tests.decoding.families import logits, model
 from tests.decoding.paths import EOS, PathSession, drawn, log_prob
@@ -36,7 +36,7 @@ def forced(family: str, source: list[int], prompt: list[int], name: list[int]) -
 def test_scores_are_those_of_the_models_own_forward_pass(family: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_ROWS", rows)
     adapter = adapter_of(model(family))
-    found = score_given(partial(TreeSession, adapter), SOURCES, PROMPTS, NAMES, eos=adapter.eos)
+    found = score_candidates(partial(TreeSession, adapter), SOURCES, PROMPTS, NAMES, eos=adapter.eos)
     assert [len(each) for each in found] == [3, 0, 3]
     for source, prompt, names, scores in zip(SOURCES, PROMPTS, NAMES, found, strict=True):
         for name, scored in zip(names, scores, strict=True):
@@ -59,7 +59,7 @@ def test_any_names_in_any_batches(names: list[list[list[int]]], rows: int) -> No
     sources, prompts = [[row + 1] for row in range(len(names))], [[row % 3] for row in range(len(names))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_ROWS", rows)
-        found = score_given(start, sources, prompts, names, eos=EOS)
+        found = score_candidates(start, sources, prompts, names, eos=EOS)
     for source, prompt, candidates, scores in zip(sources, prompts, names, found, strict=True):
         expected = [log_prob(drawn, (*source, *prompt), tuple(name)) for name in candidates]
         assert [scored.log_prob for scored in scores] == pytest.approx(expected, abs=CLOSE)
@@ -70,7 +70,7 @@ def test_nothing_is_scored_for_nothing() -> None:
     def start(_sources: object) -> PathSession:
         raise AssertionError
 
-    assert score_given(start, [[1], [2]], [[], []], [[], []], eos=EOS) == [[], []]
+    assert score_candidates(start, [[1], [2]], [[], []], [[], []], eos=EOS) == [[], []]
 
 
 def test_how_a_name_is_ranked() -> None:

@@ -18,7 +18,7 @@ from benchmarks.commands import decode_sound
 from benchmarks.decode.cases import trie_of
 
 from onym.decoding.adapters import adapter_of
-from onym.decoding.score_candidates import score_given
+from onym.decoding.score_candidates import score_candidates
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
 from tests.decoding.families import model
@@ -183,8 +183,8 @@ def test_a_model_on_another_device(search: Any, family: str) -> None:
         adapter = adapter_of(made)
         start, trie = partial(TreeSession, adapter), trie_of(names, adapter.eos, adapter.vocabulary)
         decoded = search_names(start, trie, SOURCES, PROMPTS, config)
-        given = score_given(start, SOURCES, PROMPTS, [names] * len(SOURCES), eos=adapter.eos)
-        assert len(given[0]) == len(names)
+        scored = score_candidates(start, SOURCES, PROMPTS, [names] * len(SOURCES), eos=adapter.eos)
+        assert len(scored[0]) == len(names)
         return [[(each.leaf, round(each.log_prob, 3)) for each in one.hypotheses] for one in decoded]
 
     made = copy.deepcopy(model(family))

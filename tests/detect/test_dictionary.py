@@ -166,7 +166,7 @@ def test_a_name_in_the_open_is_found_and_linked(kb: KnowledgeBase, name: int, be
     assert all(link.candidates for link in linked.links)
 
 
-def test_real_folders_need_nothing_beside_the_knowledge_base(kb: KnowledgeBase) -> None:
+def test_real_folders_need_nothing_next_to_the_knowledge_base(kb: KnowledgeBase) -> None:
     before = sorted(Path(kb.folder.parent).rglob("*"))
     found(kb, "a heart attack")
     assert sorted(Path(kb.folder.parent).rglob("*")) == before

@@ -50,7 +50,7 @@ def test_longer_abbreviations_are_accepted_in_any_case(kb: KnowledgeBase) -> Non
     assert NameFilter(kb, case_sensitive_below=2).accepts(kb.find("il 2"), "il-2")
 
 
-def test_a_form_of_a_concept_that_is_not_asked_for_does_not_count(kb: KnowledgeBase) -> None:
+def test_a_form_of_a_concept_that_is_not_requested_does_not_count(kb: KnowledgeBase) -> None:
     name = kb.find("men")
     assert NameFilter(kb).accepts(name, "men")
     diseases = NameFilter(kb, only=concepts_of_types(kb, ["disease"]))

@@ -34,7 +34,7 @@ def test_a_model_is_the_detector_that_it_was_trained_to_be(tmp_path: Path, detec
         detector_of(Collective.open(save_collective(tmp_path / "linker", detect="none")))
 
 
-def test_the_threshold_of_zero_is_given_and_none_is_the_models_own(tmp_path: Path, kb: KnowledgeBase) -> None:
+def test_the_threshold_of_zero_is_passed_and_none_is_the_models_own(tmp_path: Path, kb: KnowledgeBase) -> None:
     from tests.encoders.tiny_collective import save_collective
 
     folder = save_collective(tmp_path / "m", threshold=1.0)
@@ -42,9 +42,9 @@ def test_the_threshold_of_zero_is_given_and_none_is_the_models_own(tmp_path: Pat
     assert own.config["threshold"] == 1.0
     (none,) = own.detect([Document("1", TEXT)])
     assert none.document.mentions == ()
-    given = open_detector(detector_config("model", model=str(folder), threshold=0.0, nested=True), kb)
-    assert (given.config["threshold"], given.config["nested"]) == (0.0, True)
-    (some,) = given.detect([Document("1", TEXT)])
+    changed = open_detector(detector_config("model", model=str(folder), threshold=0.0, nested=True), kb)
+    assert (changed.config["threshold"], changed.config["nested"]) == (0.0, True)
+    (some,) = changed.detect([Document("1", TEXT)])
     assert some.document.mentions
     assert len(some.scores) == len(some.document.mentions)
 

@@ -22,15 +22,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Collective:
 
 def test_spans_above_the_threshold_that_do_not_overlap(model: Collective) -> None:
     (read,) = model.reader.read([Document("1", TEXT)])
-    every = scored_spans(model, TEXT, read, 0.0)
-    middle = sorted(span.score for span in every)[len(every) // 2]
+    all_spans = scored_spans(model, TEXT, read, 0.0)
+    middle = sorted(span.score for span in all_spans)[len(all_spans) // 2]
     (found,) = SpanDetector(model, threshold=middle).detect([Document("1", TEXT)])
-    wanted = resolved(span for span in every if span.score >= middle)
+    wanted = resolved(span for span in all_spans if span.score >= middle)
     mentions = found.document.mentions
     assert [(mention.start, mention.end) for mention in mentions] == [(span.start, span.end) for span in wanted]
     assert all(mention.surface == TEXT[mention.start : mention.end] == mention.surface.strip() for mention in mentions)
     assert found.scores == tuple(span.score for span in wanted)
-    assert 0 < len(wanted) < len(every)
+    assert 0 < len(wanted) < len(all_spans)
 
 
 def test_the_threshold_is_the_models_own(tmp_path: Path) -> None:

@@ -28,16 +28,16 @@ def test_all_spans_of_whole_words() -> None:
 
 @settings(max_examples=200)
 @given(st.text(st.sampled_from("ab1 -é🙂e\u0301\u200b\r\n"), max_size=20), st.integers(1, 6))
-def test_spans_are_those_that_begin_and_end_a_word(text: str, longest: int) -> None:
+def test_spans_are_those_that_begin_and_end_a_word(text: str, max_tokens: int) -> None:
     tokens = TOKENS.placed(text)
     begins, finishes = word_edges(text, tokens)
     wanted = [
         [first, last]
         for first in range(len(tokens))
-        for last in range(first + 1, min(first + longest, len(tokens)) + 1)
+        for last in range(first + 1, min(first + max_tokens, len(tokens)) + 1)
         if begins[first] and finishes[last - 1]
     ]
-    assert word_spans(text, tokens, longest).tolist() == wanted
+    assert word_spans(text, tokens, max_tokens).tolist() == wanted
     assert begins.sum() == finishes.sum()
     for first, last in wanted:
         surface = text[tokens.starts[first] : tokens.ends[last - 1]]

@@ -30,7 +30,7 @@ def test_the_page_is_that_of_the_command_line() -> None:
     assert cli_page.page_with_commands(PAGE) == PAGE, "run python docs/cli_page.py"
 
 
-def test_the_page_has_every_command() -> None:
+def test_the_page_has_each_command() -> None:
     assert re.findall(r"^## (.+)$", PAGE, re.MULTILINE) == list(COMMANDS)
     assert len(COMMANDS) > 40
 

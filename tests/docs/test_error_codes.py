@@ -25,7 +25,7 @@ def raised(text: str) -> set[str]:
         if isinstance(node, ast.Call) and _name(node.func) in CLASSES:
             first = node.args[0] if node.args else None
             found = _assigned(tree, first.id) if isinstance(first, ast.Name) else _strings(first)
-            assert found, f"line {node.lineno}: the code is not written out"
+            assert found, f"line {node.lineno}: the code is no literal"
             codes |= found
     return codes
 

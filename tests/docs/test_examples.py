@@ -58,8 +58,8 @@ def blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page, indented ones too."""
     lines = enumerate(text.splitlines(), 1)
     for number, line in lines:
-        if opened := FENCE.match(line):
-            indent, fence, info = opened.groups()
+        if page_globals := FENCE.match(line):
+            indent, fence, info = page_globals.groups()
             body = []
             for _, inner in lines:
                 if inner.strip() == fence:
@@ -160,8 +160,8 @@ def run_page(text: str, page: str, folder: Path) -> int:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_each_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text("utf-8")
-    opened = [line.lower() for line in text.splitlines() if re.match(r"^[\s>]*(?:`{3,}|~{3,})\s*\S", line)]
-    expected = sum("py" in line or "console" in line or "shell" in line for line in opened)
+    page_globals = [line.lower() for line in text.splitlines() if re.match(r"^[\s>]*(?:`{3,}|~{3,})\s*\S", line)]
+    expected = sum("py" in line or "console" in line or "shell" in line for line in page_globals)
     monkeypatch.chdir(tmp_path)
     assert run_page(text, name_of(page), tmp_path) == expected
 

@@ -25,7 +25,7 @@ def listed_in(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("stage", CONFIGS)
-def test_every_key_is_listed(stage: str) -> None:
+def test_each_key_is_listed(stage: str) -> None:
     family = CONFIGS[stage].__module__.split(".")[-2]
     assert keys_of(CONFIGS[stage]) <= listed_in(PAGE)
     own = PAGE[PAGE.index(SECTIONS[family]) :]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from onym.trie.artefact import FORMAT, KIND, Origin
-from onym.trie.columns import LONGEST_NAME, Columns
+from onym.trie.columns import MAX_NAME_TOKENS, Columns
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "trie.md").read_text("utf-8")
 
@@ -28,4 +28,4 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"format {FORMAT}." in PAGE
     assert f"is `{KIND}`" in PAGE
     errors = (Path(__file__).parents[2] / "docs" / "reference" / "errors.md").read_text("utf-8")
-    assert f"more than {LONGEST_NAME:,} tokens" in errors
+    assert f"more than {MAX_NAME_TOKENS:,} tokens" in errors

@@ -8,12 +8,12 @@ from onym.encoders.batches import batches
 
 
 @given(st.lists(st.integers(0, 30)), st.integers(1, 100))
-def test_every_text_is_in_one_batch_that_fits(lengths: list[int], budget: int) -> None:
+def test_each_text_is_in_one_batch_that_fits(lengths: list[int], budget: int) -> None:
     found = [batch.tolist() for batch in batches(np.array(lengths, dtype=np.int64), budget)]
-    assert sorted(place for batch in found for place in batch) == list(range(len(lengths)))
-    padded = [max(lengths[place] for place in batch) * len(batch) for batch in found]
+    assert sorted(row for batch in found for row in batch) == list(range(len(lengths)))
+    padded = [max(lengths[row] for row in batch) * len(batch) for batch in found]
     assert all(size <= budget or len(batch) == 1 for size, batch in zip(padded, found, strict=True))
-    read = [lengths[place] for batch in found for place in batch]
+    read = [lengths[row] for batch in found for row in batch]
     assert read == sorted(lengths, reverse=True)
 
 

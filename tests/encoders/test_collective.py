@@ -20,8 +20,8 @@ DOC = Document("1", "fever and pain", (Mention(0, 5, "fever"), Mention(5, 6, " "
 def test_vectors_of_mentions_know_where_they_belong(tmp_path: Path) -> None:
     model = Collective.open(save_collective(tmp_path / "m"), "fp32")
     bare = Document("2", "nothing here")
-    vectors, places = model.mention_vectors([bare, DOC])
-    assert places == [(1, 0), (1, 2)], "a space has no token"
+    vectors, owners = model.mention_vectors([bare, DOC])
+    assert owners == [(1, 0), (1, 2)], "a space has no token"
     (read,) = model.reader.read([DOC])
     first, last = read.tokens.span(10, 14) or (0, 0)
     wanted = torch.nn.functional.normalize(read.states[first:last].mean(0), dim=0)
@@ -29,12 +29,12 @@ def test_vectors_of_mentions_know_where_they_belong(tmp_path: Path) -> None:
     assert model.mention_vectors([bare])[0].shape == (0, 16)
 
 
-def test_what_is_told(tmp_path: Path) -> None:
+def test_describe(tmp_path: Path) -> None:
     model = Collective.open(save_collective(tmp_path / "tiny", links=False))
-    told = model.config
-    assert (told["model"], told["detect"], told["window"]) == ("tiny", "spans", 32)
+    described = model.config
+    assert (described["model"], described["detect"], described["window"]) == ("tiny", "spans", 32)
     assert model.names is None
-    assert told["digest"] != Collective.open(save_collective(tmp_path / "other", threshold=0.7)).config["digest"]
+    assert described["digest"] != Collective.open(save_collective(tmp_path / "other", threshold=0.7)).config["digest"]
 
 
 def test_a_folder_without_settings_is_another_model(tmp_path: Path) -> None:

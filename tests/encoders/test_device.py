@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from onym.detect.spans import scored_spans
-from onym.detect.tags import tagged_spans
 
+from onym.detect._spans import scored_spans
+from onym.detect._tags import tagged_spans
 from onym.encoders.collective import Collective
 from onym.encoders.device import Device, resolve_device, resolve_precision
 from onym.encoders.encoder import Encoder

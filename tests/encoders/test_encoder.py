@@ -61,9 +61,9 @@ def test_vectors_are_those_of_the_models_own_forward_pass(tmp_path: Path, family
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_text_may_be_as_long_as_the_model_can_read(tmp_path: Path, family: str) -> None:
-    opened = Encoder.open(save_encoder(tmp_path / family, family), EncoderSettings(length=1000), "fp32")
-    assert opened.settings.length == (62 if family in ("camembert", "mpnet", "roberta", "xlm-roberta") else 64)
-    assert np.isfinite(opened.encode(["a b c " * 1000, "fever"])).all()
+    encoder = Encoder.open(save_encoder(tmp_path / family, family), EncoderSettings(length=1000), "fp32")
+    assert encoder.settings.length == (62 if family in ("camembert", "mpnet", "roberta", "xlm-roberta") else 64)
+    assert np.isfinite(encoder.encode(["a b c " * 1000, "fever"])).all()
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -71,21 +71,21 @@ def test_a_text_may_be_as_long_as_the_model_can_read(tmp_path: Path, family: str
 def test_a_vector_does_not_depend_on_the_batch(
     saved: Path, monkeypatch: pytest.MonkeyPatch, precision: Any, budget: int
 ) -> None:
-    opened = Encoder.open(saved, EncoderSettings(pooling="mean"), precision)
-    alone = np.concatenate([opened.encode([text]) for text in TEXTS])
+    encoder = Encoder.open(saved, EncoderSettings(pooling="mean"), precision)
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
     monkeypatch.setattr(encoder_module, "_BUDGET", budget)
     scale = np.abs(alone).max()
-    assert np.abs(opened.encode(TEXTS) - alone).max() < scale * (1e-5 if precision == "fp32" else 0.03)
+    assert np.abs(encoder.encode(TEXTS) - alone).max() < scale * (1e-5 if precision == "fp32" else 0.03)
 
 
 @settings(max_examples=30)
 @given(st.lists(st.text(max_size=40), max_size=8), st.randoms(use_true_random=False))
-def test_answers_are_in_the_order_asked(tiny: Encoder, texts: list[str], random: Any) -> None:
+def test_answers_are_in_the_order_of_the_queries(tiny: Encoder, texts: list[str], random: Any) -> None:
     order = list(range(len(texts)))
     random.shuffle(order)
     found = tiny.encode(texts)
     assert found.shape == (len(texts), 16)
-    np.testing.assert_allclose(tiny.encode([texts[place] for place in order]), found[order], atol=1e-5)
+    np.testing.assert_allclose(tiny.encode([texts[row] for row in order]), found[order], atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def tiny(saved: Path) -> Encoder:
 
 def test_a_text_is_read_once(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    told: list[int] = []
+    described: list[int] = []
     own = tiny._vectors
 
     def vectors(ids: torch.Tensor, mask: torch.Tensor) -> Any:
@@ -103,9 +103,9 @@ def test_a_text_is_read_once(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> 
         return own(ids, mask)
 
     monkeypatch.setattr(tiny, "_vectors", vectors)
-    found = tiny.encode(["a", "b", "a", "a"], progress=told.append)
+    found = tiny.encode(["a", "b", "a", "a"], progress=described.append)
     assert sum(read) == 2
-    assert told[-1] == 2
+    assert described[-1] == 2
     assert np.array_equal(found[0], found[2])
     assert not np.array_equal(found[0], found[1])
 
@@ -128,7 +128,7 @@ def test_a_tokenizer_that_puts_nothing_around_a_text(model: Path) -> None:
 # What an encoder is told, and tells.
 
 
-def test_the_settings_of_the_folder_count_unless_others_are_given(model: Path) -> None:
+def test_the_settings_of_the_folder_count_unless_others_are_passed(model: Path) -> None:
     assert Encoder.open(model).settings == EncoderSettings()
     save_modules(model)
     assert Encoder.open(model).settings == EncoderSettings(pooling="mean", similarity="cosine", length=64)
@@ -165,7 +165,7 @@ def test_the_digest_is_of_the_files_of_sentence_transformers_too(model: Path, ch
     assert Encoder.open(save_modules(model, **change)).digest != before
 
 
-def test_what_is_told(saved: Path) -> None:
+def test_describe(saved: Path) -> None:
     config = Encoder.open(saved, precision="bf16").config
     assert {key: config[key] for key in ("model", "precision", "pooling", "similarity", "length")} == {
         "model": "tiny-bert",
@@ -210,9 +210,9 @@ def test_a_real_model_is_as_sentence_transformers_has_it() -> None:
     """MiniLM: the settings of its folder, and vectors that know what is alike."""
     from benchmarks.models import model_folder
 
-    opened = Encoder.open(model_folder("minilm"), precision="fp32")
-    assert opened.settings == EncoderSettings(pooling="mean", similarity="cosine", length=256)
-    heart, attack, fever = opened.encode(["heart attack", "myocardial infarction", "fever"])
+    encoder = Encoder.open(model_folder("minilm"), precision="fp32")
+    assert encoder.settings == EncoderSettings(pooling="mean", similarity="cosine", length=256)
+    heart, attack, fever = encoder.encode(["heart attack", "myocardial infarction", "fever"])
     assert heart @ attack > heart @ fever + 0.1
     library = pytest.importorskip("sentence_transformers")
     wanted = library.SentenceTransformer(str(model_folder("minilm")), device="cpu").encode(["heart attack"])

@@ -1,4 +1,4 @@
-"""What stands on the vectors of tokens: as the paper's equations say, written out one by one."""
+"""What stands on the vectors of tokens: as the paper's equations say, term by term."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ def states(tokens: int = 6, width: int = 4) -> torch.Tensor:
     return torch.randn(tokens, width, dtype=torch.float64)
 
 
-def places() -> tuple[torch.Tensor, torch.Tensor]:
+def spans() -> tuple[torch.Tensor, torch.Tensor]:
     firsts, lasts = torch.tensor(SPANS).unbind(1)
     return firsts, lasts
 
 
 def test_a_span_scores_its_start_its_end_and_all_that_is_inside() -> None:
-    heads, given = Heads(4, 4, "mean", "spans").double(), states()
+    heads, token_states = Heads(4, 4, "mean", "spans").double(), states()
     weight, bias = heads.span.weight, heads.span.bias
-    for (first, last), found in zip(SPANS, heads.span_scores(given, *places()), strict=True):
-        start, end = weight[0] @ given[first] + bias[0], weight[1] @ given[last - 1] + bias[1]
-        inside = sum((weight[2] @ given[token] + bias[2] for token in range(first, last)), start=torch.tensor(0.0))
+    for (first, last), found in zip(SPANS, heads.span_scores(token_states, *spans()), strict=True):
+        start, end = weight[0] @ token_states[first] + bias[0], weight[1] @ token_states[last - 1] + bias[1]
+        inside = sum((weight[2] @ token_states[token] + bias[2] for token in range(first, last)), start=torch.tensor(0.0))
         assert found.item() == pytest.approx((start + end + inside).item(), abs=1e-9)
 
 
 def test_a_mention_is_made_of_its_ends() -> None:
-    heads, given = Heads(4, 3, "ends", "none").double(), states()
-    for (first, last), found in zip(SPANS, heads.vectors(given, *places()), strict=True):
-        wanted = heads.ends.weight @ torch.cat([given[first], given[last - 1]]) + heads.ends.bias
+    heads, token_states = Heads(4, 3, "ends", "none").double(), states()
+    for (first, last), found in zip(SPANS, heads.vectors(token_states, *spans()), strict=True):
+        wanted = heads.ends.weight @ torch.cat([token_states[first], token_states[last - 1]]) + heads.ends.bias
         torch.testing.assert_close(found, wanted)
 
 
-@pytest.mark.parametrize("wide", [4, 3])
-def test_a_mention_is_the_mean_of_its_tokens(wide: int) -> None:
-    heads, given = Heads(4, wide, "mean", "none").double(), states()
-    for (first, last), found in zip(SPANS, heads.vectors(given, *places()), strict=True):
-        mean = given[first:last].mean(0)
-        torch.testing.assert_close(found, mean if wide == 4 else heads.mean(mean))
+@pytest.mark.parametrize("dim", [4, 3])
+def test_a_mention_is_the_mean_of_its_tokens(dim: int) -> None:
+    heads, token_states = Heads(4, dim, "mean", "none").double(), states()
+    for (first, last), found in zip(SPANS, heads.vectors(token_states, *spans()), strict=True):
+        mean = token_states[first:last].mean(0)
+        torch.testing.assert_close(found, mean if dim == 4 else heads.mean(mean))
 
 
 def test_the_ends_begin_as_their_mean() -> None:
-    heads, given = Heads(4, 4, "ends", "none").double(), states()
-    torch.testing.assert_close(heads.vectors(given, *places())[1], (given[0] + given[2]) / 2)
+    heads, token_states = Heads(4, 4, "ends", "none").double(), states()
+    torch.testing.assert_close(heads.vectors(token_states, *spans())[1], (token_states[0] + token_states[2]) / 2)
 
 
 def test_tags_and_weights_of_another_precision() -> None:
-    heads, given = Heads(4, 4, "mean", "tags").bfloat16(), states()
-    found = heads.tag_scores(given)
+    heads, token_states = Heads(4, 4, "mean", "tags").bfloat16(), states()
+    found = heads.tag_scores(token_states)
     assert (found.dtype, found.shape) == (torch.float64, (6, 3))
-    torch.testing.assert_close(found[1], heads.tag.weight.double() @ given[1] + heads.tag.bias.double())
+    torch.testing.assert_close(found[1], heads.tag.weight.double() @ token_states[1] + heads.tag.bias.double())
     assert {name.partition(".")[0] for name, _ in heads.named_parameters()} == {"tag"}

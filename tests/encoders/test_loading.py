@@ -24,12 +24,12 @@ def model(tmp_path: Path, saved: Path) -> Path:
     return shutil.copytree(saved, tmp_path / "model")
 
 
-def opened(folder: Path, precision: Precision = "fp32", spare: str = "") -> Any:
+def load(folder: Path, precision: Precision = "fp32", spare: str = "") -> Any:
     return open_pretrained(library().AutoModel, folder, precision, what="an encoder", spare=spare)
 
 
 def test_the_weights_are_those_of_the_file(model: Path) -> None:
-    found, wanted = opened(model), tiny_encoder().state_dict()
+    found, wanted = load(model), tiny_encoder().state_dict()
     assert all(torch.equal(tensor, wanted[name]) for name, tensor in found.state_dict().items())
     assert not found.training
     assert not any(parameter.requires_grad for parameter in found.parameters())
@@ -37,7 +37,7 @@ def test_the_weights_are_those_of_the_file(model: Path) -> None:
 
 @pytest.mark.parametrize(("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
 def test_precision(model: Path, precision: Any, dtype: torch.dtype) -> None:
-    assert opened(model, precision).dtype == dtype
+    assert load(model, precision).dtype == dtype
 
 
 @pytest.mark.parametrize(("has_amx", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
@@ -45,7 +45,7 @@ def test_precision_is_that_which_is_fast_here(
     model: Path, monkeypatch: pytest.MonkeyPatch, has_amx: bool, dtype: torch.dtype
 ) -> None:
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
-    assert opened(model, "auto").dtype == dtype
+    assert load(model, "auto").dtype == dtype
 
 
 def test_a_copy_in_another_precision_leaves_the_model_as_it_is() -> None:
@@ -58,10 +58,10 @@ def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd
     from transformers.utils import logging
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    opened(model)
+    load(model)
     configured(num_hidden_layers=3)(model)  # of a third layer there are no weights
     with pytest.raises(InputError):
-        opened(model)
+        load(model)
     assert capfd.readouterr() == ("", "")
     assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
 
@@ -73,12 +73,12 @@ def drop_pooler(found: dict[str, torch.Tensor]) -> None:
 
 def test_only_what_is_not_used_may_be_missing(model: Path) -> None:
     rewritten(model, drop_pooler)
-    assert opened(model, spare="pooler.")
+    assert load(model, spare="pooler.")
     with pytest.raises(InputError, match="2 weights are missing, pooler"):
-        opened(model)
+        load(model)
     configured(num_hidden_layers=3)(model)
     with pytest.raises(InputError, match="weights are missing, encoder") as caught:
-        opened(model, spare="pooler.")
+        load(model, spare="pooler.")
     assert caught.value.code == "model-malformed"
 
 
@@ -97,14 +97,14 @@ def test_only_what_is_not_used_may_be_missing(model: Path) -> None:
 def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
     spoil(model)
     with pytest.raises(InputError, match="model-malformed") as caught:
-        opened(model)
+        load(model)
     assert caught.value.what.endswith("not those of an encoder")
 
 
 def test_old_files_of_weights_are_refused_unread(model: Path) -> None:
     (model / "model.safetensors").rename(model / "pytorch_model.bin")
     with pytest.raises(ConfigError, match="model-unsafe"):
-        opened(model)
+        load(model)
 
 
 @pytest.mark.parametrize("family", ["bert", "none"])
@@ -112,10 +112,10 @@ def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPat
     mark = with_own_code(model, "AutoModel", family)
     monkeypatch.setitem(sys.modules, "evil", None)
     if family == "bert":
-        assert opened(model)
+        assert load(model)
     else:
         with pytest.raises(InputError, match="model-malformed"):
-            opened(model)
+            load(model)
     assert not mark.exists()
 
 

@@ -17,7 +17,7 @@ OLD = {"word_embedding_dimension": 16, "pooling_mode_cls_token": False, "pooling
 
 def save_modules(folder: Path, kinds: tuple[str, ...] = KINDS, pooling: Any = OLD, **others: Any) -> Path:
     """Write the files of a folder of sentence-transformers; `others` are further ones, without their ending."""
-    paths = [f"{place}_{kind}" if place else "" for place, kind in enumerate(kinds)]
+    paths = [f"{number}_{kind}" if number else "" for number, kind in enumerate(kinds)]
     modules = [{"type": f"sentence_transformers.models.{kind}", "path": path} for kind, path in zip(kinds, paths, strict=True)]
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
     files = {"modules": modules, "1_Pooling/config": pooling, "sentence_bert_config": {"max_seq_length": 256}}

@@ -11,10 +11,10 @@ SIZES = st.integers(2, 40).flatmap(lambda length: st.tuples(st.just(length), st.
 
 
 @given(st.integers(0, 400), SIZES)
-def test_every_token_is_taken_once(tokens: int, sizes: tuple[int, int]) -> None:
+def test_each_token_is_taken_once(tokens: int, sizes: tuple[int, int]) -> None:
     length, overlap = sizes
     found = windows(tokens, length, overlap)
-    assert [place for window in found for place in range(window.first, window.last)] == list(range(tokens))
+    assert [token for window in found for token in range(window.first, window.last)] == list(range(tokens))
     assert all(window.start <= window.first < window.last <= window.end <= tokens for window in found)
     assert all(window.end - window.start <= length for window in found)
 
@@ -23,9 +23,9 @@ def test_every_token_is_taken_once(tokens: int, sizes: tuple[int, int]) -> None:
 def test_a_token_stands_well_inside_of_the_window_it_is_taken_from(tokens: int, sizes: tuple[int, int]) -> None:
     length, overlap = sizes
     for window in windows(tokens, length, overlap):
-        for place in (window.first, window.last - 1):
-            assert window.start == 0 or place - window.start >= overlap // 2
-            assert window.end == tokens or window.end - 1 - place >= overlap // 2
+        for token in (window.first, window.last - 1):
+            assert window.start == 0 or token - window.start >= overlap // 2
+            assert window.end == tokens or window.end - 1 - token >= overlap // 2
 
 
 @given(st.integers(1, 300), st.integers(0, 300), SIZES)

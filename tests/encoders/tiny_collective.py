@@ -17,7 +17,7 @@ WIDTH = 16
 
 def save_collective(folder: Path, **settings: Any) -> Path:
     """Write a model; by default it finds mentions by spans and links them by the mean of their tokens."""
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "detect": "spans",
         "represent": "mean",
         "window": 32,
@@ -25,7 +25,7 @@ def save_collective(folder: Path, **settings: Any) -> Path:
         "max_span_tokens": 8,
         "dim": WIDTH,
     }
-    own = CollectiveSettings(**(told | settings))
+    own = CollectiveSettings(**(described | settings))
     save_encoder(folder)
     torch.manual_seed(3)
     (folder / HEADS).write_bytes(heads_bytes(Heads(WIDTH, WIDTH, own.represent, own.detect)))

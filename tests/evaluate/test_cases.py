@@ -20,7 +20,7 @@ def sets(ranking: Ranking) -> list[list[set[str]]]:
     return [[set(ids) for ids in rank] for rank in ranking]
 
 
-def test_equal_scores_share_a_rank_in_the_order_given() -> None:
+def test_equal_scores_share_a_rank_in_the_order_passed() -> None:
     ranking = ranking_of([(["b"], 2.0), (["a"], 1.0), (["c"], 1.0), (["d"], 0.0)])
     assert sets(ranking) == [[{"b"}], [{"a"}, {"c"}], [{"d"}]]
 
@@ -37,8 +37,8 @@ def test_an_answer_of_several_ids_is_one_answer() -> None:
 
 def test_each_rank_has_its_score() -> None:
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("a:1",)),))
-    given: list[Answer] = [(("a:2",), 0.5, 1), (("a:1",), 0.9, 0), (("a:3",), 0.5, 2), (("a:1",), 0.2, 3), (("a:4",), 0.1, 4)]
-    [case] = gold_cases([doc], lambda _: given)
+    answers: list[Answer] = [(("a:2",), 0.5, 1), (("a:1",), 0.9, 0), (("a:3",), 0.5, 2), (("a:1",), 0.2, 3), (("a:4",), 0.1, 4)]
+    [case] = gold_cases([doc], lambda _: answers)
     assert sets(case.rankings[0]) == [[{"a:1"}], [{"a:2"}, {"a:3"}], [{"a:4"}]]
     assert case.scores == ((0.9, 0.5, 0.1),)
 
@@ -55,17 +55,17 @@ def test_mentions_without_gold_are_no_cases_and_parts_are_one() -> None:
             Mention(0, 6, "breast", ("a:3",)),
         ),
     )
-    asked: list[Key] = []
+    keys: list[Key] = []
 
     def answers(key: Key) -> tuple[Answer, ...]:
-        asked.append(key)
+        keys.append(key)
         return ()
 
     first, second = gold_cases([doc], answers)
     assert (len(first.mentions), first.is_composite, first.is_in_kb) == (2, True, True)
     assert first.gold == {"a:1", "a:2"}
     assert (len(second.mentions), second.gold, second.is_in_kb) == (1, frozenset({"a:3"}), True)
-    assert asked == [("d", 0, 6), ("d", 8, 13), ("d", 0, 6)]
+    assert keys == [("d", 0, 6), ("d", 8, 13), ("d", 0, 6)]
     assert first.document is doc
 
 
@@ -77,7 +77,7 @@ def test_gold_ids_that_lead_to_one_concept_are_one(tiny_kb: Path) -> None:
     assert not case.is_composite
 
 
-def test_replaced_ids_are_followed_before_the_knowledge_base_is_asked(tiny_kb: Path) -> None:
+def test_replaced_ids_are_followed_before_the_knowledge_base_is_queried(tiny_kb: Path) -> None:
     resolver = ConceptResolver(KnowledgeBase.open(tiny_kb), {"mesh:C000001": "mesh:D005334"})
     assert resolver.canonical("MESH:C000001") == "mesh:D005334"
     assert resolver.canonical("mesh:C000002") == "mesh:C000002"
@@ -114,16 +114,16 @@ def dictionary(folder: Path) -> KnowledgeBase:
 )
 def test_an_alternative_id_is_the_concept(tmp_path: Path, gold: tuple[str, ...], answer: str, strict: int | None) -> None:
     doc = Document("d", "one", (Mention(0, 3, "one", tuple(f"mesh:{each}" for each in gold)),))
-    given: tuple[Answer, ...] = (((f"mesh:{answer}",), 1.0, 0),)
-    (case,) = gold_cases([doc], lambda _: given, ConceptResolver(dictionary(tmp_path)))
+    answers: tuple[Answer, ...] = (((f"mesh:{answer}",), 1.0, 0),)
+    (case,) = gold_cases([doc], lambda _: answers, ConceptResolver(dictionary(tmp_path)))
     assert PROTOCOLS["strict"](case) == strict
     assert case.is_in_kb
 
 
 def test_a_tie_between_concepts_of_the_gold_id_is_no_tie(tmp_path: Path) -> None:
     doc = Document("d", "two", (Mention(0, 3, "two", ("mesh:D2",)),))
-    given: tuple[Answer, ...] = ((("mesh:D1",), 1.0, 0), (("mesh:D3",), 1.0, 0))
-    (case,) = gold_cases([doc], lambda _: given, ConceptResolver(dictionary(tmp_path)))
+    answers: tuple[Answer, ...] = ((("mesh:D1",), 1.0, 0), (("mesh:D3",), 1.0, 0))
+    (case,) = gold_cases([doc], lambda _: answers, ConceptResolver(dictionary(tmp_path)))
     assert PROTOCOLS["strict"](case) == 1
 
 
@@ -134,8 +134,8 @@ def test_no_text_in_the_representation() -> None:
 
 def test_two_names_of_one_score_are_a_tie_by_score_but_not_by_name() -> None:
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("x:b",)),))
-    given: tuple[Answer, ...] = ((("x:c",), 0.5, 2), (("x:b",), 1.0, 1), (("x:a",), 1.0, 0), (("x:d",), 1.0, 0))
-    (case,) = gold_cases([doc], lambda _: given)
+    answers: tuple[Answer, ...] = ((("x:c",), 0.5, 2), (("x:b",), 1.0, 1), (("x:a",), 1.0, 0), (("x:d",), 1.0, 0))
+    (case,) = gold_cases([doc], lambda _: answers)
     assert sets(case.rankings[0]) == [[{"x:a"}, {"x:d"}, {"x:b"}], [{"x:c"}]]
     assert sets(case.names[0]) == [[{"x:a"}, {"x:d"}], [{"x:b"}], [{"x:c"}]]
     assert PROTOCOLS["any-id"](case) == 2

@@ -30,7 +30,7 @@ def test_the_difference_and_its_tests(task: EvaluationTask) -> None:
     assert found.t_test is None
 
 
-def test_the_published_t_test_comes_only_when_asked_for_and_with_its_warning(task: EvaluationTask) -> None:
+def test_the_published_t_test_comes_only_when_requested_and_with_its_warning(task: EvaluationTask) -> None:
     found = compare(*evaluations(task), with_t_test=True)
     assert found.t_test
     assert found.t_test.warning

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from onym.errors import ConfigError
-from onym.evaluate.evaluation import Evaluation, evaluate, most_similar, predicted_cases
+from onym.evaluate.evaluation import Evaluation, closest_name_similarity, evaluate, predicted_cases
 from onym.evaluate.protocols import PROTOCOLS
 from onym.evaluate.run import predict
 from onym.evaluate.slices import NO_SIMILARITY, SIMILARITY_BINS
@@ -26,7 +26,7 @@ def evaluated(task: EvaluationTask, **options: object) -> Evaluation:
     return evaluate(task, exact(task), **options)  # type: ignore[arg-type]
 
 
-def test_every_protocol_is_scored_and_one_is_chosen(task: EvaluationTask) -> None:
+def test_each_protocol_is_scored_and_one_is_selected(task: EvaluationTask) -> None:
     # Test has "fever" and "cough", the parts of a mention of fever alone, and "omim".
     evaluation = evaluated(task, protocol="biosyn")
     assert set(evaluation.scores) == set(PROTOCOLS)
@@ -36,7 +36,7 @@ def test_every_protocol_is_scored_and_one_is_chosen(task: EvaluationTask) -> Non
     assert list(evaluation.gold_ranks) == [None, 1]
 
 
-def test_what_the_preparation_dropped_is_told(task: EvaluationTask) -> None:
+def test_what_the_preparation_dropped_is_reported(task: EvaluationTask) -> None:
     assert sum(evaluated(task).left_out.values()) == 1
     assert "dropped by the preparation" in next(iter(evaluated(task).left_out))
 
@@ -82,8 +82,8 @@ def test_slices_by_similarity_need_a_measure(task: EvaluationTask) -> None:
     assert sum(part.cases for part in evaluation.slices if part.name in SIMILARITY_BINS) == 2
 
 
-def test_similarity_to_the_most_similar_name() -> None:
-    similarity = most_similar(NameSimilarity(["fever", "yellow fever", "cough"]))
+def test_similarity_to_the_closest_name() -> None:
+    similarity = closest_name_similarity(NameSimilarity(["fever", "yellow fever", "cough"]))
     first, second, third = similarity(["fever", "fever", "fever"], [["cough", "fever"], ["cough"], []])
     assert (first, second, third) == (1.0, 0.0, 0.0)
 

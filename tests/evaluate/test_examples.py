@@ -23,8 +23,8 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 def case(surface: str, gold: str, *answers: tuple[str, float], resolver: ConceptResolver | None = None) -> Case:
     doc = Document("1", surface, (Mention(0, len(surface), surface, (gold,)),))
-    given: list[Answer] = [((concept_id,), score, number) for number, (concept_id, score) in enumerate(answers)]
-    [found] = gold_cases([doc], lambda key: given, resolver)
+    ranked: list[Answer] = [((concept_id,), score, number) for number, (concept_id, score) in enumerate(answers)]
+    [found] = gold_cases([doc], lambda key: ranked, resolver)
     return found
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onym.evaluate.cases import Case, Ranking, ranking_of
 from onym.evaluate.metrics import gold_ranks
-from onym.evaluate.mistakes import Mistake, most_frequent_mistakes
+from onym.evaluate.mistakes import Mistake, common_mistakes
 from onym.kb import KnowledgeBase
 from onym.types import Mention
 
@@ -33,14 +33,14 @@ def case(surface: str, gold: str, *answers: str) -> Case:
 
 
 def mistakes(cases: list[Case], kb: KnowledgeBase, limit: int = 20) -> list[Mistake]:
-    return most_frequent_mistakes(cases, gold_ranks(cases, "strict"), kb, limit)
+    return common_mistakes(cases, gold_ranks(cases, "strict"), kb, limit)
 
 
 def test_right_answers_are_no_mistakes(kb: KnowledgeBase) -> None:
     assert mistakes([case("fever", FEVER, FEVER, INFARCTION)], kb) == []
 
 
-def test_mistakes_are_grouped_and_the_most_frequent_comes_first(kb: KnowledgeBase) -> None:
+def test_mistakes_are_grouped_and_the_commonest_comes_first(kb: KnowledgeBase) -> None:
     found = mistakes(
         [
             case("hot", FEVER, INFARCTION),
@@ -120,7 +120,7 @@ def test_surfaces_and_names_stay_out_of_logs(kb: KnowledgeBase) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from([FEVER, UNKNOWN]), st.sampled_from([FEVER, ""]))))
-def test_every_mistake_is_counted_once(kb: KnowledgeBase, made: list[tuple[str, str, str]]) -> None:
+def test_each_mistake_is_counted_once(kb: KnowledgeBase, made: list[tuple[str, str, str]]) -> None:
     cases = [case(surface, gold, *filter(None, [answer])) for surface, gold, answer in made]
     found = mistakes(cases, kb)
     assert sum(m.count for m in found) == sum(rank != 1 for rank in gold_ranks(cases, "strict"))

@@ -32,7 +32,7 @@ def pipeline(abstracts: EvaluationTask) -> Pipeline:
     return Pipeline(ExactLinker(abstracts.kb), DictionaryDetector(abstracts.kb))
 
 
-def test_every_mention_is_linked_and_the_source_is_named(task: EvaluationTask) -> None:
+def test_each_mention_is_linked_and_the_source_is_named(task: EvaluationTask) -> None:
     linker = ExactLinker(task.kb)
     predictions = predict(task, linker)
     mentions = [(doc.id, mention.start, mention.end) for doc in task.dataset.documents("test") for mention in doc.mentions]

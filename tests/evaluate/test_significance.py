@@ -96,8 +96,8 @@ def test_the_paired_bootstrap_is_antisymmetric_in_its_difference(pairs: list[tup
 def test_the_paired_bootstrap_is_that_of_plain_resampling() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
-    chosen = rng.integers(0, 300, (20_000, 300))
-    drawn = a[chosen].mean(axis=1) - b[chosen].mean(axis=1)
+    rows = rng.integers(0, 300, (20_000, 300))
+    drawn = a[rows].mean(axis=1) - b[rows].mean(axis=1)
     result = paired_bootstrap(a, b)
     assert result.low == pytest.approx(np.quantile(drawn, 0.025), abs=0.006)
     assert result.high == pytest.approx(np.quantile(drawn, 0.975), abs=0.006)

@@ -70,7 +70,7 @@ def test_ids_of_the_training_are_brought_to_those_of_the_cases(kb: KnowledgeBase
     assert Training.of([doc], ConceptResolver(kb).canonical).concepts == {FEVER: 1}
 
 
-def test_the_top_concepts_are_the_most_frequent_and_then_the_first_by_id(kb: KnowledgeBase) -> None:
+def test_the_top_concepts_are_the_commonest_and_then_the_first_by_id(kb: KnowledgeBase) -> None:
     seen = training(*[("a", f"x:{number:03d}") for number in range(150)], ("b", "x:149"), ("b", "x:148"))
     top = seen.top(100)
     assert {"x:149", "x:148", "x:000", "x:097"} <= top
@@ -143,11 +143,11 @@ def test_composites(kb: KnowledgeBase) -> None:
 
 
 def test_bins_take_the_names_of_the_gold_and_the_least_similar_part(kb: KnowledgeBase) -> None:
-    asked: list[tuple[str, list[str]]] = []
+    queries: list[tuple[str, list[str]]] = []
     values = iter([0.0, 0.2, 0.59, 1.0, 0.8, 0.3])
 
     def similarity(surfaces: list[str], names: list[list[str]]) -> list[float]:
-        asked.extend(zip(surfaces, names, strict=True))
+        queries.extend(zip(surfaces, names, strict=True))
         return [next(values) for _ in surfaces]
 
     cases = [
@@ -166,8 +166,8 @@ def test_bins_take_the_names_of_the_gold_and_the_least_similar_part(kb: Knowledg
         "similarity-0.6": [],
         "similarity-0.8": [4],
     }
-    assert asked[0] == ("hot one", ["fever", "hyperthermia", "pyrexia"])
-    assert asked[2][1] == [
+    assert queries[0] == ("hot one", ["fever", "hyperthermia", "pyrexia"])
+    assert queries[2][1] == [
         "fever",
         "heart attack",
         "hyperthermia",
@@ -176,7 +176,7 @@ def test_bins_take_the_names_of_the_gold_and_the_least_similar_part(kb: Knowledg
         "myocardial infarction",
         "pyrexia",
     ]
-    assert [surface for surface, _ in asked] == ["hot one", "b", "c", "d", "e", "f"]
+    assert [surface for surface, _ in queries] == ["hot one", "b", "c", "d", "e", "f"]
 
 
 @given(st.floats(-0.01, 1.01))
@@ -191,13 +191,13 @@ def test_a_similarity_is_in_the_bin_that_says_so(value: float) -> None:
         def resolve(self, concept_id: str) -> tuple[int, ...]:
             return (0,)
 
-        def names_of(self, place: int) -> list[int]:
+        def names_of(self, row: int) -> list[int]:
             return [0]
 
     found = _bins([case("fever")], Kb(), lambda surfaces, names: [value])  # type: ignore[arg-type]
-    (place,) = [number for number, name in enumerate(SIMILARITY_BINS) if found[name]]
-    low, high = bounds[place]
-    assert place in (0, 4) or low - 1e-9 <= value <= high + 1e-9
+    (row,) = [number for number, name in enumerate(SIMILARITY_BINS) if found[name]]
+    low, high = bounds[row]
+    assert row in (0, 4) or low - 1e-9 <= value <= high + 1e-9
 
 
 def test_similarity_by_the_one_tf_idf(kb: KnowledgeBase) -> None:
@@ -239,7 +239,7 @@ def test_no_cases(kb: KnowledgeBase) -> None:
     assert not any(slices_of([], kb, training=training(), similarity=lambda surfaces, names: []).indices.values())
 
 
-def test_every_slice_has_a_title_and_one_sentence() -> None:
+def test_each_slice_has_a_title_and_one_sentence() -> None:
     for name, part in SLICES.items():
         assert name == part.name
         assert part.title

@@ -31,9 +31,9 @@ def test_one_without_needs_one(tmp_path: Path, tiny_kb: Path) -> None:
 
 def test_an_id_with_several_successors_is_left_out(task: EvaluationTask, tmp_path: Path) -> None:
     (tmp_path / "old.tsv").write_text("old\tnew\nmesh:D1\tmesh:D2\nmesh:D3\tmesh:D4\nmesh:D3\tmesh:D5\n")
-    opened = EvaluationTask.open(str(task.dataset.folder), replaced=tmp_path / "old.tsv")
-    assert opened.replaced == {"mesh:D1": "mesh:D2"}
-    assert opened.resolver.canonical("mesh:D1") == "mesh:D2"
+    evaluation_task = EvaluationTask.open(str(task.dataset.folder), replaced=tmp_path / "old.tsv")
+    assert evaluation_task.replaced == {"mesh:D1": "mesh:D2"}
+    assert evaluation_task.resolver.canonical("mesh:D1") == "mesh:D2"
 
 
 def test_predictions_of_another_knowledge_base_are_refused(task: EvaluationTask) -> None:

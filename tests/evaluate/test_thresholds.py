@@ -19,7 +19,8 @@ def test_the_threshold_that_removes_the_wrong_answer() -> None:
     tuned = tune_threshold([DOC], made)
     assert 0.3 < tuned.threshold <= 0.6
     assert (tuned.f1, tuned.f1_without) == (1.0, 0.8)
-    assert [len(one.answers) for one in above_threshold(made, tuned.threshold)] == [1, 1, 0]
+    assert [one.nil_reason for one in above_threshold(made, tuned.threshold)] == [None, None, "below-threshold"]
+    assert [len(one) for one in above_threshold(made, tuned.threshold).answers.values()] == [1, 1, 0]
 
 
 def test_of_equally_good_thresholds_the_lowest() -> None:

@@ -46,7 +46,7 @@ def kb_of(folder: Path, names: Sequence[str]) -> KnowledgeBase:
 
 
 def names_of(kb: KnowledgeBase) -> list[str]:
-    return [kb.names[place] for place in range(len(kb.names))]
+    return [kb.names[row] for row in range(len(kb.names))]
 
 
 def words(count: int) -> list[str]:

@@ -17,10 +17,10 @@ from onym.index.build import build_index
 from onym.index.kinds import KINDS
 from onym.index.library import faiss
 from onym.index.search import Index, open_index
-from onym.index.source import silent
 from onym.index.vectors import open_derived_vectors
 from onym.kb import KnowledgeBase
 from onym.store.artefact.stage import Record, staging
+from onym.types import silent
 from tests.index.made import WIDTH, Hashed, names_of
 
 
@@ -67,7 +67,7 @@ def test_two_builds_are_the_same_artefact(large_kb: KnowledgeBase, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_wide_vectors_of_many_names(large_kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+def test_vectors_of_many_dimensions(large_kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
     """The limits that FAISS is given when it reads are no smaller than what it needs."""
     encoder = Hashed(width=96)
     build_index(large_kb, encoder, tmp_path / "index", kind)
@@ -106,7 +106,7 @@ def test_a_file_that_is_not_the_manifests(kb: KnowledgeBase, tmp_path: Path, spo
     build_index(kb, Hashed(), tmp_path / "index")
     path = file_of(tmp_path / "index")
     path.write_bytes(spoil(path.read_bytes()))
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_index_artefact(tmp_path / "index")
 
 
@@ -140,7 +140,7 @@ def test_a_file_that_is_not_what_its_origin_says(
     kb: KnowledgeBase, tmp_path: Path, data: Callable[[], bytes], changes: dict[str, Any]
 ) -> None:
     """All digests are right here: somebody made it so."""
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_index_artefact(republished(kb, tmp_path / "index", data(), **changes))
 
 
@@ -151,7 +151,7 @@ def test_codes_that_claim_another_length(kb: KnowledgeBase, tmp_path: Path) -> N
     assert struct.unpack_from("<Q", data, at) == (30 * WIDTH,)
     for claimed in (0, 30 * WIDTH - 1, 30 * WIDTH + 1, 2**62):
         spoilt = data[:at] + struct.pack("<Q", claimed) + data[at + 8 :]
-        with pytest.raises(IntegrityError, match="artefact-torn"):
+        with pytest.raises(IntegrityError, match="artefact-corrupt"):
             open_index_artefact(republished(kb, tmp_path / "index", spoilt))
 
 
@@ -183,12 +183,12 @@ def test_vectors_of_the_index_that_are_not_those_of_the_names(kb: KnowledgeBase,
                     file.write(data)
         config = IndexOrigin.of(kb, Hashed(), "ivfpq").model_dump(mode="json")
         stage.publish(tmp_path / "index", "index", 1, Record(config, [], {}))
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_index(tmp_path / "index")
 
 
 @pytest.mark.parametrize("is_known_here", [True, False])
-def test_places_are_looked_at_once_on_each_machine(
+def test_positions_are_looked_at_once_on_each_machine(
     kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_known_here: bool
 ) -> None:
     """A graph that leads astray, with digests that fit, is refused by a machine that has not seen it."""
@@ -215,7 +215,7 @@ def test_limits_of_faiss_are_as_before(kb: KnowledgeBase, tmp_path: Path) -> Non
 
 def test_an_index_stays_usable_when_another_is_published(kb: KnowledgeBase, tmp_path: Path) -> None:
     build_index(kb, Hashed(), tmp_path / "index")
-    index, _, _held = open_index_artefact(tmp_path / "index")
+    index, _, _mapped = open_index_artefact(tmp_path / "index")
     vectors = open_derived_vectors(kb, Hashed())
     for kind in ("sq8", "flat16"):
         with staging(tmp_path / "index") as stage:

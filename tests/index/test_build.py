@@ -12,7 +12,7 @@ from onym.kb import KnowledgeBase
 from tests.index.made import Hashed, kb_of, names_of
 
 
-def test_every_name_is_its_own_nearest(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_each_name_is_its_own_nearest(kb: KnowledgeBase, tmp_path: Path) -> None:
     manifest = build_index(kb, Hashed(), tmp_path / "index")
     assert manifest.counts == {"names": 30}
     _, ids = open_index(tmp_path / "index").search(Hashed().encode(names_of(kb)), 1)
@@ -20,12 +20,12 @@ def test_every_name_is_its_own_nearest(kb: KnowledgeBase, tmp_path: Path) -> Non
 
 
 def test_names_are_encoded_once_for_all_kinds(kb: KnowledgeBase, tmp_path: Path) -> None:
-    encoder, told = Hashed(), []
+    encoder, steps = Hashed(), []
     for kind in ("flat", "hnsw"):
-        build_index(kb, encoder, tmp_path / kind, kind, progress=lambda what, names: told.append((what, names)))
+        build_index(kb, encoder, tmp_path / kind, kind, progress=lambda what, names: steps.append((what, names)))
     assert len(encoder.encoded) == 30
-    assert ("encoding names", 30) in told
-    assert ("building the index", 30) in told
+    assert ("encoding names", 30) in steps
+    assert ("building the index", 30) in steps
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,7 +9,7 @@ from onym.index.library import faiss
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_head_of_every_kind(kind: str) -> None:
+def test_the_head_of_each_kind(kind: str) -> None:
     vectors = np.random.default_rng(0).standard_normal((100, 24)).astype(np.float32)
     index = KINDS[kind].make(24, 100)
     untaught = Header.parse(faiss().serialize_index(index)[:SIZE].tobytes())

@@ -18,13 +18,13 @@ def test_of_an_index_and_of_a_knowledge_base(kb: KnowledgeBase, tmp_path: Path) 
         info(folder)
     assert caught.value.code == "artefact-missing"
     build_index(kb, Hashed(), tmp_path / "index", "flat")
-    (told,) = info(tmp_path / "index")
-    assert (told["kb"], told["encoder"], told["kind"], told["names"]) == (kb.digest, "hashed", "flat", 30)
-    assert (told["bytes"], told["bytes_per_name"]) == (45 + 30 * WIDTH * 4, 65.5)
+    (described,) = info(tmp_path / "index")
+    assert (described["kb"], described["encoder"], described["kind"], described["names"]) == (kb.digest, "hashed", "flat", 30)
+    assert (described["bytes"], described["bytes_per_name"]) == (45 + 30 * WIDTH * 4, 65.5)
     kept = {open_derived_index_artefact(kb, Hashed(), kind).artefact.location for kind in ("flat", "sq8")}
     found = info(folder)
     assert {Path(each["folder"]) for each in found} == kept
-    assert {**told, "folder": ""} in [{**each, "folder": ""} for each in found]
+    assert {**described, "folder": ""} in [{**each, "folder": ""} for each in found]
 
 
 def test_of_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from onym.index.library import faiss
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [2, 3, 50, 400])
-def test_every_kind_learns_of_few_vectors_and_finds_by_inner_product(
+def test_each_kind_learns_of_few_vectors_and_finds_by_inner_product(
     kind: str, count: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     vectors = np.random.default_rng(0).standard_normal((count, 24)).astype(np.float32)

@@ -50,7 +50,7 @@ def test_exact_search(large_kb: KnowledgeBase) -> None:
     np.testing.assert_allclose(scores, wanted_scores, rtol=1e-5)
 
 
-def test_every_kind_finds_most(index: Index, large_kb: KnowledgeBase) -> None:
+def test_each_kind_finds_nearly_all(index: Index, large_kb: KnowledgeBase) -> None:
     scores, ids = index.search(QUERIES, 10)
     assert scores.shape == ids.shape == (40, 10)
     assert (scores.dtype, ids.dtype) == (np.dtype(np.float32), np.dtype(np.int64))
@@ -70,7 +70,7 @@ def test_within_some_names(index: Index, large_kb: KnowledgeBase, part: float) -
     assert np.array_equal(again[1], ids)
 
 
-def test_what_lists_find_is_chosen_again_by_the_vectors(large_kb: KnowledgeBase) -> None:
+def test_what_lists_find_is_selected_again_by_the_vectors(large_kb: KnowledgeBase) -> None:
     scores, ids = open_derived_index(large_kb, Hashed(), "ivfpq").search(QUERIES, 10)
     vectors = Hashed().encode(names_of(large_kb)).astype(np.float16).astype(np.float32)
     np.testing.assert_allclose(scores, np.einsum("nkw,nw->nk", vectors[ids], QUERIES), atol=1e-5)
@@ -114,8 +114,8 @@ def test_equal_names_are_in_the_order_of_their_ids() -> None:
 def test_the_map_lives_as_long_as_the_index(kb: KnowledgeBase) -> None:
     indexes = [open_derived_index(kb, Hashed(), kind) for kind in KINDS]
     gc.collect()
-    asked = Hashed().encode([kb.names[11]])
-    found = {index.origin.kind: int(index.search(asked, 1)[1][0, 0]) for index in indexes}
+    queries = Hashed().encode([kb.names[11]])
+    found = {index.origin.kind: int(index.search(queries, 1)[1][0, 0]) for index in indexes}
     assert {found[kind] for kind in ("flat", "flat16", "sq8", "hnsw")} == {11}
 
 
@@ -139,7 +139,7 @@ def test_a_name_that_does_not_exist(kb: KnowledgeBase) -> None:
     small = index.origin.model_copy(update={"names": 5})
     library = faiss().IndexFlatIP(index.origin.width)
     library.add(Hashed().encode(names_of(kb)))
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         Index(library, small, "").search(QUERIES, 5)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from onym.index.source import VectorSource, silent
+from onym.index.source import VectorSource
+from onym.types import silent
 from tests.index.made import Hashed
 
 

@@ -45,7 +45,7 @@ def test_what_faiss_writes_is_sound(kind: str, names: int, width: int) -> None:
     assert [problem_of(data, kind, width, names, is_new=is_new) for is_new in (True, False)] == ["", ""]
 
 
-def test_lists_of_which_most_are_empty() -> None:
+def test_lists_that_are_nearly_all_empty() -> None:
     data = written(made("ivfpq", np.ones((NAMES, WIDTH), dtype=np.float32)))
     assert b"sprs" in data.tobytes()
     assert problem_of(data, "ivfpq", WIDTH, NAMES, is_new=True) == ""
@@ -74,7 +74,7 @@ def edited(data: Bytes, at: int, layout: str, value: Any) -> Bytes:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", [0, 1, 0x7F, 0xFF])
-def test_every_number_before_the_body(kind: str, value: int, files: dict[str, Bytes]) -> None:
+def test_each_number_before_the_body(kind: str, value: int, files: dict[str, Bytes]) -> None:
     """Each byte of a length or a constant is changed, one after the other, but for two numbers that FAISS does not look at."""
     data = files[kind]
     free = {*range(16, 32), *(range(69, 85) if kind == "ivfpq" else ())}
@@ -96,8 +96,8 @@ class Graph:
         self.at["neighbours"] = self.at["offsets"] + 8 * (NAMES + 1) + 8
         self.at["entry"] = self.at["neighbours"] + 4 * int(self.offsets[-1])
 
-    def neighbour(self, node: int, place: int) -> int:
-        return self.at["neighbours"] + 4 * (int(self.offsets[node]) + place)
+    def neighbour(self, node: int, number: int) -> int:
+        return self.at["neighbours"] + 4 * (int(self.offsets[node]) + number)
 
 
 def test_a_graph_that_leads_astray(files: dict[str, Bytes]) -> None:

@@ -22,7 +22,7 @@ def _small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_module, "SHARD", 7)
 
 
-def every(kb: KnowledgeBase, encoder: Hashed) -> Any:
+def all_vectors(kb: KnowledgeBase, encoder: Hashed) -> Any:
     return Hashed().encode(names_of(kb))
 
 
@@ -31,10 +31,10 @@ def test_they_are_those_of_the_encoder(kb: KnowledgeBase) -> None:
     found = open_derived_vectors(kb, encoder)
     assert encoder.encoded == names_of(kb)
     assert len(found) == 30
-    assert np.array_equal(np.concatenate(list(found.shards())), every(kb, encoder))
+    assert np.array_equal(np.concatenate(list(found.shards())), all_vectors(kb, encoder))
     assert [len(shard) for shard in found.shards()] == [7, 7, 7, 7, 2]
-    places = np.array([29, 0, 7, 6, 7])
-    assert np.array_equal(found.rows(places), every(kb, encoder)[places])
+    rows = np.array([29, 0, 7, 6, 7])
+    assert np.array_equal(found.rows(rows), all_vectors(kb, encoder)[rows])
 
 
 def test_they_are_encoded_once(kb: KnowledgeBase) -> None:
@@ -62,7 +62,7 @@ def test_a_killed_build_goes_on_where_it_was(kb: KnowledgeBase) -> None:
     encoder = Hashed()
     found = open_derived_vectors(kb, encoder)
     assert encoder.encoded == names_of(kb)[14:]
-    assert np.array_equal(np.concatenate(list(found.shards())), every(kb, encoder))
+    assert np.array_equal(np.concatenate(list(found.shards())), all_vectors(kb, encoder))
 
 
 def test_two_builds_are_the_same_artefact(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -76,11 +76,11 @@ def test_two_builds_are_the_same_artefact(kb: KnowledgeBase, tmp_path: Path) -> 
 def test_a_new_release_encodes_only_new_names(tmp_path: Path) -> None:
     open_derived_vectors(kb_of(tmp_path, words(30)), Hashed())
     release = kb_of(tmp_path, ["a new one", *words(30)[5:], "zz, another"])
-    encoder, told = Hashed(), []
-    found = open_derived_vectors(release, encoder, progress=lambda what, _names: told.append(what))
+    encoder, steps = Hashed(), []
+    found = open_derived_vectors(release, encoder, progress=lambda what, _names: steps.append(what))
     assert encoder.encoded == ["a new one", "zz another"]
-    assert told[0] == "encoding names, 25 of them known before"
-    assert np.array_equal(np.concatenate(list(found.shards())), every(release, encoder))
+    assert steps[0] == "encoding names, 25 of them known before"
+    assert np.array_equal(np.concatenate(list(found.shards())), all_vectors(release, encoder))
     assert open_vectors(next(release.folder.parent.glob("vectors/*"))).origin == VectorsOrigin.of(release, encoder)
 
 
@@ -104,11 +104,11 @@ def test_the_cache_has_them_where_the_folder_cannot_be_written(kb: KnowledgeBase
 
 def test_a_sample_is_the_same_each_time(kb: KnowledgeBase) -> None:
     found = open_derived_vectors(kb, Hashed())
-    assert np.array_equal(found.sample(100), every(kb, Hashed()))
+    assert np.array_equal(found.sample(100), all_vectors(kb, Hashed()))
     few = found.sample(10)
     assert few.shape == (10, WIDTH)
     assert np.array_equal(few, found.sample(10))
-    assert {row.tobytes() for row in few} < {row.tobytes() for row in every(kb, Hashed())}
+    assert {row.tobytes() for row in few} < {row.tobytes() for row in all_vectors(kb, Hashed())}
 
 
 def changed(origin: VectorsOrigin, **values: Any) -> VectorsOrigin:
@@ -119,25 +119,25 @@ def changed(origin: VectorsOrigin, **values: Any) -> VectorsOrigin:
 def test_columns_that_do_not_fit_are_refused(kb: KnowledgeBase, tmp_path: Path, values: dict[str, int]) -> None:
     wrong = changed(VectorsOrigin.of(kb, Hashed()), **values)
     with staging(tmp_path / "wrong") as stage:
-        parts = [*every(kb, Hashed())]
+        parts = [*all_vectors(kb, Hashed())]
         for number, start in enumerate(range(0, 30, 7)):
             stage.write_array(f"vectors-{number:05d}", np.concatenate(parts[start : start + 7]))
         stage.write_strings("names", kb.names)
         record = Record(wrong.model_dump(mode="json"), [], {})
         stage.publish(tmp_path / "wrong", "vectors", 1, record)
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_vectors(tmp_path / "wrong")
 
 
 def test_vectors_of_something_else(kb: KnowledgeBase) -> None:
     open_derived_vectors(kb, Hashed())
-    place = next(kb.folder.parent.glob("vectors/*"))
+    path = next(kb.folder.parent.glob("vectors/*"))
     with pytest.raises(IntegrityError, match="index-mismatch"):
-        open_vectors(place, VectorsOrigin.of(kb, Hashed("other")))
+        open_vectors(path, VectorsOrigin.of(kb, Hashed("other")))
 
 
 def test_a_manifest_that_does_not_say_what_they_are_of(kb: KnowledgeBase, tmp_path: Path) -> None:
     with staging(tmp_path / "wrong") as stage:
         stage.publish(tmp_path / "wrong", "vectors", 1, Record({"kb": 1}, [], {}))
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_vectors(tmp_path / "wrong")

@@ -40,7 +40,7 @@ def test_content_that_misleads_is_a_warning(build: Builder, tmp_path: Path) -> N
 
 def test_a_column_that_points_astray_is_an_error(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def astray(_: KnowledgeBase) -> None:
-        raise IntegrityError("artefact-torn", "a column points beyond its table")
+        raise IntegrityError("artefact-corrupt", "a column points beyond its table")
 
     monkeypatch.setattr(KnowledgeBase, "require_sound", astray)
     assert [problem.what for problem in check_kb(tiny_kb)] == ["a column points beyond its table"]

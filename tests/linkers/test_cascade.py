@@ -26,8 +26,8 @@ TEXT = "Heart attack, MI, chest pain and fever."
 
 
 def document(*surfaces: str, text: str = TEXT, doc_id: str = "1") -> Document:
-    places = [(text.index(surface), surface) for surface in surfaces]
-    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in places))
+    rows = [(text.index(surface), surface) for surface in surfaces]
+    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in rows))
 
 
 DOC = document("Heart attack", "MI", "chest pain")
@@ -50,7 +50,7 @@ class Said:
     def __init__(self, kb: KnowledgeBase, *candidates: Candidate, scores: dict[str, float] | None = None) -> None:
         self.kb = kb
         self.config: dict[str, Any] = {"linker": "said"}
-        self.asked: list[str] = []
+        self.queries: list[str] = []
         self.named: list[list[str]] = []
         self._candidates, self._scores = candidates, scores or {}
 
@@ -58,11 +58,11 @@ class Said:
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         for doc in documents:
-            self.asked += [mention.surface for mention in doc.mentions]
+            self.queries += [mention.surface for mention in doc.mentions]
             yield LinkedDocument(doc, tuple(Link(mention, self._candidates[:top_k]) for mention in doc.mentions))
 
     def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
-        self.asked += [mention.surface for doc in documents for mention in doc.mentions]
+        self.queries += [mention.surface for doc in documents for mention in doc.mentions]
         self.named += [[self.kb.names[name] for name in each] for each in names]
         return [[self._scores.get(self.kb.names[name], -9.0) for name in each] for each in names]
 
@@ -80,20 +80,20 @@ def answered(linker: CascadeLinker, doc: Document = DOC, **options: Any) -> list
     return [(link.stage, [(each.concept_id, each.score) for each in link.candidates]) for link in linked.links]
 
 
-def test_what_is_sure_needs_no_other_part(kb: KnowledgeBase) -> None:
+def test_an_answer_above_the_threshold_needs_no_other_part(kb: KnowledgeBase) -> None:
     dense = Said(kb, FEVER, MI)
     found = answered(CascadeLinker(exact=ExactLinker(kb), dense=dense))
     near = ("dense", [("mesh:D005334", 0.9), ("mesh:D009203", 0.8)])
     assert found == [("exact", [("mesh:D009203", 1.0)]), near, near]
-    assert dense.asked == ["MI", "chest pain"]  # MI is the name of two concepts
+    assert dense.queries == ["MI", "chest pain"]  # MI is the name of two concepts
 
 
-def test_one_candidate_of_an_ambiguous_name_is_not_sure(kb: KnowledgeBase) -> None:
+def test_one_candidate_of_an_ambiguous_name_is_below_the_threshold(kb: KnowledgeBase) -> None:
     found = answered(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)), top_k=1)
     assert [stage for stage, _ in found] == ["exact", "dense", "dense"]
 
 
-def test_a_filter_may_make_a_name_sure(kb: KnowledgeBase) -> None:
+def test_a_filter_may_make_a_name_unambiguous(kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["mesh:D006973"])
     cascade = CascadeLinker(exact=ExactLinker(kb), dense=Said(kb))
     assert [stage for stage, _ in answered(cascade, only=only)] == [None, "exact", None]
@@ -109,7 +109,7 @@ def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) 
     )
     ordered = [("mesh:D006973", -0.5), ("mesh:D009203", -1.0), ("mesh:D005334", -9.0)]
     assert answered(cascade)[1:] == [("generative", ordered)] * 2
-    assert model.asked == ["MI", "chest pain"]
+    assert model.queries == ["MI", "chest pain"]
     assert model.named[0][:2] == ["pyrexia", "fever"]
     assert len(model.named[0]) == len(set(model.named[0]))
     assert answered(cascade, top_k=1)[1] == ("generative", ordered[:1])
@@ -159,7 +159,7 @@ def test_parts_are_over_one_knowledge_base(kb: KnowledgeBase, tmp_path: Path) ->
         CascadeLinker(exact=ExactLinker(kb), dense=Said(made_kb(tmp_path)))
 
 
-def test_given_names_have_the_scores_that_a_search_finds(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_scored_candidates_have_the_scores_that_a_search_finds(kb: KnowledgeBase, tmp_path: Path) -> None:
     model = save_model(tmp_path / "tiny-bart")
     linker = GenerativeLinker.from_pretrained(model, kb, precision="fp32")
     doc = document("MI", "fever")

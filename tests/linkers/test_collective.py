@@ -53,10 +53,10 @@ def linker(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Collectiv
 def test_answers_are_those_of_the_nearest_names(linker: CollectiveLinker) -> None:
     linked = list(linker.link(DOCS))
     assert [each.document for each in linked] == DOCS
-    vectors, places = linker.model.mention_vectors(DOCS)
+    vectors, rows = linker.model.mention_vectors(DOCS)
     assert linker.model.names is not None
     scores = vectors @ linker.model.names.encode(names_of(linker.kb)).T
-    for (doc, mention), own in zip(places, scores, strict=True):
+    for (doc, mention), own in zip(rows, scores, strict=True):
         best = linked[doc].links[mention].candidates[0]
         assert best.score == pytest.approx(float(own.max()), rel=1e-4)
         assert best.name == linker.kb.names[int(np.argmax(own))]
@@ -108,15 +108,15 @@ def test_repeated_mentions_share_an_embedding(linker: CollectiveLinker) -> None:
 
 
 def test_mentions_help_each_other_where_nothing_is_said(linker: CollectiveLinker) -> None:
-    told = CollectiveLinker(linker.kb, linker.model, linker.index).config
-    assert told["expand_abbreviations"]
-    assert told["average_repeated_mentions"]
+    described = CollectiveLinker(linker.kb, linker.model, linker.index).config
+    assert described["expand_abbreviations"]
+    assert described["average_repeated_mentions"]
 
 
-def test_what_is_told(linker: CollectiveLinker) -> None:
-    told = linker.config
-    assert (told["linker"], told["index"], told["represent"]) == ("collective", "flat", "mean")
-    assert "threshold" not in told
+def test_describe(linker: CollectiveLinker) -> None:
+    described = linker.config
+    assert (described["linker"], described["index"], described["represent"]) == ("collective", "flat", "mean")
+    assert "threshold" not in described
 
 
 def test_a_model_that_only_finds(tmp_path: Path, tiny_kb: Path) -> None:
@@ -130,9 +130,9 @@ def test_a_model_that_only_finds(tmp_path: Path, tiny_kb: Path) -> None:
 def test_a_folder_and_its_options(linker: CollectiveLinker, tmp_path: Path) -> None:
     folder = save_collective(tmp_path / "m")
     options: dict[str, Any] = {"expand_abbreviations": False, "average_repeated_mentions": False}
-    opened = CollectiveLinker.from_pretrained(folder, linker.kb, precision="fp32", index="flat", **options)
-    assert opened.config == linker.config
-    found, wanted = next(opened.link(DOCS[:1])), next(linker.link(DOCS[:1]))
+    linker = CollectiveLinker.from_pretrained(folder, linker.kb, precision="fp32", index="flat", **options)
+    assert linker.config == linker.config
+    found, wanted = next(linker.link(DOCS[:1])), next(linker.link(DOCS[:1]))
     assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]
     with pytest.raises(ConfigError, match="config-invalid"):
         CollectiveLinker.from_pretrained(folder, linker.kb, share=True)

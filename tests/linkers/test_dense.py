@@ -32,8 +32,8 @@ pytest.importorskip("faiss")
 
 def document(text: str, *surfaces: str, doc_id: str = "1") -> Document:
     """Return a text with the places where the surfaces stand first."""
-    places = [(text.index(surface), surface) for surface in surfaces]
-    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in places))
+    rows = [(text.index(surface), surface) for surface in surfaces]
+    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in rows))
 
 
 DOC = document("A Heart Attack, then fever and raised blood pressure.", "Heart Attack", "fever", "raised blood pressure")
@@ -106,7 +106,7 @@ def test_a_name_of_two_concepts_is_a_tie(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 3, 10])
-def test_as_many_concepts_as_are_asked_for(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, top_k: int) -> None:
+def test_as_many_concepts_as_are_requested(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, top_k: int) -> None:
     plain = answers(hashed(kb), DOC, top_k=10)
     monkeypatch.setattr(nearest, "_WIDER", 2)
     monkeypatch.setattr(nearest, "_MAX_FOUND", 6)
@@ -115,22 +115,22 @@ def test_as_many_concepts_as_are_asked_for(kb: KnowledgeBase, monkeypatch: pytes
     assert [[c.concept_id for c in each] for each in found] == [[c.concept_id for c in each[:top_k]] for each in plain]
 
 
-def test_more_names_are_asked_for_until_there_are_enough_concepts(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_names_are_requested_until_there_are_enough_concepts(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     linker = hashed(kb)
-    asked: list[tuple[int, int]] = []
+    queries: list[tuple[int, int]] = []
     own = linker.index.search
 
     def search(vectors: Any, k: int, within: Any) -> Any:
-        asked.append((len(vectors), k))
+        queries.append((len(vectors), k))
         return own(vectors, k, within)
 
     monkeypatch.setattr(linker.index, "search", search)
     monkeypatch.setattr(nearest, "_WIDER", 2)
     answers(linker, DOC, top_k=3)
-    assert asked[0] == (3, 6)
-    assert len(asked) < 3  # all three concepts are there: nothing more can be found
-    assert all(later <= earlier for (earlier, _), (later, _) in pairwise(asked))
-    assert {k for _, k in asked} <= {6, len(kb.names)}
+    assert queries[0] == (3, 6)
+    assert len(queries) < 3  # all three concepts are there: nothing more can be found
+    assert all(later <= earlier for (earlier, _), (later, _) in pairwise(queries))
+    assert {k for _, k in queries} <= {6, len(kb.names)}
 
 
 def test_only_some_concepts(kb: KnowledgeBase) -> None:
@@ -185,13 +185,13 @@ def test_documents_are_taken_as_they_come(kb: KnowledgeBase, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("kind", ["flat", "flat16", "sq8", "hnsw", "ivfpq"])
-def test_every_kind_of_index(model: Path, kb: KnowledgeBase, kind: str) -> None:
+def test_each_kind_of_index(model: Path, kb: KnowledgeBase, kind: str) -> None:
     linker = DenseLinker.from_pretrained(model, kb, index=kind)
     assert all(candidates for candidates in answers(linker, DOC))
     assert linker.config["index"] == kind
 
 
-def test_what_is_told(model: Path, kb: KnowledgeBase) -> None:
+def test_describe(model: Path, kb: KnowledgeBase) -> None:
     config = DenseLinker.from_pretrained(model, kb, precision="bf16", expand_abbreviations=False).config
     assert (
         config
@@ -213,7 +213,7 @@ def test_what_is_told(model: Path, kb: KnowledgeBase) -> None:
     assert (other["precision"], other["index_precision"]) == ("float32", "bfloat16")
 
 
-def test_no_network_unless_it_is_asked_for(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_network_unless_it_is_requested(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise OSError("no network")
 

@@ -33,8 +33,8 @@ TEXT = "He had a heart attack, then fever and high blood pressure."
 
 def document(text: str = TEXT, *surfaces: str, doc_id: str = "1") -> Document:
     """Return a text with the places where the surfaces stand first."""
-    places = [(text.index(surface), surface) for surface in surfaces]
-    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in places))
+    rows = [(text.index(surface), surface) for surface in surfaces]
+    return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in rows))
 
 
 DOC = document(TEXT, "heart attack", "fever", "high blood pressure")
@@ -63,7 +63,7 @@ def kb_of(folder: Path, table: str) -> KnowledgeBase:
     return KnowledgeBase.open(folder / "own-kb")
 
 
-def opened(model: Path, kb: KnowledgeBase, template: Template = GENBIOEL, **options: Any) -> GenerativeLinker:
+def open_in_fp32(model: Path, kb: KnowledgeBase, template: Template = GENBIOEL, **options: Any) -> GenerativeLinker:
     """Return the linker in fp32, whatever the machine."""
     return GenerativeLinker.from_pretrained(model, kb, template=template.name, precision="fp32", **options)
 
@@ -74,8 +74,8 @@ def answers(linker: GenerativeLinker, doc: Document = DOC, **options: Any) -> li
     return [link.candidates for link in linked.links]
 
 
-def every_name(kb: KnowledgeBase) -> list[str]:
-    return [kb.names[place] for place in range(len(kb.names))]
+def kb_names(kb: KnowledgeBase) -> list[str]:
+    return [kb.names[row] for row in range(len(kb.names))]
 
 
 def forced_score(folder: Path, mention: Mention, name: str, template: Template, text: str = TEXT) -> tuple[float, int]:
@@ -89,7 +89,7 @@ def forced_score(folder: Path, mention: Mention, name: str, template: Template, 
     with torch.no_grad():
         logits = model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([before + target[:-1]])).logits[0]
     chances = torch.log_softmax(logits[len(before) - 1 :], dim=-1)
-    return float(sum(chances[place, token] for place, token in enumerate(target))), len(target)
+    return float(sum(chances[row, token] for row, token in enumerate(target))), len(target)
 
 
 # What comes out.
@@ -97,8 +97,8 @@ def forced_score(folder: Path, mention: Mention, name: str, template: Template, 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("search", ["beam", "exact"])
-def test_every_answer_is_a_name_of_the_knowledge_base(tmp_path: Path, kb: KnowledgeBase, seed: int, search: str) -> None:
-    linker = opened(save_model(tmp_path / "model", seed), kb, search=search)
+def test_each_answer_is_a_name_of_the_knowledge_base(tmp_path: Path, kb: KnowledgeBase, seed: int, search: str) -> None:
+    linker = open_in_fp32(save_model(tmp_path / "model", seed), kb, search=search)
     for candidates in answers(linker):
         assert candidates
         scores = [candidate.score for candidate in candidates]
@@ -113,7 +113,7 @@ def test_every_answer_is_a_name_of_the_knowledge_base(tmp_path: Path, kb: Knowle
 def test_scores_are_those_of_the_models_own_forward_pass(
     model: Path, kb: KnowledgeBase, template: Template, ranking: str
 ) -> None:
-    linker = opened(model, kb, template, ranking=ranking)
+    linker = open_in_fp32(model, kb, template, ranking=ranking)
     for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
         for candidate in candidates:
             log_prob, tokens = forced_score(model, mention, candidate.name, template)
@@ -122,20 +122,20 @@ def test_scores_are_those_of_the_models_own_forward_pass(
 
 
 def test_the_prompt_matters(model: Path, kb: KnowledgeBase) -> None:
-    assert answers(opened(model, kb)) != answers(opened(model, kb, GENRE))
+    assert answers(open_in_fp32(model, kb)) != answers(open_in_fp32(model, kb, GENRE))
 
 
-def test_exact_search_finds_what_scoring_every_name_finds(model: Path, kb: KnowledgeBase) -> None:
-    linker = opened(model, kb, search="exact", ranking="mean", width=3)
+def test_exact_search_finds_what_scoring_each_name_finds(model: Path, kb: KnowledgeBase) -> None:
+    linker = open_in_fp32(model, kb, search="exact", ranking="mean", width=3)
     decoded = linker.decode([DOC])
     assert all(each.is_proved for each in decoded)
     for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
-        every = (forced_score(model, mention, name, GENBIOEL) for name in every_name(kb))
-        assert candidates[0].score == pytest.approx(max(log_prob / tokens for log_prob, tokens in every), abs=1e-4)
+        all_names = (forced_score(model, mention, name, GENBIOEL) for name in kb_names(kb))
+        assert candidates[0].score == pytest.approx(max(log_prob / tokens for log_prob, tokens in all_names), abs=1e-4)
 
 
-def test_no_more_candidates_than_asked_for(model: Path, kb: KnowledgeBase) -> None:
-    linker = opened(model, kb)
+def test_no_more_candidates_than_requested(model: Path, kb: KnowledgeBase) -> None:
+    linker = open_in_fp32(model, kb)
     whole, short = answers(linker), answers(linker, top_k=1)
     assert [each[:1] for each in whole] == short
     assert max(map(len, whole)) > 1
@@ -145,7 +145,7 @@ def test_no_more_candidates_than_asked_for(model: Path, kb: KnowledgeBase) -> No
 
 
 def test_answers_are_among_the_concepts_that_are_allowed(model: Path, kb: KnowledgeBase) -> None:
-    linker = opened(model, kb)
+    linker = open_in_fp32(model, kb)
     only = concepts_of_types(kb, ["C23"])
     for candidates in answers(linker, only=only):
         assert {candidate.concept_id for candidate in candidates} == {"mesh:D005334"}
@@ -154,7 +154,7 @@ def test_answers_are_among_the_concepts_that_are_allowed(model: Path, kb: Knowle
 
 def test_a_restriction_frees_the_beam_for_the_names_that_are_left(model: Path, kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["D005334"])
-    linker = opened(model, kb, width=3)
+    linker = open_in_fp32(model, kb, width=3)
     for decoded in linker.decode([DOC], linker.trie.restriction(names_of(kb, only))):
         found = {kb.names[name] for each in decoded.hypotheses for name in linker.trie.names_at(each.leaf)}
         assert found == {"fever", "pyrexia", "hyperthermia"}
@@ -162,12 +162,12 @@ def test_a_restriction_frees_the_beam_for_the_names_that_are_left(model: Path, k
 
 def test_a_shared_name_leads_to_the_allowed_concept_alone(model: Path, kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["D006973"])
-    for candidates in answers(opened(model, kb), only=only):
+    for candidates in answers(open_in_fp32(model, kb), only=only):
         assert [candidate.concept_id for candidate in candidates] == ["mesh:D006973"]
 
 
 def test_where_nothing_is_allowed_there_is_no_answer(model: Path, kb: KnowledgeBase) -> None:
-    assert answers(opened(model, kb), only=np.zeros(len(kb), dtype=bool)) == [(), (), ()]
+    assert answers(open_in_fp32(model, kb), only=np.zeros(len(kb), dtype=bool)) == [(), (), ()]
 
 
 # From names to concepts.
@@ -175,14 +175,14 @@ def test_where_nothing_is_allowed_there_is_no_answer(model: Path, kb: KnowledgeB
 
 def test_concepts_that_share_the_best_name_are_tied(tmp_path: Path, model: Path) -> None:
     kb = kb_of(tmp_path, "id\tname\nmesh:D2\tmi\nmesh:D1\tmi\n")
-    for candidates in answers(opened(model, kb)):
+    for candidates in answers(open_in_fp32(model, kb)):
         assert [candidate.concept_id for candidate in candidates] == ["mesh:D1", "mesh:D2"]
         assert are_tied(candidates)
 
 
 @pytest.mark.parametrize("pooling", ["best", "sum"])
 def test_pooling(model: Path, kb: KnowledgeBase, pooling: str) -> None:
-    linker = opened(model, kb, pooling=pooling, width=10)
+    linker = open_in_fp32(model, kb, pooling=pooling, width=10)
     for decoded, candidates in zip(linker.decode([DOC]), answers(linker), strict=True):
         scores: dict[str, list[float]] = {}
         for each in decoded.hypotheses:
@@ -203,7 +203,7 @@ def test_names_with_the_same_tokens_count_once_in_a_sum(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "model", has_tokenizer=False)
     described = {"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"}, "model": level}
     (folder / "tokenizer.json").write_text(json.dumps(described))
-    linker = opened(folder, kb, pooling="sum")
+    linker = open_in_fp32(folder, kb, pooling="sum")
     ((hypothesis,),) = (decoded.hypotheses for decoded in linker.decode([document(TEXT, "fever")]))
     assert len(linker.trie.names_at(hypothesis.leaf)) == 2
     (candidates,) = answers(linker, document(TEXT, "fever"))
@@ -215,7 +215,7 @@ def test_names_with_the_same_tokens_count_once_in_a_sum(tmp_path: Path) -> None:
 
 def test_documents_without_mentions_and_batches(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generative, "_BATCH", 2)
-    linker = opened(model, kb)
+    linker = open_in_fp32(model, kb)
     documents = [document("", doc_id="a"), document(TEXT, "fever", doc_id="b"), document(TEXT, doc_id="c"), DOC]
     linked = list(linker.link(iter(documents)))
     assert [each.document for each in linked] == documents
@@ -231,7 +231,7 @@ def test_a_long_document_a_long_mention_and_a_long_name_are_read_as_far_as_the_m
     kb = kb_of(tmp_path, f"id\tname\nmesh:D1\t{'x' * 300}\nmesh:D2\tfever\n")
     long = "a b " * 2000
     doc = Document("1", long + TEXT, (Mention(0, 7999, long[:-1]), Mention(len(long), len(long) + 2, "He")))
-    linker = opened(model, kb, window=5000)
+    linker = open_in_fp32(model, kb, window=5000)
     for candidates in answers(linker, doc):
         assert {candidate.concept_id for candidate in candidates} == {"mesh:D1", "mesh:D2"}
 
@@ -242,8 +242,8 @@ def test_a_long_document_a_long_mention_and_a_long_name_are_read_as_far_as_the_m
 @pytest.mark.parametrize("template", [GENBIOEL, GENRE], ids=lambda template: template.name)
 def test_defaults_of_generate_change_nothing(tmp_path: Path, model: Path, kb: KnowledgeBase, template: Template) -> None:
     """`no_repeat_ngram_size` forbids to repeat the mention, `forced_bos_token_id` every name: neither is asked."""
-    told = add_defaults(shutil.copytree(model, tmp_path / "told"))
-    assert answers(opened(told, kb, template)) == answers(opened(model, kb, template))
+    described = add_defaults(shutil.copytree(model, tmp_path / "told"))
+    assert answers(open_in_fp32(described, kb, template)) == answers(open_in_fp32(model, kb, template))
 
 
 def test_a_tokenizer_of_another_folder(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
@@ -251,7 +251,7 @@ def test_a_tokenizer_of_another_folder(tmp_path: Path, model: Path, kb: Knowledg
     with pytest.raises(ConfigError, match="tokenizer-missing"):
         GenerativeLinker.from_pretrained(bare, kb)
     linker = GenerativeLinker.from_pretrained(bare, kb, tokenizer=save_tokenizer(tmp_path / "tokens"), precision="fp32")
-    assert answers(linker) == answers(opened(model, kb))
+    assert answers(linker) == answers(open_in_fp32(model, kb))
     with pytest.raises(ConfigError, match="model-missing"):
         GenerativeLinker.from_pretrained(bare, kb, tokenizer="facebook/bart-large")
 
@@ -275,7 +275,7 @@ def test_what_is_no_model(tmp_path: Path, kb: KnowledgeBase) -> None:
         GenerativeLinker.from_pretrained(tmp_path / "none", kb)
 
 
-def test_no_network_unless_it_is_asked_for(
+def test_no_network_unless_it_is_requested(
     tmp_path: Path, model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Any] = []
@@ -287,7 +287,7 @@ def test_no_network_unless_it_is_asked_for(
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr("onym.store.models.fetch_model", refuse)
-    assert answers(opened(model, kb))
+    assert answers(open_in_fp32(model, kb))
     with pytest.raises(ConfigError, match="model-missing"):
         GenerativeLinker.from_pretrained("dmis-lab/ANGEL_ncbi", kb)
     assert calls == []
@@ -317,7 +317,7 @@ def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, m
 def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(
     model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = opened(model, kb)
+    first = open_in_fp32(model, kb)
     (kept,) = (kb.folder.parent / "tries").iterdir()
     assert first.trie.digest == (kept / "CURRENT").read_text().strip()[:16]
 
@@ -325,24 +325,24 @@ def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(
         raise AssertionError("the trie is there already")
 
     monkeypatch.setattr("onym.trie.derived.write_trie", build_again)
-    assert opened(model, kb).trie.digest == first.trie.digest
+    assert open_in_fp32(model, kb).trie.digest == first.trie.digest
     with pytest.raises(AssertionError, match="there already"):
-        opened(model, kb, GENRE)
+        open_in_fp32(model, kb, GENRE)
 
 
 def test_the_config_says_what_the_answers_depend_on(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
-    linker = opened(model, kb, window=64)
+    linker = open_in_fp32(model, kb, window=64)
     config = json.loads(json.dumps(linker.config))
     assert (config["linker"], config["model"], config["template"]) == ("generative", "tiny-bart", "genbioel")
     assert (config["precision"], config["window"], config["search"]["width"]) == ("float32", 64, 5)
     assert config["parameters"] == sum(weights.numel() for weights in tiny_bart().parameters())
     assert config["tokenizer"] == Tokenizer.open(model).digest
     other = save_model(tmp_path / "other", seed=1)
-    assert opened(other, kb).config["weights"] != config["weights"]
+    assert open_in_fp32(other, kb).config["weights"] != config["weights"]
 
 
 def test_a_linker_of_what_is_open_already(model: Path, kb: KnowledgeBase) -> None:
-    first = opened(model, kb)
+    first = open_in_fp32(model, kb)
     again = GenerativeLinker(kb, first._adapter, first._tokenizer, Config(window=64), trie=first.trie, about={"model": "mine"})
     assert again.trie is first.trie
     assert (again.config["model"], again.config["window"], again.config["template"]) == ("mine", 64, "genbioel")
@@ -350,7 +350,7 @@ def test_a_linker_of_what_is_open_already(model: Path, kb: KnowledgeBase) -> Non
 
 
 def test_another_way_to_search_with_the_same_model(model: Path, kb: KnowledgeBase) -> None:
-    linker = opened(model, kb, window=64)
+    linker = open_in_fp32(model, kb, window=64)
     exact = linker.with_search(search="exact", top_k=2)
     assert exact.trie is linker.trie
     assert (exact.config["search"]["search"], exact.config["window"]) == ("exact", 64)
@@ -389,8 +389,8 @@ def test_a_model_is_used_as_its_folder_says(tmp_path: Path, model: Path, kb: Kno
     (folder / ModelSettings.FILE).write_bytes(ModelSettings(template="genre", window=64, search="exact").to_bytes())
     own = GenerativeLinker.from_pretrained(folder, kb).config
     assert (own["template"], own["window"], own["search"]["search"]) == ("genre", 64, "exact")
-    given = GenerativeLinker.from_pretrained(folder, kb, window=32, search="beam").config
-    assert (given["template"], given["window"], given["search"]["search"]) == ("genre", 32, "beam")
+    overridden = GenerativeLinker.from_pretrained(folder, kb, window=32, search="beam").config
+    assert (overridden["template"], overridden["window"], overridden["search"]["search"]) == ("genre", 32, "beam")
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_a_model_of_the_shape_of_bart_large_in_the_layout_of_angel(tmp_path: Pat
         linker = GenerativeLinker.from_pretrained(folder, kb, tokenizer=save_tokenizer(tmp_path / "tokens"))
         assert linker.config["parameters"] == 406_291_456
         for candidates in answers(linker, document(TEXT, "heart attack", "fever")):
-            assert {candidate.name for candidate in candidates} <= set(every_name(kb))
+            assert {candidate.name for candidate in candidates} <= set(kb_names(kb))
             assert all(np.isfinite(candidate.score) and candidate.score < 0 for candidate in candidates)
             assert candidates
     finally:

@@ -61,7 +61,7 @@ def test_the_kind_of_index_reaches_the_linker(tmp_path: Path, tiny_kb: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "said"), [("dense", "encoding names"), ("generative", "growing the trie")])
-def test_what_is_built_on_first_use_is_told(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
+def test_what_is_built_on_first_use_is_reported(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries")))
     config = linker_config(name, model=save_encoder(tmp_path / "tiny-bert") if name == "dense" else model)
     steps: list[tuple[str, int]] = []

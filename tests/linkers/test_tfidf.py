@@ -69,20 +69,20 @@ def test_top_k(kb: KnowledgeBase) -> None:
     assert len(answers(TfidfLinker(kb), doc)[0]) == 3
 
 
-def test_as_many_names_are_looked_at_as_are_asked_for(kb: KnowledgeBase) -> None:
+def test_as_many_names_are_looked_at_as_are_requested(kb: KnowledgeBase) -> None:
     doc = document("heart pressure fever", "heart pressure fever")
     linker = TfidfLinker(kb, Config(names_per_mention=1))
-    asked: list[int] = []
+    queries: list[int] = []
     own = linker.similarity.top
 
     def top(texts: list[str], count: int) -> object:
-        asked.append(count)
+        queries.append(count)
         return own(texts, count)
 
     linker.similarity.top = top  # type: ignore[method-assign, assignment]
     assert len(answers(linker, doc, top_k=1)[0]) == 1
     answers(linker, doc, top_k=3)
-    assert asked == [1, 3]
+    assert queries == [1, 3]
 
 
 def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:

@@ -42,7 +42,7 @@ def test_without_a_detector() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_linker_is_read_as_its_own_configuration(kind: str) -> None:
+def test_each_linker_is_read_as_its_own_configuration(kind: str) -> None:
     config = PipelineConfig.of(PLAIN | {"linker": {"kind": kind}})
     assert type(config.linker) is LINKERS.load(kind).Config
     assert PipelineConfig.model_validate_json(config.model_dump_json()) == config

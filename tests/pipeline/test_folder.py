@@ -74,13 +74,13 @@ def test_a_pipeline_is_not_written_over(tmp_path: Path, kb: Path) -> None:
         ({"top_k": 0}, "config-invalid"),
     ],
 )
-def test_what_cannot_be_opened_is_not_written(tmp_path: Path, kb: Path, options: dict[str, Any], code: str) -> None:
+def test_what_cannot_be_loaded_is_not_written(tmp_path: Path, kb: Path, options: dict[str, Any], code: str) -> None:
     with pytest.raises(ConfigError, match=code):
         build_pipeline(kb, tmp_path / "p", **options)
     assert not (tmp_path / "p").exists()
 
 
-def test_another_knowledge_base_in_its_place_is_refused(tmp_path: Path, kb: Path) -> None:
+def test_another_knowledge_base_at_its_path_is_refused(tmp_path: Path, kb: Path) -> None:
     build_pipeline(kb, tmp_path / "p")
     (tmp_path / "t.tsv").write_text("id\tname\nmesh:D005334\tFever\n")
     build_kb(Recipe.of({"sources": [{"path": "t.tsv"}]}), kb, root=tmp_path)
@@ -162,6 +162,7 @@ def test_loading_opens_each_artefact_once_and_hashes_each_file_once(
         return open_version(cls, folder, *more)
 
     monkeypatch.setattr(digests, "_known", {})
+    monkeypatch.setattr(digests, "_SETTLED", 0)  # the files of this test were written just now
     monkeypatch.setattr(digests, "hash_file", count_hash)
     monkeypatch.setattr(Artefact, "_open", classmethod(count_open))
     load(tmp_path / "p")
@@ -267,23 +268,27 @@ def test_a_trained_detector_and_its_linker_read_a_document_once(
     linker, detector = linker_config("collective", model=model), detector_config("model", model=model)
     build_pipeline(kb, tmp_path / "p", linker=linker, detector=detector)
     pipeline = load(tmp_path / "p")
-    asked: list[int] = []
+    text_counts: list[int] = []
     own = documents.read_windows
 
     def read_windows(model: Any, tokenizer: Any, texts: Any, **more: int) -> Any:
-        asked.append(len(texts))
+        text_counts.append(len(texts))
         return own(model, tokenizer, texts, **more)
 
     monkeypatch.setattr(documents, "read_windows", read_windows)
     linked = pipeline.link("A heart attack, then fever.")
     assert linked.links
     assert all(link.candidates for link in linked.links)
-    assert sum(asked) == 1
+    assert sum(text_counts) == 1
     assert pipeline.config["detector"]["detector"] == "spans"
     assert pipeline.config["linker"]["linker"] == "collective"
     (model / "names" / "config.json").write_text("{}")
     with pytest.raises(IntegrityError, match="pipeline-changed"):
         load(tmp_path / "p")
+
+
+def _alive(kind: type) -> int:
+    return sum(type(each) is kind for each in gc.get_objects())
 
 
 @pytest.mark.parametrize("linker", ["collective", "tfidf"])  # batches as large, and larger
@@ -310,9 +315,11 @@ def test_readings_of_documents_of_any_length_live_as_long_as_their_batch(
 
     monkeypatch.setattr(documents, "read_windows", read_windows)
     docs = [Document(str(number), "A heart attack, then fever. " * (1 + number)) for number in range(10)]
+    gc.collect()
+    before = _alive(documents.ReadText)
     for doc, linked in zip(docs, pipeline.link_many(docs), strict=True):
         assert linked.document.text == doc.text
-        assert sum(type(each) is documents.ReadText for each in gc.get_objects()) <= 4
+        assert _alive(documents.ReadText) - before <= 4
     assert sum(readings) == len(docs)
 
 

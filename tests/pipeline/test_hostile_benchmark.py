@@ -21,9 +21,9 @@ from onym.types import Document
 def test_texts_are_the_same_each_time_and_as_hard_as_they_are_said_to_be() -> None:
     texts = [make(number) for number in range(1, 60)]
     assert texts == [make(number) for number in range(1, 60)]
-    every = "".join(made.text for made in texts)
+    all_text = "".join(made.text for made in texts)
     for char in ("\r\n", "\u200b", "\u0301", "\U0001f9ec", "\u202e", "\u0130", "\ud83d"):
-        assert char in every
+        assert char in all_text
     assert max(len(made.text) for made in texts) == MAX_LENGTH
     for made in texts:
         assert all(made.text[start:end] in NAMES for start, end in made.planted)

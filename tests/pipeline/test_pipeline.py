@@ -84,7 +84,7 @@ def test_a_cascade_alone_looks_for_abbreviations_once(kb: KnowledgeBase, passes:
     assert linked.document is doc
 
 
-def test_mentions_that_are_given_are_kept(pipeline: Pipeline) -> None:
+def test_annotated_mentions_are_kept(pipeline: Pipeline) -> None:
     doc = Document("1", "High fever, then a heart attack.", (Mention(0, 4, "High", type="Sign"),))
     linked = pipeline.link(doc)
     assert linked.document == doc
@@ -150,7 +150,7 @@ def test_only_some_concepts(kb: KnowledgeBase) -> None:
     assert pipeline.config["concepts_allowed"] == 2
 
 
-def test_the_configuration_names_every_part(pipeline: Pipeline) -> None:
+def test_the_configuration_names_each_part(pipeline: Pipeline) -> None:
     assert pipeline.config["detector"]["detector"] == "dictionary"
     assert pipeline.config["linker"]["linker"] == "exact"
     source = pipeline.source()

@@ -34,7 +34,7 @@ def test_a_schema_is_one(name: Any) -> None:
     Draft202012Validator.check_schema(schema(name))
 
 
-def test_every_line_of_predictions() -> None:
+def test_each_line_of_predictions() -> None:
     file = io.BytesIO()
     composite = Prediction("3", 0, 4, ((("mesh:D1", "mesh:D2"), 0.5, 0),))
     write_predictions([*lines_of(LINKED), composite], {"linker": {}}, file)
@@ -44,7 +44,7 @@ def test_every_line_of_predictions() -> None:
         validate(line, "predictions-2")
 
 
-def test_every_linked_document() -> None:
+def test_each_linked_document() -> None:
     for linked in LINKED:
         validate(json.loads(json.dumps(linked_to_plain(linked))), "linked-document-2")
 

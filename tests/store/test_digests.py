@@ -79,7 +79,7 @@ def test_what_was_written_just_now_is_not_believed_to_stay(tmp_path: Path, hashe
     assert hashed == ["a", "a"]
 
 
-def test_what_changes_while_it_is_hashed_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_changes_while_it_is_hashed_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a", b"x" * LARGE)
     own = digests.hash_file
 

@@ -128,7 +128,7 @@ def test_a_truncated_file_never_gets_its_name(served: tuple[str, Script], tmp_pa
     assert not (tmp_path / "hp.obo").exists()
 
 
-def test_a_busy_server_is_asked_again(served: tuple[str, Script], tmp_path: Path) -> None:
+def test_a_busy_server_is_queried_again(served: tuple[str, Script], tmp_path: Path) -> None:
     url, script = served
     script.statuses = [503, 429]
     download(url, tmp_path / "hp.obo", patience=QUICK)

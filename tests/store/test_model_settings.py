@@ -29,7 +29,7 @@ def test_a_folder_without_any(tmp_path: Path) -> None:
     assert Colours.read(tmp_path) == Colours()
 
 
-def test_what_is_given_counts_and_none_is_not_given() -> None:
+def test_what_is_passed_counts_and_none_is_not_passed() -> None:
     own = Colours(red=3)
     assert own.changed(red=None, name=None) == own
     assert own.changed(red=0, name="") == Colours(red=0, name="")

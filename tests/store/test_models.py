@@ -62,16 +62,16 @@ def test_a_name_is_fetched_only_where_that_is_wished(monkeypatch: pytest.MonkeyP
 
 def test_fetching_asks_for_no_code_and_no_old_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("huggingface_hub")
-    asked: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
 
     def snapshot(name: str, *, allow_patterns: list[str]) -> str:
-        asked[name] = allow_patterns
+        requested[name] = allow_patterns
         return "/models/one"
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     assert fetch_model("lab/one") == Path("/models/one")
     fetch_model("lab/two", ("tokenizer.json",))
-    assert asked == {
+    assert requested == {
         "lab/one": ["*.json", "*.safetensors", "*.txt", "*.model", "*.md"],
         "lab/two": ["tokenizer.json"],
     }
@@ -156,7 +156,7 @@ def test_files_that_name_nothing(model: Path, text: str) -> None:
 # The digest of a folder.
 
 
-def test_every_file_of_a_folder_counts(model: Path) -> None:
+def test_each_file_of_a_folder_counts(model: Path) -> None:
     for name in ("README.md", "tokenizer.json", "spiece.model", "1_Pooling/config.json", "names/deep/model.safetensors", "odd"):
         before = folder_digest(model)
         (model / name).parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def test_a_file_under_another_name_is_another_folder(model: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["optimizer.pt", "pytorch_model.bin", "onnx/model.onnx", "code.PY", ".git/config", ".cache"])
-def test_files_that_no_model_is_opened_from_do_not_count(model: Path, name: str) -> None:
+def test_files_that_no_model_is_loaded_from_do_not_count(model: Path, name: str) -> None:
     before = folder_digest(model)
     (model / name).parent.mkdir(exist_ok=True)
     (model / name).write_text("1")

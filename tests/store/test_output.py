@@ -34,7 +34,9 @@ def test_a_file_is_overwritten_only_by_force(tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_text() == "new"
 
 
-def test_a_full_disk_is_told_with_a_code_and_leaves_the_file_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_with_a_code_and_leaves_the_file_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "out.txt").write_text("old")
 
     def full(_: int) -> None:

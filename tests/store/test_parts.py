@@ -42,26 +42,26 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_model_is_opened_once_for_each_key() -> None:
-    opened: list[str] = []
+def test_a_model_is_loaded_once_for_each_key() -> None:
+    loaded: list[str] = []
 
     def open_model() -> list[str]:
-        opened.append("x")
-        return opened
+        loaded.append("x")
+        return loaded
 
     context = OpenContext()
     assert context.shared(("a", "fp32"), open_model) is context.shared(("a", "fp32"), open_model)
-    assert opened == ["x"]
+    assert loaded == ["x"]
     context.shared(("a", "bf16"), open_model)
     OpenContext().shared(("a", "fp32"), open_model)
-    assert len(opened) == 3
+    assert len(loaded) == 3
 
 
 def test_options_are_all_but_the_kind() -> None:
     assert list(Outer.options()) == ["model", "tokenizer", "inner", "width"]
 
 
-def test_none_is_not_given_and_zero_is() -> None:
+def test_none_is_not_passed_and_zero_is() -> None:
     assert Outer.from_options({"width": None, "model": None, "colour": None}) == Outer()
     assert Outer.from_options({"width": 0}).width == 0
     with pytest.raises(ConfigError, match="config-invalid"):

@@ -73,7 +73,7 @@ def test_each_rule_has_a_text() -> None:
 
 
 # Where a definition may stand: the text, and all that is found in it.
-PLACES = [
+SPANS = [
     ("The odds ratio [OR] was 2.", [("OR", "odds ratio")]),
     ("Low intake [odds ratio (OR): 0.3] helps.", [("OR", "odds ratio")]),
     ("The prostaglandin E(2) (PGE(2)) level.", [("PGE(2)", "prostaglandin E(2)")]),
@@ -103,8 +103,8 @@ PLACES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), PLACES)
-def test_places(text: str, expected: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("text", "expected"), SPANS)
+def test_offsets(text: str, expected: list[tuple[str, str]]) -> None:
     assert pairs_in(text) == expected
 
 

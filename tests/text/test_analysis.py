@@ -11,8 +11,8 @@ from onym.errors import InputError
 from onym.text import analysis as module
 from onym.text.abbreviations import Abbreviations
 from onym.text.analysis import AnalysedDocument, TextAnalysis, analysed, analysis_of, plain
-from onym.text.boundaries import Span, sentences, words
-from onym.types import Document, Mention, Passage, Relation
+from onym.text.boundaries import sentences, words
+from onym.types import Document, Mention, Offsets, Passage, Relation
 
 TEXT = "Congestive heart failure (CHF) is common. CHF kills."
 DOC = Document(
@@ -38,7 +38,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(Abbreviations, "from_text", from_text)
     for split in (sentences, words):
 
-        def counted(text: str, split: Callable[[str], list[Span]] = split) -> list[Span]:
+        def counted(text: str, split: Callable[[str], list[Offsets]] = split) -> list[Offsets]:
             found.append(split.__name__)
             return split(text)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from onym.corpora.formats import pubtator
 from onym.store.files.source import Source
-from onym.text.boundaries import Span, may_cross_sentences, sentences, words
-from onym.types import Document
+from onym.text.boundaries import may_cross_sentences, sentences, words
+from onym.types import Document, Offsets
 
 LONGER = ("Fig. ", "e.g. ", "et al. ", "E. coli", " The ", "METHODS: ", "1. ", ". (a) ", "\r\n", "\u0915\u093f")
 ODD = "\x85\u2028\u3000\u0301\u00ad\u200b\ufeff\u03b1\u2019\U0001f9ec\ufe0f\u3002\u2026"
@@ -22,16 +22,16 @@ PIECES = st.sampled_from([*"aB1. ,;()[]!?-'\"\n\t\r%:/+_", *ODD, *LONGER])
 TEXT = st.one_of(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.lists(PIECES, max_size=40).map("".join))
 
 
-def pieces(text: str, split: Callable[[str], list[Span]]) -> list[str]:
+def pieces(text: str, split: Callable[[str], list[Offsets]]) -> list[str]:
     return [text[start:end] for start, end in split(text)]
 
 
-def require_apart(text: str, spans: list[Span]) -> None:
+def require_apart(text: str, spans: list[Offsets]) -> None:
     """The spans are in order, apart, inside the text and not empty."""
-    place = 0
+    offset = 0
     for start, end in spans:
-        assert place <= start < end <= len(text)
-        place = end
+        assert offset <= start < end <= len(text)
+        offset = end
 
 
 def is_of_word(char: str) -> bool:
@@ -42,9 +42,9 @@ def is_of_word(char: str) -> bool:
 def test_words_are_runs_of_letters_digits_and_marks(text: str) -> None:
     spans = words(text)
     require_apart(text, spans)
-    covered = {place for start, end in spans for place in range(start, end)}
-    assert all(place in covered for place, char in enumerate(text) if char.isalnum())
-    assert all(is_of_word(text[place]) or text[place] in "\u00ad\u200c\u200d\u2060\ufeff" for place in covered)
+    covered = {offset for start, end in spans for offset in range(start, end)}
+    assert all(offset in covered for offset, char in enumerate(text) if char.isalnum())
+    assert all(is_of_word(text[offset]) or text[offset] in "\u00ad\u200c\u200d\u2060\ufeff" for offset in covered)
     assert all(text[start].isalnum() and is_of_word(text[end - 1]) for start, end in spans)
     assert all(end == len(text) or not is_of_word(text[end]) for _, end in spans)
 
@@ -59,7 +59,7 @@ def test_no_sentence_begins_inside_what_cannot_hold_its_beginning(text: str) -> 
 
 
 @pytest.mark.parametrize("surface", ["fever", "heart attack", "IL-2 (p53)", "β-actin", "a\u00adb"])
-def test_most_names_cannot_cross_sentences(surface: str) -> None:
+def test_nearly_all_names_cannot_cross_sentences(surface: str) -> None:
     assert not may_cross_sentences(surface)
 
 
@@ -155,7 +155,7 @@ def test_an_empty_line_ends_a_sentence_of_a_wrapped_text() -> None:
     assert pieces(f"{line}\n\n{line}\n{line}", sentences) == [line, f"{line}\n{line}"]
 
 
-def test_wide_marks_need_no_space() -> None:
+def test_full_width_marks_need_no_space() -> None:
     assert pieces("\u6211\u4eec\u3002\u4ed6\u4eec\uff01\uff1f\u5979", sentences) == [
         "\u6211\u4eec\u3002",
         "\u4ed6\u4eec\uff01\uff1f",

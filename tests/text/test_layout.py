@@ -37,31 +37,31 @@ def test_it_is_the_templates_own_layout(tokens: Tokenizer) -> None:
 @given(st.integers(8, 60), st.integers(0, 12), st.integers(1, 3))
 def test_the_window_holds_and_the_mention_is_whole(window: int, first: int, words: int) -> None:
     tokens = Tokenizer(tokenizer_json())
-    spans = [0] + [place + 1 for place, letter in enumerate(TEXT) if letter == " "] + [len(TEXT) + 1]
+    spans = [0] + [offset + 1 for offset, letter in enumerate(TEXT) if letter == " "] + [len(TEXT) + 1]
     first = min(first, len(spans) - 1 - words)
     start, end = spans[first], spans[first + words] - 1
     source = Layout(GENBIOEL, tokens, window).source(TEXT, start, end)
     marked = tokens.ids(f" START {TEXT[start:end].lower()} END")
     assert len(source) <= max(window, len(marked) + 2)
-    places = [place for place in range(len(source)) if source[place : place + len(marked)] == marked]
-    assert len(places) == 1
+    offsets = [offset for offset in range(len(source)) if source[offset : offset + len(marked)] == marked]
+    assert len(offsets) == 1
 
 
 def test_a_mention_longer_than_the_window_is_whole_and_one_longer_than_the_model_is_cut(tokens: Tokenizer) -> None:
     text = "heart attack " * 40
     alone = [0, *tokens.ids(f" START {text.strip()} END"), 2]
     assert Layout(GENBIOEL, tokens, window=16).source(text, 0, len(text) - 1) == alone
-    assert Layout(GENBIOEL, tokens, window=16, longest=50).source(text, 0, len(text) - 1) == alone[:50]
-    assert len(Layout(GENBIOEL, tokens, window=500, longest=12).source(TEXT, START, END)) == 12
+    assert Layout(GENBIOEL, tokens, window=16, max_tokens=50).source(text, 0, len(text) - 1) == alone[:50]
+    assert len(Layout(GENBIOEL, tokens, window=500, max_tokens=12).source(TEXT, START, END)) == 12
 
 
 def test_a_mention_beyond_all_measure_is_cut(tokens: Tokenizer) -> None:
     text = "heart attack " * 2000
-    assert len(Layout(GENBIOEL, tokens, window=16, longest=100_000).source(text, 0, len(text) - 1)) == 1024
+    assert len(Layout(GENBIOEL, tokens, window=16, max_tokens=100_000).source(text, 0, len(text) - 1)) == 1024
     prompt = Layout(GENBIOEL, tokens).prompt(text)
     assert len(prompt) == 256
     assert prompt[-1:] == tokens.ids(" is")[-1:]
-    assert Layout(GENBIOEL, tokens, longest=60).prompt(text) == prompt[-30:]
+    assert Layout(GENBIOEL, tokens, max_tokens=60).prompt(text) == prompt[-30:]
 
 
 def test_special_tokens_of_a_text_are_letters(tokens: Tokenizer) -> None:

@@ -16,7 +16,7 @@ def column(texts: list[str]) -> list[str]:
     return pl.DataFrame({"t": pl.Series(texts, dtype=pl.String)}).select(normal_names(pl.col("t")))["t"].to_list()
 
 
-def test_every_code_point_is_the_same_in_a_column() -> None:
+def test_each_code_point_is_the_same_in_a_column() -> None:
     scalars = [chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) != "Cs"]
     texts = [f"A{char}b" for char in scalars]
     different = [

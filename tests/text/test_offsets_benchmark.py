@@ -10,8 +10,9 @@ from benchmarks.commands import offsets
 from benchmarks.commands.offsets import CHAINS, Chain, iter_cases, iter_contexts, violations_of
 
 from onym.text.align import Step, Stretch, collapse, lower, nfkc, punctuation
-from onym.text.boundaries import Span, sentences, words
+from onym.text.boundaries import sentences, words
 from onym.text.units import Units
+from onym.types import Offsets
 
 OPTIONS = argparse.Namespace(cases=2_000, seed=1, workers=1, quick=True)
 
@@ -38,11 +39,11 @@ def shifted(text: str) -> Iterator[Stretch]:
 
 def lossy(text: str) -> Iterator[Stretch]:
     """Leave out what is not ASCII."""
-    yield from ((place, place + 1, char if char.isascii() else "") for place, char in enumerate(text))
+    yield from ((offset, offset + 1, char if char.isascii() else "") for offset, char in enumerate(text))
 
 
 def backwards(text: str) -> Iterator[Stretch]:
-    yield from ((len(text) - 1 - place, len(text) - place, char) for place, char in enumerate(text))
+    yield from ((len(text) - 1 - offset, len(text) - offset, char) for offset, char in enumerate(text))
 
 
 def reordered(step: Step) -> Step:
@@ -79,7 +80,7 @@ def test_a_wrong_normaliser_is_found(
     assert "of wrong '" in capsys.readouterr().err
 
 
-def shorter(split: Callable[[str], list[Span]]) -> Callable[[str], list[Span]]:
+def shorter(split: Callable[[str], list[Offsets]]) -> Callable[[str], list[Offsets]]:
     return lambda text: [(start, end - 1) for start, end in split(text)]
 
 
@@ -103,6 +104,6 @@ def test_cases_are_the_same_for_a_seed() -> None:
     assert list(iter_cases(1, 0, 50)) != list(iter_cases(2, 0, 50))
 
 
-def test_every_scalar_is_in_every_context() -> None:
+def test_each_scalar_is_in_each_context() -> None:
     texts = " ".join(iter_contexts([0x41, 0x4E00, 0x301, 0x4E01])).split(" ")
     assert sorted(texts) == sorted(context.format(char) for context in offsets.CONTEXTS for char in "A\u4e00\u0301\u4e01")

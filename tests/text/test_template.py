@@ -109,7 +109,7 @@ def test_the_mention_and_its_markers_are_never_cut(left: str, mention: str, righ
 
 
 def holds(whole: list[int], part: list[int]) -> bool:
-    return any(whole[place : place + len(part)] == part for place in range(len(whole) - len(part) + 1))
+    return any(whole[offset : offset + len(part)] == part for offset in range(len(whole) - len(part) + 1))
 
 
 def test_a_mention_longer_than_the_budget_stands_alone(tokens: Tokenizer) -> None:
@@ -135,10 +135,10 @@ def test_long_documents_are_cut_before_they_are_tokenised() -> None:
     """A document of a million letters around a mention costs no more than what is kept of it."""
 
     class Counting(Tokenizer):
-        longest = 0
+        max_length = 0
 
         def ids(self, text: str) -> list[int]:
-            self.longest = max(self.longest, len(text))
+            self.max_length = max(self.max_length, len(text))
             return super().ids(text)
 
     tokens = Counting(tokenizer_json())
@@ -146,7 +146,7 @@ def test_long_documents_are_cut_before_they_are_tokenised() -> None:
     text = f"{side} fever {side}"
     found = GENBIOEL.source_ids(text, len(side) + 1, len(side) + 6, tokens, budget=64)
     assert len(found) == 64
-    assert tokens.longest < 10_000
+    assert tokens.max_length < 10_000
 
 
 def test_words_are_counted_as_genbioel_does(tokens: Tokenizer) -> None:

@@ -13,20 +13,20 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
 @given(TEXT, st.sampled_from(["utf8", "utf16"]))
-def test_every_place_there_and_back(text: str, unit: Unit) -> None:
+def test_each_position_there_and_back(text: str, unit: Unit) -> None:
     units = Units(text, unit)
-    for place in range(len(text) + 1):
-        expected = len(text[:place].encode()) if unit == "utf8" else len(text[:place].encode("utf-16-le")) // 2
-        assert units.of(place) == expected
-        assert units.code_point(expected) == place
+    for offset in range(len(text) + 1):
+        expected = len(text[:offset].encode()) if unit == "utf8" else len(text[:offset].encode("utf-16-le")) // 2
+        assert units.of(offset) == expected
+        assert units.code_point(expected) == offset
 
 
-@pytest.mark.parametrize(("text", "place"), [("\u03b1", 1), ("abc", 4), ("\u03b1", 3), ("abc", -1)])
-def test_a_place_that_is_no_boundary_is_refused(text: str, place: int) -> None:
+@pytest.mark.parametrize(("text", "offset"), [("\u03b1", 1), ("abc", 4), ("\u03b1", 3), ("abc", -1)])
+def test_a_position_that_is_no_boundary_is_refused(text: str, offset: int) -> None:
     with pytest.raises(InputError, match="offset-unit"):
-        Units(text, "utf8").code_point(place)
+        Units(text, "utf8").code_point(offset)
 
 
-def test_a_place_outside_is_refused() -> None:
+def test_a_position_outside_is_refused() -> None:
     with pytest.raises(InputError, match="offset-unit"):
         Units("abc", "utf16").of(4)

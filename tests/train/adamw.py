@@ -1,4 +1,4 @@
-"""AdamW written out, for tests to compare a trainer's steps with."""
+"""AdamW step by step, for tests to compare a trainer's steps with."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def on_two_devices(folder: Path, trainings: dict[str, GenerativeTrainingConfig])
     for rank in ("0", "1"):
         own = environment(RANK=rank, LOCAL_RANK=rank, **shared)
         processes.append(subprocess.Popen(words, env=own, cwd=folder, stderr=subprocess.PIPE, text=True))
-    told = [process.communicate(timeout=300)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(told)
+    errors = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(errors)
 
 
 def accelerated(folder: Path, configuration: dict[str, Any], trainings: dict[str, GenerativeTrainingConfig]) -> None:

@@ -14,7 +14,7 @@ DOC = Document("1", "He had a heart attack, then fever.", (Mention(9, 21, "heart
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle")
 
 
-def opened(folder: Path, kb_folder: Path) -> GenerativeLinker:
+def open_linker(folder: Path, kb_folder: Path) -> GenerativeLinker:
     """Open a published model as anybody would, and have it answer."""
     linker = GenerativeLinker.from_pretrained(folder, KnowledgeBase.open(kb_folder), precision="fp32")
     (linked,) = linker.link([DOC])

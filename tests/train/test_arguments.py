@@ -19,27 +19,27 @@ OPTIM = GenerativeOptimConfig(
 )  # fmt: skip
 
 
-def test_every_value_arrives(tmp_path: Path) -> None:
-    told = arguments(tmp_path, OPTIM, METRIC)
-    assert (told.max_steps, told.per_device_train_batch_size, told.gradient_accumulation_steps) == (70, 3, 5)
-    assert (told.learning_rate, told.warmup_steps, told.lr_scheduler_type, told.weight_decay) == (2e-4, 7, "cosine", 0.3)
-    assert (told.adam_epsilon, told.adam_beta1, told.adam_beta2, told.max_grad_norm) == (1e-7, 0.8, 0.95, 0.7)
-    assert (told.seed, told.eval_steps, told.save_steps) == (11, 35, 35)
-    assert Path(told.output_dir).parent == tmp_path
-    assert told.train_sampling_strategy == "sequential"
+def test_each_value_arrives(tmp_path: Path) -> None:
+    args = arguments(tmp_path, OPTIM, METRIC)
+    assert (args.max_steps, args.per_device_train_batch_size, args.gradient_accumulation_steps) == (70, 3, 5)
+    assert (args.learning_rate, args.warmup_steps, args.lr_scheduler_type, args.weight_decay) == (2e-4, 7, "cosine", 0.3)
+    assert (args.adam_epsilon, args.adam_beta1, args.adam_beta2, args.max_grad_norm) == (1e-7, 0.8, 0.95, 0.7)
+    assert (args.seed, args.eval_steps, args.save_steps) == (11, 35, 35)
+    assert Path(args.output_dir).parent == tmp_path
+    assert args.train_sampling_strategy == "sequential"
 
 
 @pytest.mark.parametrize(("precision", "is_cast"), [("fp32", False), ("bf16", True), ("bf16-weights", False)])
 def test_the_precision(tmp_path: Path, precision: str, is_cast: bool) -> None:
-    told = arguments(tmp_path, OPTIM.model_copy(update={"precision": precision}))
-    assert (told.bf16, told.fp16) == (is_cast, False)
+    args = arguments(tmp_path, OPTIM.model_copy(update={"precision": precision}))
+    assert (args.bf16, args.fp16) == (is_cast, False)
 
 
 def test_with_and_without_a_score_on_dev(tmp_path: Path) -> None:
-    told, bare = (arguments(tmp_path, OPTIM, metric) for metric in (METRIC, ""))
-    assert (told.load_best_model_at_end, told.metric_for_best_model, told.greater_is_better) == (True, METRIC, True)
+    args, bare = (arguments(tmp_path, OPTIM, metric) for metric in (METRIC, ""))
+    assert (args.load_best_model_at_end, args.metric_for_best_model, args.greater_is_better) == (True, METRIC, True)
     assert (bare.load_best_model_at_end, str(bare.eval_strategy.value)) == (False, "no")
-    assert (told.eval_on_start, bare.eval_on_start) == (True, False)
+    assert (args.eval_on_start, bare.eval_on_start) == (True, False)
 
 
 @pytest.fixture
@@ -70,15 +70,15 @@ def test_the_device(gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("name", ["cuda", "cuda:1"])
 def test_trainer_uses_that_gpu_alone(tmp_path: Path, gpus: list[torch.device], name: str) -> None:
     """By itself it would take the first, and copy the model to all others."""
-    told = arguments(tmp_path, OptimConfig(device=name, precision="fp32"))
+    args = arguments(tmp_path, OptimConfig(device=name, precision="fp32"))
     wanted = training_device(OptimConfig(device=name))
-    assert (told.device, told.n_gpu, told.use_cpu) == (wanted, 1, False)
+    assert (args.device, args.n_gpu, args.use_cpu) == (wanted, 1, False)
     assert gpus[-1] == wanted
 
 
 def test_trainer_uses_the_cpu_where_it_is_wanted(tmp_path: Path, gpus: list[torch.device]) -> None:
-    told = arguments(tmp_path, OptimConfig(device="cpu"))
-    assert (str(told.device), told.n_gpu, told.use_cpu) == ("cpu", 0, True)
+    args = arguments(tmp_path, OptimConfig(device="cpu"))
+    assert (str(args.device), args.n_gpu, args.use_cpu) == ("cpu", 0, True)
     assert len(gpus) == 0
 
 

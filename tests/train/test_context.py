@@ -45,9 +45,9 @@ def test_a_knowledge_base_for_dev(tmp_path: Path, encoder: Path, corpus: Path, k
 
 
 def test_a_folder_belongs_to_one_configuration(tmp_path: Path, model: Path, kb_folder: Path) -> None:
-    told = config("pretrain", model, None, kb_folder)
-    GenerativeContext(told, tmp_path / "work").require_same_config()
-    GenerativeContext(told, tmp_path / "work").require_same_config()
+    training_config = config("pretrain", model, None, kb_folder)
+    GenerativeContext(training_config, tmp_path / "work").require_same_config()
+    GenerativeContext(training_config, tmp_path / "work").require_same_config()
     with pytest.raises(ConfigError, match="training-other") as caught:
         GenerativeContext(
             config("pretrain", model, None, kb_folder, optim={"seed": 1}), tmp_path / "work"

@@ -21,9 +21,9 @@ def test_items_evenly_spaced() -> None:
 def test_mentions_with_an_id_evenly_spaced(corpus: Path) -> None:
     documents = list(PreparedDataset.open(corpus).documents("train"))
     bare = Document("x", "fever", (Mention(0, 5, "fever"),))
-    every = dev_documents([*documents, bare], 0)
-    assert [doc.id for doc in every] == [doc.id for doc in documents]
-    assert sum(len(doc.mentions) for doc in every) == 12
+    all_documents = dev_documents([*documents, bare], 0)
+    assert [doc.id for doc in all_documents] == [doc.id for doc in documents]
+    assert sum(len(doc.mentions) for doc in all_documents) == 12
     some = dev_documents(documents, 4)
     mentions = [(doc.id, mention) for doc in documents for mention in doc.mentions]
     assert [(doc.id, mention) for doc in some for mention in doc.mentions] == mentions[::3]

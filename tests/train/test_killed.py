@@ -30,7 +30,7 @@ STEPS = {
 
 
 @pytest.fixture(scope="module")
-def told(model: Path, corpus: Path, kb_folder: Path) -> dict[str, GenerativeTrainingConfig]:
+def configs(model: Path, corpus: Path, kb_folder: Path) -> dict[str, GenerativeTrainingConfig]:
     """Return a configuration for each precision, with dropout."""
     still = {"dropout": 0.3, "attention_dropout": 0.1}
     steps = {name: STEPS | {"precision": name} for name in PRECISIONS}
@@ -38,13 +38,13 @@ def told(model: Path, corpus: Path, kb_folder: Path) -> dict[str, GenerativeTrai
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory, told: dict[str, GenerativeTrainingConfig]) -> Path:
+def killed(tmp_path_factory: pytest.TempPathFactory, configs: dict[str, GenerativeTrainingConfig]) -> Path:
     """Begin both trainings as a person does, and kill each somewhere between two checkpoints."""
     folder, draw = tmp_path_factory.mktemp("killed"), random.Random()
     moments = {name: (draw.randint(1, 5) * 10, draw.random() * 0.2) for name in PRECISIONS}
     processes = {}
     for name in PRECISIONS:
-        words = [word for context in settings_of(told[name]) for word in ("--set", context)]
+        words = [word for context in settings_of(configs[name]) for word in ("--set", context)]
         words = [sys.executable, "-m", "onym", "train", "finetune", *words, "-o", str(folder / name)]
         processes[name] = subprocess.Popen(words, env=environment(), cwd=folder, stderr=subprocess.PIPE, text=True)
     due: dict[str, float] = {}
@@ -66,10 +66,10 @@ def killed(tmp_path_factory: pytest.TempPathFactory, told: dict[str, GenerativeT
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_begun_again_it_ends_with_the_same_weights(
-    tmp_path: Path, killed: Path, told: dict[str, GenerativeTrainingConfig], precision: str
+    tmp_path: Path, killed: Path, configs: dict[str, GenerativeTrainingConfig], precision: str
 ) -> None:
     assert not (killed / precision).exists()
     assert sealed_checkpoints(killed / f"{precision}.work" / "checkpoints")
-    again, whole = train(told[precision], killed / precision), train(told[precision], tmp_path / "whole")
+    again, whole = train(configs[precision], killed / precision), train(configs[precision], tmp_path / "whole")
     assert are_equal(load_file(again / "model.safetensors"), load_file(whole / "model.safetensors"))
     assert [path.name for path in (killed / f"{precision}.work" / "checkpoints").iterdir()] == ["checkpoint-100"]

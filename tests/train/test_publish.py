@@ -17,7 +17,7 @@ from onym.store.models import weights_digest
 from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.run import train
 from tests.linkers.tiny_model import SPECIAL, save_tokenizer
-from tests.train.made import opened, record
+from tests.train.made import open_linker, record
 from tests.train.tiny import config
 
 FILES = {
@@ -26,18 +26,18 @@ FILES = {
 }  # fmt: skip
 
 
-def told(model: Path, corpus: Path, kb_folder: Path, **more: dict[str, Any]) -> GenerativeTrainingConfig:
+def training_config(model: Path, corpus: Path, kb_folder: Path, **more: dict[str, Any]) -> GenerativeTrainingConfig:
     tables = {"dev": {"mentions": 2, "search": "exact", "ranking": "sum"}, "start": {"template": "genre", "window": 24}}
     return config("finetune", model, corpus, kb_folder, **(tables | {"optim": {"eval_steps": 2}} | more))
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Path, kb_folder: Path) -> Path:
-    return train(told(model, corpus, kb_folder), tmp_path_factory.mktemp("published") / "linker")
+    return train(training_config(model, corpus, kb_folder), tmp_path_factory.mktemp("published") / "linker")
 
 
 def test_it_opens_with_its_own_template_window_search_and_ranking(made: Path, kb_folder: Path) -> None:
-    found = opened(made, kb_folder).config
+    found = open_linker(made, kb_folder).config
     assert (found["template"], found["window"]) == ("genre", 24)
     assert (found["search"]["search"], found["search"]["ranking"]) == ("exact", "sum")
 
@@ -55,14 +55,16 @@ def test_the_record_has_the_digests_and_the_whole_configuration(made: Path, mode
     assert found["kb"] == {"digest": KnowledgeBase.open(kb_folder).digest, "concepts": 3, "names": 9}
     assert found["corpus"] == {"name": "ncbi-disease", "digest": PreparedDataset.open(corpus).digest}
     assert found["start_weights"] == weights_digest(model)
-    assert GenerativeTrainingConfig.of(found["config"]) == told(model, corpus, kb_folder)
+    assert GenerativeTrainingConfig.of(found["config"]) == training_config(model, corpus, kb_folder)
     assert found["versions"].keys() == {"onym", "torch", "transformers", "accelerate"}
     assert found["versions"]["torch"] == torch.__version__
     assert found["metrics"].keys() == {"dev_r1", "dev_r5"}
     assert (found["steps"], found["stages"], found["start"]) == (4, ["finetune"], "tiny-bart")
 
 
-def test_no_path_of_this_machine_is_told_but_in_the_configuration(made: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_path_of_this_machine_is_reported_but_in_the_configuration(
+    made: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     base = str(tmp_path_factory.getbasetemp())
     for path in made.iterdir():
         text = path.read_bytes().decode("utf-8", "replace")
@@ -84,7 +86,7 @@ def test_weights_are_fp32_and_the_same_command_gives_the_same_ones(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, precision: str
 ) -> None:
     optim = {"eval_steps": 2, "precision": precision}
-    one, two = (train(told(model, corpus, kb_folder, optim=optim), tmp_path / name) for name in ("one", "two"))
+    one, two = (train(training_config(model, corpus, kb_folder, optim=optim), tmp_path / name) for name in ("one", "two"))
     assert weights_digest(one) == weights_digest(two)
     assert {value.dtype for value in load_file(one / "model.safetensors").values()} == {torch.float32}
     assert json.loads((one / "config.json").read_text())["dtype"] == "float32"
@@ -99,5 +101,5 @@ def test_a_bart_made_of_an_encoder_is_published_whole(tmp_path: Path, kb_folder:
     RobertaModel(shape).save_pretrained(tmp_path / "encoder")
     save_tokenizer(tmp_path / "encoder")
     made = train(config("pretrain", tmp_path / "encoder", None, kb_folder), tmp_path / "made")
-    opened(made, kb_folder)
+    open_linker(made, kb_folder)
     assert record(made)["first_start"] == "encoder"

@@ -12,11 +12,11 @@ from onym.errors import ConfigError
 from onym.train import run as run_module
 from onym.train.run import RECIPES, runs_folder, train
 from onym.train.stages import CONFIGS
-from tests.train.made import opened
+from tests.train.made import open_linker
 from tests.train.tiny import config
 
 
-def test_every_stage_has_a_recipe() -> None:
+def test_each_stage_has_a_recipe() -> None:
     assert RECIPES.keys() == CONFIGS.keys()
 
 
@@ -27,7 +27,7 @@ def test_an_existing_output_is_refused(tmp_path: Path, model: Path, kb_folder: P
     assert not (tmp_path / "made.work").exists()
 
 
-def test_another_configuration_in_the_same_place_is_refused(
+def test_another_configuration_in_the_same_folder_is_refused(
     tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
@@ -40,7 +40,7 @@ def test_another_configuration_in_the_same_place_is_refused(
     with pytest.raises(ConfigError, match="training-other"):
         train(config("pretrain", model, None, kb_folder, optim={"learning_rate": 1e-3}), tmp_path / "made")
     assert not (tmp_path / "made").exists()
-    opened(train(config("pretrain", model, None, kb_folder), tmp_path / "made"), kb_folder)
+    open_linker(train(config("pretrain", model, None, kb_folder), tmp_path / "made"), kb_folder)
 
 
 @pytest.mark.parametrize(("has_bf16", "precision"), [(False, "fp32"), (True, "bf16-weights")])

@@ -9,11 +9,11 @@ import pytest
 from safetensors.torch import load_file
 
 from onym.train.run import train
-from onym.train.stages import Stage
+from onym.train.stages import TrainingStage
 from tests.train.launched import on_two_devices
 from tests.train.tiny import config, furthest, losses
 
-STAGES: tuple[Stage, ...] = ("finetune", "prefer")
+STAGES: tuple[TrainingStage, ...] = ("finetune", "prefer")
 
 
 @pytest.fixture(scope="module")

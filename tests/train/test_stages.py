@@ -11,7 +11,7 @@ from onym.datasets.catalogue import get
 from onym.errors import ConfigError, InputError
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeTrainingConfig
-from onym.train.stages import AnyConfig, Stage, preset_named, preset_text, presets, read_config
+from onym.train.stages import AnyConfig, TrainingStage, preset_named, preset_text, presets, read_config
 
 # GenBioEL, Table 11: training steps, learning rate, weight decay, batch size, Adam's epsilon and betas, warmup steps,
 # attention dropout, clipping, label smoothing.
@@ -48,20 +48,20 @@ TABLE_B_NEGATIVE: dict[str, tuple[Any, ...]] = {
 SAPBERT: dict[str, tuple[Any, ...]] = {"paper-sapbert": (1, 512, 2e-5, 0.01, 25, "cls", 0.2, 1.0, 60.0, 0.5, 50)}
 
 
-def any_opened(name: str) -> AnyConfig:
-    stage: Stage = preset_named(name)["stage"]
+def preset_config(name: str) -> AnyConfig:
+    stage: TrainingStage = preset_named(name)["stage"]
     return read_config(stage, None, name, ["start.model=here"])
 
 
-def opened(name: str) -> GenerativeTrainingConfig:
-    config = any_opened(name)
+def generative_config(name: str) -> GenerativeTrainingConfig:
+    config = preset_config(name)
     assert isinstance(config, GenerativeTrainingConfig)
     return config
 
 
 @pytest.mark.parametrize("name", presets())
-def test_every_preset_is_valid(name: str) -> None:
-    config = any_opened(name)
+def test_each_preset_is_valid(name: str) -> None:
+    config = preset_config(name)
     assert preset_text(name).startswith("# ")
     if config.data.dataset:
         assert get(config.data.dataset).name == config.data.dataset
@@ -69,7 +69,7 @@ def test_every_preset_is_valid(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "row"), [*TABLE_11.items(), *TABLE_B_POSITIVE.items()])
 def test_positive_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> None:
-    config = opened(name)
+    config = generative_config(name)
     optim = config.optim
     assert row == (
         optim.steps, optim.learning_rate, optim.weight_decay, optim.batch_size * optim.gradient_accumulation,
@@ -87,7 +87,7 @@ def test_positive_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> Non
 
 @pytest.mark.parametrize(("name", "row"), TABLE_B_NEGATIVE.items())
 def test_negative_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> None:
-    config = opened(name)
+    config = generative_config(name)
     optim, prefer = config.optim, config.prefer
     found = (
         prefer.epochs,
@@ -109,7 +109,7 @@ def test_no_preset_is_without_a_table() -> None:
 
 @pytest.mark.parametrize(("name", "row"), SAPBERT.items())
 def test_the_preset_of_sapbert_is_the_papers(name: str, row: tuple[Any, ...]) -> None:
-    config = any_opened(name)
+    config = preset_config(name)
     assert isinstance(config, EncoderTrainingConfig)
     optim, start, loss = config.optim, config.start, config.loss
     assert row == (
@@ -194,7 +194,7 @@ def test_unknown_presets_and_missing_or_broken_files(tmp_path: Path) -> None:
 
 
 def test_a_configuration_does_not_change_and_says_itself_again() -> None:
-    config = opened("cpu-small")
+    config = generative_config("cpu-small")
     with pytest.raises(ValueError, match="frozen"):
         config.optim.steps = 3
     assert GenerativeTrainingConfig.of(config.model_dump(mode="json")) == config

@@ -47,7 +47,7 @@ def t5(folder: Path) -> Any:
     return model.eval()
 
 
-def opened(folder: Path, dropout: float = 0.0, attention_dropout: float = 0.0) -> Any:
+def open_model(folder: Path, dropout: float = 0.0, attention_dropout: float = 0.0) -> Any:
     return open_start(folder, dropout=dropout, attention_dropout=attention_dropout)
 
 
@@ -63,7 +63,7 @@ def test_a_bart_made_of_a_roberta_reads_as_it_does(tmp_path: Path, activation: s
     other = roberta(tmp_path, hidden_act=activation, layer_norm_eps=1e-5)
     with torch.no_grad():
         expected = other(input_ids=IDS, attention_mask=MASK).last_hidden_state
-    model = opened(tmp_path)
+    model = open_model(tmp_path)
     assert model.config.model_type == "bart"
     found = encoded(model)
     torch.testing.assert_close(found[MASK.bool()], expected[MASK.bool()], rtol=0, atol=1e-5)
@@ -71,7 +71,7 @@ def test_a_bart_made_of_a_roberta_reads_as_it_does(tmp_path: Path, activation: s
 
 def test_its_decoder_is_warm_too_and_its_head_is_tied(tmp_path: Path) -> None:
     roberta(tmp_path)
-    model = opened(tmp_path)
+    model = open_model(tmp_path)
     encoder, decoder = model.model.encoder, model.model.decoder
     for one, other in zip(encoder.layers, decoder.layers, strict=True):
         for part in ("self_attn.q_proj", "self_attn.out_proj", "self_attn_layer_norm", "fc1", "fc2"):
@@ -85,9 +85,9 @@ def test_its_decoder_is_warm_too_and_its_head_is_tied(tmp_path: Path) -> None:
 
 
 def test_its_first_scores_are_calm(tmp_path: Path) -> None:
-    """An encoder's words were never multiplied with its states: their products would be far too sure of themselves."""
+    """An encoder's words were never multiplied with its states: their products would be far too confident."""
     other = roberta(tmp_path)
-    model = opened(tmp_path).eval()
+    model = open_model(tmp_path).eval()
     with torch.no_grad():
         logits = model(input_ids=IDS, attention_mask=MASK, decoder_input_ids=IDS).logits
         wild = other(input_ids=IDS, attention_mask=MASK).last_hidden_state @ other.embeddings.word_embeddings.weight.T
@@ -95,30 +95,30 @@ def test_its_first_scores_are_calm(tmp_path: Path) -> None:
     assert not 0.9 < float(wild.std(dim=-1).mean() / logits.std(dim=-1).mean()) < 1.1
 
 
-def test_it_is_made_the_same_every_time(tmp_path: Path) -> None:
+def test_it_is_made_the_same_each_time(tmp_path: Path) -> None:
     """A training that goes on makes its model anew before it reads a checkpoint."""
     roberta(tmp_path)
     torch.manual_seed(1)
-    one = weights_of(opened(tmp_path))
+    one = weights_of(open_model(tmp_path))
     torch.manual_seed(2)
-    assert are_equal(one, weights_of(opened(tmp_path)))
+    assert are_equal(one, weights_of(open_model(tmp_path)))
 
 
 def test_a_t5_keeps_its_own_head(tmp_path: Path) -> None:
     other = t5(tmp_path)
-    model = opened(tmp_path)
+    model = open_model(tmp_path)
     assert model.lm_head.weight is not model.shared.weight
     assert are_equal(weights_of(model), weights_of(other))
     ids = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": IDS}
     model.save_pretrained(tmp_path / "again")
-    again = opened(tmp_path / "again")
+    again = open_model(tmp_path / "again")
     for each in (model, again):
         assert each.lm_head.weight is not each.shared.weight
         torch.testing.assert_close(each.eval()(**ids).logits, other(**ids).logits)
 
 
-def test_a_seq2seq_model_is_opened_as_it_is_to_be_trained(tmp_path: Path) -> None:
-    model = opened(save_model(tmp_path))
+def test_a_seq2seq_model_is_loaded_as_it_is_to_be_trained(tmp_path: Path) -> None:
+    model = open_model(save_model(tmp_path))
     assert are_equal(weights_of(model), weights_of(tiny_bart()))
     assert model.training
     assert all(weights.requires_grad and weights.dtype == torch.float32 for weights in model.parameters())
@@ -129,17 +129,17 @@ def test_dropout_reaches_the_modules(tmp_path: Path, make: Any) -> None:
     """With none of it two passes are the same; with each of both alone they differ, but not in evaluation."""
     make(tmp_path)
     ids = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": IDS}
-    none = opened(tmp_path)
+    none = open_model(tmp_path)
     assert torch.equal(none(**ids).logits, none(**ids).logits)
     for dropouts in ((0.5, 0.0), (0.0, 0.5)):
-        model = opened(tmp_path, *dropouts)
+        model = open_model(tmp_path, *dropouts)
         assert not torch.equal(model(**ids).logits, model(**ids).logits)
         still = copy.deepcopy(model).eval()
         assert torch.equal(still(**ids).logits, still(**ids).logits)
 
 
-def test_the_values_are_those_that_were_given(tmp_path: Path) -> None:
-    model = opened(save_model(tmp_path), 0.25, 0.4)
+def test_the_values_are_those_that_were_passed(tmp_path: Path) -> None:
+    model = open_model(save_model(tmp_path), 0.25, 0.4)
     layer = model.model.decoder.layers[0]
     assert (layer.dropout, layer.self_attn.dropout, layer.encoder_attn.dropout) == (0.25, 0.4, 0.4)
     assert (model.model.encoder.dropout, model.model.encoder.layers[0].self_attn.dropout) == (0.25, 0.4)
@@ -148,11 +148,11 @@ def test_the_values_are_those_that_were_given(tmp_path: Path) -> None:
 
 def test_what_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="model-malformed"):
-        opened(tmp_path)
+        open_model(tmp_path)
     roberta(tmp_path / "old")
     (tmp_path / "old" / "model.safetensors").rename(tmp_path / "old" / "pytorch_model.bin")
     with pytest.raises(ConfigError, match="model-unsafe"):
-        opened(tmp_path / "old")
+        open_model(tmp_path / "old")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

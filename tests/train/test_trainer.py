@@ -34,7 +34,7 @@ def still_bart() -> Any:
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
-def test_the_same_weights_decay_in_every_precision(tmp_path: Path, precision: str) -> None:
+def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str) -> None:
     """The decay is so strong that nothing else matters: neither biases nor norms have any."""
     model = still_bart()
     before = weights_of(model)
@@ -60,10 +60,10 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulat
     assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
 
 
-def test_every_sample_is_seen_once(tmp_path: Path) -> None:
-    given = samples(64 * 3)
-    trained(still_bart(), given, tmp_path, optim(steps=48, batch_size=4))
-    assert sorted(given.indices) == list(range(192))
+def test_each_sample_is_seen_once(tmp_path: Path) -> None:
+    dataset = samples(64 * 3)
+    trained(still_bart(), dataset, tmp_path, optim(steps=48, batch_size=4))
+    assert sorted(dataset.indices) == list(range(192))
 
 
 # Stopping and going on.
@@ -75,11 +75,11 @@ class Counted:
     def __init__(self, stop: int | None = None) -> None:
         self.stop, self.made = stop, 0
 
-    def __call__(self, given: Sequence[Sample]) -> Batch:
+    def __call__(self, batch: Sequence[Sample]) -> Batch:
         if self.made == self.stop:
             raise RuntimeError("stopped")
         self.made += 1
-        return COLLATE(given)
+        return COLLATE(batch)
 
 
 PRECISIONS = ["fp32", "bf16", "bf16-weights"]
@@ -200,15 +200,15 @@ def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_p
             trained(tiny_bart(), samples(80), tmp_path, settings, Counted(batch), dev=dev, patience=2)
         seen = 0 if batch < 5 else len(dev.indices)
     trainer = trained(tiny_bart(), samples(80), tmp_path, settings, dev=Scripted(*scores[seen:]), patience=2)
-    told = [(entry["step"], entry["eval_dev_r1"]) for entry in trainer.state.log_history if "eval_dev_r1" in entry]
-    assert told == [(0, 5.0), (2, 10.0), (4, 30.0), (6, 20.0), (8, 40.0), (10, 35.0), (12, 30.0)]
+    logged = [(entry["step"], entry["eval_dev_r1"]) for entry in trainer.state.log_history if "eval_dev_r1" in entry]
+    assert logged == [(0, 5.0), (2, 10.0), (4, 30.0), (6, 20.0), (8, 40.0), (10, 35.0), (12, 30.0)]
     assert trainer.state.best_global_step == 8
 
 
 # What is told.
 
 
-def test_the_log_has_every_step_once_though_it_was_stopped(tmp_path: Path) -> None:
+def test_the_log_has_each_step_once_though_it_was_stopped(tmp_path: Path) -> None:
     stopped(tmp_path, optim(**TEN), 13)
     trained(tiny_bart(dropout=0.3), samples(40), tmp_path, optim(**TEN))
     entries = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
@@ -223,6 +223,6 @@ def test_two_trainings_of_one_process_log_apart(tmp_path: Path) -> None:
 
 def test_nothing_is_written_to_stdout(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     trained(still_bart(), samples(8), tmp_path, optim(steps=2))
-    told = capfd.readouterr()
-    assert told.out == ""
-    assert "shards" not in told.err
+    output = capfd.readouterr()
+    assert output.out == ""
+    assert "shards" not in output.err

@@ -50,14 +50,14 @@ def pubtator(split: str, titles: Sequence[tuple[str, list[tuple[str, str]]]]) ->
     blocks = []
     for number, (title, mentions) in enumerate(titles):
         doc_id = f"{['train', 'dev', 'test'].index(split) + 1}{number:02}"
-        places = [(title.index(surface), surface, concept_id) for surface, concept_id in mentions]
-        rows = [f"{doc_id}\t{at}\t{at + len(word)}\t{word}\tDisease\t{ids}" for at, word, ids in places]
+        spans = [(title.index(surface), surface, concept_id) for surface, concept_id in mentions]
+        rows = [f"{doc_id}\t{at}\t{at + len(word)}\t{word}\tDisease\t{ids}" for at, word, ids in spans]
         blocks.append("\n".join([f"{doc_id}|t|{title}", f"{doc_id}|a|", *rows]))
     return "\n\n".join(blocks) + "\n"
 
 
-class Given(Generic[T]):
-    """Samples that are given; every index that was asked for is recorded."""
+class RecordingSamples(Generic[T]):
+    """Samples in memory; each index that is requested is recorded."""
 
     def __init__(self, samples: Sequence[T]) -> None:
         self.samples = list(samples)
@@ -66,29 +66,29 @@ class Given(Generic[T]):
     def __len__(self) -> int:
         return len(self.samples)
 
-    def __getitems__(self, places: Sequence[int]) -> list[T]:
-        self.indices += places
-        return [self.samples[place] for place in places]
+    def __getitems__(self, indices: Sequence[int]) -> list[T]:
+        self.indices += indices
+        return [self.samples[index] for index in indices]
 
 
-def samples(count: int, seed: int = 0) -> Given[Sample]:
+def samples(count: int, seed: int = 0) -> RecordingSamples[Sample]:
     """Return samples of random tokens, no two of the same length on purpose."""
     draw = random.Random(seed)
-    return Given([Sample(_tokens(draw, 3, 9), _tokens(draw, 1, 4), _tokens(draw, 1, 5)) for _ in range(count)])
+    return RecordingSamples([Sample(_tokens(draw, 3, 9), _tokens(draw, 1, 4), _tokens(draw, 1, 5)) for _ in range(count)])
 
 
-def pairs(count: int, seed: int = 0) -> Given[Pair]:
+def pairs(count: int, seed: int = 0) -> RecordingSamples[Pair]:
     """Return pairs of random tokens, with references."""
     draw = random.Random(seed)
     made = []
     for _ in range(count):
         source, prompt, preferred, rejected = (_tokens(draw, *each) for each in ((3, 9), (1, 4), (1, 5), (1, 5)))
         made.append(Pair(source, prompt, preferred, rejected, (-draw.random() * 9, -draw.random() * 9)))
-    return Given(made)
+    return RecordingSamples(made)
 
 
-def _tokens(draw: random.Random, least: int, most: int) -> list[int]:
-    return [draw.randrange(4, VOCABULARY) for _ in range(draw.randint(least, most))]
+def _tokens(draw: random.Random, min_count: int, max_count: int) -> list[int]:
+    return [draw.randrange(4, VOCABULARY) for _ in range(draw.randint(min_count, max_count))]
 
 
 FEW_STEPS: dict[str, Any] = {
@@ -103,14 +103,14 @@ def optim(**more: Any) -> GenerativeOptimConfig:
 
 def trained(
     model: Any,
-    given: Given[Sample],
+    dataset: RecordingSamples[Sample],
     folder: Path,
     settings: GenerativeOptimConfig,
     collate: Callable[[Sequence[Sample]], Batch] = COLLATE,
     **more: Any,
 ) -> NameTrainer:
     """Train a model on samples."""
-    trainer = NameTrainer(model, given, collate, folder, settings, **more)
+    trainer = NameTrainer(model, dataset, collate, folder, settings, **more)
     trainer.resume()
     return trainer
 
@@ -197,7 +197,7 @@ def collective_config(model: Path, corpus: Path | None, kb: Path, **more: dict[s
     return CollectiveTrainingConfig.of({name: table | more.get(name, {}) for name, table in tables.items()})
 
 
-def settings_of(told: AnyConfig) -> list[str]:
+def settings_of(training_config: AnyConfig) -> list[str]:
     """Return a configuration as a person would write it after `--set`."""
-    tables = told.model_dump(mode="json", exclude={"stage"}).items()
+    tables = training_config.model_dump(mode="json", exclude={"stage"}).items()
     return [f"{name}.{key}={json.dumps(value)}" for name, table in tables for key, value in table.items()]

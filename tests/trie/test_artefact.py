@@ -51,7 +51,7 @@ def forget(dest: Path) -> None:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
 
 
-def test_every_name_of_the_knowledge_base_is_found(kb: KnowledgeBase, built: Path) -> None:
+def test_each_name_of_the_knowledge_base_is_found(kb: KnowledgeBase, built: Path) -> None:
     trie = open_trie(built, origin(kb))
     for name in range(len(kb.names)):
         leaf = trie.find([ord(letter) for letter in kb.names[name]])
@@ -67,7 +67,7 @@ def test_the_manifest_says_what_the_trie_was_made_of(kb: KnowledgeBase, built: P
         "kb": kb.digest, "names": 9, "tokenizer": "letters", "template": "plain", "eos": 2, "vocabulary": 256,
     }  # fmt: skip
     assert found == origin(kb)
-    assert artefact.manifest.counts == {"names": 9, "nodes": trie.node_count, "longest": len("myocardial infarction")}
+    assert artefact.manifest.counts == {"names": 9, "nodes": trie.node_count, "max_name_tokens": len("myocardial infarction")}
 
 
 def test_the_same_input_gives_the_same_bytes(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -77,10 +77,10 @@ def test_the_same_input_gives_the_same_bytes(kb: KnowledgeBase, tmp_path: Path) 
 
 def test_batches_make_no_difference(kb: KnowledgeBase, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artefact, "BATCH", 3)
-    tokenizer, told = Letters(), list[tuple[str, int]]()
-    build_trie(kb, tokenizer, Plain(), tmp_path / "other", progress=lambda *progress: told.append(progress))
+    tokenizer, steps = Letters(), list[tuple[str, int]]()
+    build_trie(kb, tokenizer, Plain(), tmp_path / "other", progress=lambda *progress: steps.append(progress))
     assert tokenizer.batches == 3
-    assert told == [
+    assert steps == [
         ("tokenising names", 0),
         ("tokenising names", 3),
         ("tokenising names", 6),
@@ -125,12 +125,12 @@ def test_a_token_beyond_the_vocabulary_is_refused_and_nothing_is_left(kb: Knowle
 
 
 def test_a_token_that_16_bits_would_change_is_refused(kb: KnowledgeBase, tmp_path: Path) -> None:
-    class Wide(Letters):
+    class LargeIds(Letters):
         def ids_of(self, texts: Any) -> Any:
             return ragged([[65_536 + 97] for _ in texts])
 
     with pytest.raises(InputError) as caught:
-        build_trie(kb, Wide(), Plain(), tmp_path / "trie")
+        build_trie(kb, LargeIds(), Plain(), tmp_path / "trie")
     assert caught.value.code == "trie-tokens"
 
 
@@ -142,7 +142,7 @@ def test_a_changed_byte_is_found(built: Path, column: str) -> None:
     path.write_bytes(data)
     with pytest.raises(IntegrityError) as caught:
         open_trie(built)
-    assert caught.value.code == "artefact-torn"
+    assert caught.value.code == "artefact-corrupt"
 
 
 def test_a_file_that_is_cut_short_or_missing(built: Path) -> None:
@@ -163,7 +163,7 @@ def test_columns_that_are_no_trie_are_refused_though_their_digests_are_right(kb:
         publish(tmp_path / str(number), hostile, origin(kb).model_dump())
         with pytest.raises(IntegrityError) as caught:
             open_trie(tmp_path / str(number), origin(kb))
-        assert caught.value.code == "artefact-torn"
+        assert caught.value.code == "artefact-corrupt"
 
 
 @pytest.mark.parametrize("change", [{"eos": "2"}, {"eos": -1}, {"vocabulary": None}, {"more": 1}, {"kb": 3}, {"names": 2**70}])
@@ -172,13 +172,13 @@ def test_a_manifest_that_says_nonsense(kb: KnowledgeBase, tmp_path: Path, change
     publish(tmp_path / "trie", trie, origin(kb).model_dump() | change)
     with pytest.raises(IntegrityError) as caught:
         open_trie(tmp_path / "trie")
-    assert caught.value.code == "artefact-torn"
+    assert caught.value.code == "artefact-corrupt"
 
 
 def test_a_column_that_is_missing_from_the_manifest(built: Path) -> None:
     version = built / (built / "CURRENT").read_text().strip()
     manifest = json.loads((version / "manifest.json").read_text())
-    del manifest["files"]["longest.npy"]
+    del manifest["files"]["height.npy"]
     data = json.dumps(manifest).encode()
     (version / "manifest.json").write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()[:16]
@@ -186,7 +186,7 @@ def test_a_column_that_is_missing_from_the_manifest(built: Path) -> None:
     (built / "CURRENT").write_text(digest)
     with pytest.raises(IntegrityError) as caught:
         open_trie(built)
-    assert caught.value.code == "artefact-torn"
+    assert caught.value.code == "artefact-corrupt"
 
 
 def test_structure_is_checked_once_on_a_machine(kb: KnowledgeBase, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:

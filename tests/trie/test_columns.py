@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.trie.columns import LONGEST_NAME, Columns, token_type
+from onym.trie.columns import MAX_NAME_TOKENS, Columns, token_type
 
 
 @pytest.mark.parametrize(("vocabulary", "bits"), [(1, 16), (50_265, 16), (65_536, 16), (65_537, 32), (2**31, 32)])
@@ -13,8 +13,8 @@ def test_the_smallest_type_that_holds_the_last_token(vocabulary: int, bits: int)
 
 
 def test_a_node_costs_sixteen_bytes_and_a_name_four() -> None:
-    assert Columns._fields == ("tokens", "first", "low", "high", "longest", "names")
+    assert Columns._fields == ("tokens", "first", "low", "high", "height", "names")
 
 
-def test_the_longest_name_and_its_end_fit_into_16_bits() -> None:
-    assert np.iinfo(np.uint16).max == LONGEST_NAME + 1
+def test_the_maximal_name_and_its_end_fit_into_16_bits() -> None:
+    assert np.iinfo(np.uint16).max == MAX_NAME_TOKENS + 1

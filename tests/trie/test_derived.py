@@ -76,7 +76,7 @@ def test_where_the_folder_cannot_be_written_the_cache_has_it(kb: KnowledgeBase) 
     assert find_tries(kb) == [folder]
 
 
-def test_a_trie_of_another_knowledge_base_in_the_cache_is_not_told_of(kb: KnowledgeBase) -> None:
+def test_a_trie_of_another_knowledge_base_in_the_cache_is_not_listed(kb: KnowledgeBase) -> None:
     (kb.folder.parent / "tries").write_text("no folder")
     location(kb, Letters(), Plain())
     (cache_folder() / "tries" / "torn").mkdir()
@@ -85,7 +85,7 @@ def test_a_trie_of_another_knowledge_base_in_the_cache_is_not_told_of(kb: Knowle
     assert find_tries(kb) == []
 
 
-def test_where_nothing_can_be_written_that_is_told(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_that_is_reported(kb: KnowledgeBase, tmp_path: Path) -> None:
     (kb.folder.parent / "tries").write_text("no folder")
     (tmp_path / "cache").mkdir(exist_ok=True)
     (tmp_path / "cache" / "tries").write_text("no folder")
@@ -96,32 +96,32 @@ def test_where_nothing_can_be_written_that_is_told(kb: KnowledgeBase, tmp_path: 
 
 def test_who_comes_second_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     own = trie_locations(kb, Origin.of(kb, Letters(), Plain())).own
-    held, waited = staging(own), threading.Event()
-    held.__enter__()
-    told: list[str] = []
+    stage, waited = staging(own), threading.Event()
+    stage.__enter__()
+    steps: list[str] = []
 
     def progress(what: str, _names: int) -> None:
-        told.append(what)
-        if len(told) == 2:
-            held.__exit__(None, None, None)
+        steps.append(what)
+        if len(steps) == 2:
+            stage.__exit__(None, None, None)
             waited.set()
 
     monkeypatch.setattr(derived, "WAIT", 0.01)
     trie = open_derived_trie(kb, Letters(), Plain(), progress=progress)
     assert waited.is_set()
-    assert told[:2] == ["waiting for another process that builds the trie"] * 2
-    assert "growing the trie" in told
+    assert steps[:2] == ["waiting for another process that builds the trie"] * 2
+    assert "growing the trie" in steps
     assert len(trie.names) == len(kb.names)
 
 
 def test_another_trouble_with_the_lock_is_no_reason_to_wait(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: Path) -> None:
-        raise IntegrityError("artefact-torn", "no")
+        raise IntegrityError("artefact-corrupt", "no")
 
     monkeypatch.setattr(derived, "staging", refuse)
     with pytest.raises(IntegrityError) as caught:
         open_derived_trie(kb, Letters(), Plain())
-    assert caught.value.code == "artefact-torn"
+    assert caught.value.code == "artefact-corrupt"
 
 
 def test_processes_that_need_it_at_once_build_it_once(kb: KnowledgeBase) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from onym.errors import InputError, LimitError
 from onym.trie import growth
-from onym.trie.columns import LONGEST_NAME
+from onym.trie.columns import MAX_NAME_TOKENS
 from onym.trie.growth import grow
 from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
 
@@ -21,7 +21,7 @@ def breadth_first(names: list[list[int]]) -> list[tuple[int, int, int, int, int]
         if "names" in node:
             found.append((token, 0, low, low + len(node["names"]), 0))
             continue
-        found.append((token, len(node), low, low + _count(node), _longest(node)))
+        found.append((token, len(node), low, low + _count(node), _height(node)))
         for child in sorted(node):
             queue.append((child, node[child], low))
             low += _count(node[child])
@@ -32,15 +32,15 @@ def _count(node: dict[Any, Any]) -> int:
     return len(node["names"]) if "names" in node else sum(_count(child) for child in node.values())
 
 
-def _longest(node: dict[Any, Any]) -> int:
-    return 1 + max(_longest(child) for child in node.values()) if node and "names" not in node else 0
+def _height(node: dict[Any, Any]) -> int:
+    return 1 + max(_height(child) for child in node.values()) if node and "names" not in node else 0
 
 
 @given(SEQUENCES)
 def test_the_columns_are_those_of_a_plain_trie(names: list[list[int]]) -> None:
     columns = grow(ragged(names), EOS, VOCABULARY)
     widths = np.diff(columns.first)
-    found = zip(columns.tokens, widths, columns.low, columns.high, columns.longest, strict=True)
+    found = zip(columns.tokens, widths, columns.low, columns.high, columns.height, strict=True)
     assert [tuple(int(each) for each in node) for node in found] == breadth_first(names)
     assert int(columns.first[0]) == 1
 
@@ -62,12 +62,12 @@ def test_no_names_make_a_root_alone() -> None:
     assert [column.tolist() for column in columns] == [[0], [1, 1], [0], [0], [0], []]
 
 
-def test_the_longest_name_that_may_be_and_one_token_more() -> None:
-    columns = grow(ragged([[3] * LONGEST_NAME]), EOS, VOCABULARY)
-    assert int(columns.longest[0]) == LONGEST_NAME + 1
-    assert len(columns.tokens) == LONGEST_NAME + 2
+def test_a_name_of_the_maximal_length_and_one_token_more() -> None:
+    columns = grow(ragged([[3] * MAX_NAME_TOKENS]), EOS, VOCABULARY)
+    assert int(columns.height[0]) == MAX_NAME_TOKENS + 1
+    assert len(columns.tokens) == MAX_NAME_TOKENS + 2
     with pytest.raises(LimitError) as caught:
-        grow(ragged([[3], [3] * (LONGEST_NAME + 1)]), EOS, VOCABULARY)
+        grow(ragged([[3], [3] * (MAX_NAME_TOKENS + 1)]), EOS, VOCABULARY)
     assert (caught.value.code, caught.value.where) == ("limit-trie", "name 1")
 
 

@@ -20,12 +20,12 @@ def test_of_a_trie_and_of_a_knowledge_base(tiny_kb: Path, tmp_path: Path) -> Non
         info(tmp_path / "kb")
     assert caught.value.code == "artefact-missing"
     build_trie(kb, Letters(), Plain(), tmp_path / "trie")
-    (told,) = info(tmp_path / "trie")
-    assert (told["kb"], told["tokenizer"], told["template"]) == (kb.digest, "letters", "plain")
-    assert (told["names"], told["longest_name"], told["folder"]) == (9, 21, str(tmp_path / "trie"))
-    assert sum(told["nodes_by_depth"]) == told["nodes"]
+    (described,) = info(tmp_path / "trie")
+    assert (described["kb"], described["tokenizer"], described["template"]) == (kb.digest, "letters", "plain")
+    assert (described["names"], described["max_name_tokens"], described["folder"]) == (9, 21, str(tmp_path / "trie"))
+    assert sum(described["nodes_by_depth"]) == described["nodes"]
     folder = open_derived_trie_artefact(kb, Letters(), Plain()).artefact.location
-    assert info(tmp_path / "kb") == [{**told, "folder": str(folder)}]
+    assert info(tmp_path / "kb") == [{**described, "folder": str(folder)}]
 
 
 def test_of_nothing(tmp_path: Path) -> None:

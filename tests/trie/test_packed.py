@@ -71,7 +71,7 @@ def test_names_below_begin_alike(names: list[list[int]]) -> None:
     for prefix, node in nodes.items():
         below = [name for name, tokens in enumerate(names) if tuple(tokens[: len(prefix)]) == prefix]
         assert sorted(trie.names_below(node).tolist()) == below
-        assert trie.longest[node] == max((len(names[name]) - len(prefix) + 1 for name in below), default=0)
+        assert trie.height[node] == max((len(names[name]) - len(prefix) + 1 for name in below), default=0)
 
 
 def test_a_name_that_begins_another() -> None:

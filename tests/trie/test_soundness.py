@@ -25,7 +25,7 @@ def is_sound(trie: PackedTrie, names: int) -> bool:
     try:
         require_sound(trie, names, "here")
     except IntegrityError as e:
-        return (e.code, e.where) != ("artefact-torn", "here")
+        return (e.code, e.where) != ("artefact-corrupt", "here")
     return True
 
 
@@ -35,16 +35,16 @@ def test_what_is_built_is_sound(names: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize("column", Columns._fields)
-def test_every_other_number_is_found(column: str) -> None:
+def test_each_other_number_is_found(column: str) -> None:
     """Change each number of each column by one: only the root's token, which means nothing, and ids of names may differ."""
     trie = PackedTrie.build(ragged(NAMES), EOS, VOCABULARY)
     values = getattr(trie.columns, column)
-    for place in range(len(values)):
+    for row in range(len(values)):
         for change in (1, -1):
             other = values.copy()
-            other[place] = (int(other[place]) + change) % (np.iinfo(values.dtype).max + 1)
-            free = (column == "tokens" and place == ROOT and other[place] < VOCABULARY) or (
-                column == "names" and other[place] < len(NAMES)
+            other[row] = (int(other[row]) + change) % (np.iinfo(values.dtype).max + 1)
+            free = (column == "tokens" and row == ROOT and other[row] < VOCABULARY) or (
+                column == "names" and other[row] < len(NAMES)
             )
             sorted_still = column == "tokens" and _is_still_a_trie(trie, other)
             assert is_sound(changed(trie, **{column: other}), len(NAMES)) == (free or sorted_still)
@@ -93,7 +93,7 @@ def test_no_random_columns_break_the_check(data: st.DataObject) -> None:
         first=column(np.uint32, count + 1),
         low=column(np.uint32, count),
         high=column(np.uint32, count),
-        longest=column(np.uint16, count),
+        height=column(np.uint16, count),
         names=column(np.uint32, names),
     )
     trie = PackedTrie(columns, EOS, VOCABULARY)

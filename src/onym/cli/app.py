@@ -17,8 +17,12 @@ from onym.cli.console import stderr
 from onym.cli.options import WithLinker
 from onym.errors import OnymError
 
+HELP = (
+    "Biomedical entity linking: find diseases, drugs, phenotypes and other concepts in text and map them to MeSH, UMLS, "
+    "SNOMED CT, HPO or your own ids."
+)
 app = typer.Typer(
-    help="From what a biomedical text says to the one concept identifier it means.",
+    help=HELP,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -47,13 +51,13 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=HELP)
 def _root(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
     ] = False,
 ) -> None:
-    """From what a biomedical text says to the one concept identifier it means."""
+    """Run with --help for the commands."""
 
 
 def main() -> None:
@@ -61,7 +65,7 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except OnymError as e:
-        _tell(e)
+        _print_error(e)
         sys.exit(e.exit_status)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -70,7 +74,7 @@ def main() -> None:
         sys.exit(0)
 
 
-def _tell(error: OnymError) -> None:
+def _print_error(error: OnymError) -> None:
     if "--json" in sys.argv:
         typer.echo(json.dumps({"error": error.as_dict()}), err=True)
     else:

@@ -56,18 +56,18 @@ def command(
     from onym.pipeline.output import PREDICTIONS, write_linked, write_links
     from onym.store.parts import OpenContext
 
-    given = own_options(context.obj)
+    of_linker = own_options(context.obj)
     if (kb is None) == (pipeline is None):
         fix = "give --pipeline for raw text, or --kb for documents with annotated mentions"
         raise ConfigError("config-invalid", "one of --kb and --pipeline is needed", fix=fix)
-    if pipeline is not None and (linker or types or concepts or top_k or given):
+    if pipeline is not None and (linker or types or concepts or top_k or of_linker):
         what = "a pipeline has its own linker and options"
         raise ConfigError("config-invalid", what, fix="build another with onym pipeline build")
     if format != PREDICTIONS:
         require_writable(format)
-    with progress("linking") as bar, iter_sources(sources) as opened:
+    with progress("linking") as bar, iter_sources(sources) as found:
         opening = OpenContext(download, shown_on(bar))
-        items = counted(read_sources(opened, from_), bar)
+        items = counted(read_sources(found, from_), bar)
         if pipeline is not None:
             loaded = load(pipeline, context=opening)
             shown_on(bar)("linking", 0)
@@ -75,7 +75,7 @@ def command(
         elif kb is not None:
             known = KnowledgeBase.open(kb)
             only = allowed(known, types, concepts)
-            named = open_linker(linker_config(linker or "exact", **given), known, opening)
+            named = open_linker(linker_config(linker or "exact", **of_linker), known, opening)
             shown_on(bar)("linking", 0)
             counts = write_links(items, named, output, format, top_k=top_k or 10, only=only, force=force)
     _report(counts, output, json=json)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Item
-from onym.types import Document, Mention, Notes, Passage, Problem, Relation
+from onym.types import Document, Mention, Notes, Offsets, Passage, Problem, Relation
 
-Span = tuple[int, int]
 RAW_ID = "id"
 """The note that keeps the id which several documents of a corpus share."""
 
@@ -50,7 +49,7 @@ class Draft:
         concept_ids: tuple[str, ...] = (),
         type: str = "",  # noqa: A002 - the field's own name
         id: str = "",  # noqa: A002
-        parts: tuple[Span, ...] = (),
+        parts: tuple[Offsets, ...] = (),
         notes: Notes = (),
         where: str = "",
     ) -> None:
@@ -63,7 +62,7 @@ class Draft:
             return
         self.mentions.append(Mention(start, end, found, concept_ids, type, id, parts, notes))
 
-    def _is_joined(self, surface: str, parts: tuple[Span, ...]) -> bool:
+    def _is_joined(self, surface: str, parts: tuple[Offsets, ...]) -> bool:
         """Tell whether a surface is that of a discontinuous mention: its fragments, whatever stands between them."""
         fragments = "".join(self.text[start:end] for start, end in parts)
         return bool(parts) and "".join(surface.split()) == "".join(fragments.split())

@@ -1,4 +1,4 @@
-"""BioSyn's queries: a document for each `.concept` file, its text the mentions, one a line, composites cut into their parts."""
+"""BioSyn's queries: a document for each `.concept` file, its text the mentions, one per line, composites cut into parts."""
 
 from __future__ import annotations
 

@@ -77,7 +77,9 @@ class PreparedDataset:
         file = self._artefact.file(_file_of(split))
         for item in jsonl.read(Source.of_files(file.name, [file])):
             if isinstance(item, Problem):
-                raise IntegrityError("artefact-torn", item.what, where=f"{self.folder}: {item.where}", fix="prepare it again")
+                raise IntegrityError(
+                    "artefact-corrupt", item.what, where=f"{self.folder}: {item.where}", fix="prepare it again"
+                )
             yield item
 
 

@@ -116,7 +116,7 @@ class ExactSearch:
         children, log_probs = known.children[onward], log_probs[onward]
         bounds = log_probs
         if self._ranking == "mean":
-            bounds = log_probs / (prefix.depth + 1 + trie.longest[children].astype(np.float32))
+            bounds = log_probs / (prefix.depth + 1 + trie.height[children].astype(np.float32))
         order = np.argsort(-bounds, kind="stable")
         search.push(_Branch(prefix, children[order], log_probs[order], bounds[order]))
 

@@ -135,8 +135,8 @@ class Explorer:
 
     def _note(self, mention: int, node: int, slot: int, children: Ints, log_probs: Floats) -> None:
         if self._widest is not None and len(children) > self._widest:
-            chosen = np.argpartition(-log_probs, self._widest - 1)[: self._widest]
-            children, log_probs = children[chosen], log_probs[chosen]
+            kept = np.argpartition(-log_probs, self._widest - 1)[: self._widest]
+            children, log_probs = children[kept], log_probs[kept]
         self.known[mention][node] = Known(slot, children, log_probs)
 
 

@@ -33,7 +33,7 @@ class Scored:
         return self.log_prob / self.tokens if ranking == "mean" else self.log_prob
 
 
-def score_given(
+def score_candidates(
     start: Start, sources: Sequence[Tokens], prompts: Sequence[Tokens], names: Sequence[Sequence[Tokens]], *, eos: int
 ) -> list[list[Scored]]:
     """Return for each source the scores of its names, given by their tokens without the end, in their order.
@@ -42,12 +42,12 @@ def score_given(
     """
     trees = [_Tree.of(each) for each in names]
     found: list[list[Scored]] = [[] for _ in sources]
-    order = sorted(range(len(sources)), key=lambda place: len(sources[place]), reverse=True)  # less padding
+    order = sorted(range(len(sources)), key=lambda row: len(sources[row]), reverse=True)  # less padding
     for batch in _batches(order, trees):
-        together = [trees[place] for place in batch]
-        scored = _read(start([sources[place] for place in batch]), [prompts[place] for place in batch], together, eos)
-        for place, each in zip(batch, scored, strict=True):
-            found[place] = each
+        together = [trees[row] for row in batch]
+        scored = _read(start([sources[row] for row in batch]), [prompts[row] for row in batch], together, eos)
+        for row, each in zip(batch, scored, strict=True):
+            found[row] = each
     return found
 
 
@@ -82,14 +82,14 @@ def _batches(order: Sequence[int], trees: Sequence[_Tree]) -> Iterator[list[int]
     """Yield the places of trees that are read together; those without a name are left out."""
     batch: list[int] = []
     rows = 0
-    for place in order:
-        if not trees[place].ends:
+    for row in order:
+        if not trees[row].ends:
             continue
-        if batch and rows + len(trees[place].tokens) > _ROWS:
+        if batch and rows + len(trees[row].tokens) > _ROWS:
             yield batch
             batch, rows = [], 0
-        batch.append(place)
-        rows += len(trees[place].tokens) + 1
+        batch.append(row)
+        rows += len(trees[row].tokens) + 1
     if batch:
         yield batch
 
@@ -114,9 +114,9 @@ def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], e
         for owner, tree in enumerate(trees)
         for end in tree.ends
     ]
-    asked = np.concatenate([rows, np.array(ends, dtype=np.int64)])
+    scored_rows = np.concatenate([rows, np.array(ends, dtype=np.int64)])
     wanted = np.concatenate([tokens, np.full(len(ends), eos)])
-    log_probs = token_log_probs(logits, torch.from_numpy(asked), torch.from_numpy(wanted)).tolist()
+    log_probs = token_log_probs(logits, torch.from_numpy(scored_rows), torch.from_numpy(wanted)).tolist()
     return _summed(trees, log_probs[: len(tokens)], log_probs[len(tokens) :])
 
 

@@ -20,14 +20,14 @@ def resolved(spans: Iterable[Span], *, nested: bool = False) -> list[Span]:
     [(0, 6), (0, 17), (7, 17)]
     """
     kept: list[Span] = []
-    longest = 0
+    max_length = 0
     for span in sorted(spans, key=lambda each: (-each.score, -each.length, each.start, each.type)):
         # Whatever touches this span begins before its end, and not so far before its start that it ends there.
-        first = bisect_left(kept, span.start - longest, key=_start)
+        first = bisect_left(kept, span.start - max_length, key=_start)
         last = bisect_left(kept, span.end, key=_start)
         if all(_may_both_stay(span, other, nested=nested) for other in kept[first:last]):
-            insort(kept, span, key=_place)
-            longest = max(longest, span.length)
+            insort(kept, span, key=_offsets)
+            max_length = max(max_length, span.length)
     return kept
 
 
@@ -35,7 +35,7 @@ def _start(span: Span) -> int:
     return span.start
 
 
-def _place(span: Span) -> tuple[int, int]:
+def _offsets(span: Span) -> tuple[int, int]:
     return span.start, span.end
 
 

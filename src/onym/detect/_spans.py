@@ -45,14 +45,14 @@ class SpanDetector:
 @torch.inference_mode()
 def scored_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
     """Return all spans that are at least so likely."""
-    places = word_spans(text, read.tokens, model.settings.max_span_tokens)
-    if not len(places):
+    word_ranges = word_spans(text, read.tokens, model.settings.max_span_tokens)
+    if not len(word_ranges):
         return []
-    firsts, lasts = torch.from_numpy(places).unbind(1)
+    firsts, lasts = torch.from_numpy(word_ranges).unbind(1)
     chances = model.heads.span_scores(read.states, firsts, lasts).sigmoid().numpy()
     starts, ends = read.tokens.starts, read.tokens.ends
     return [
         Span(int(starts[first]), int(ends[last - 1]), float(chance))
-        for (first, last), chance in zip(places.tolist(), chances.tolist(), strict=True)
+        for (first, last), chance in zip(word_ranges.tolist(), chances.tolist(), strict=True)
         if chance >= threshold
     ]

@@ -20,16 +20,16 @@ def word_edges(text: str, tokens: Placed) -> tuple[Marks, Marks]:
     [[True, False, True, True], [False, True, True, True]]
     """
     is_there = tokens.ends > tokens.starts
-    places = np.flatnonzero(is_there)
-    starts, ends = tokens.starts[places].tolist(), tokens.ends[places].tolist()
+    rows = np.flatnonzero(is_there)
+    starts, ends = tokens.starts[rows].tolist(), tokens.ends[rows].tolist()
     joined = [
         end > start or (end == start and text[end - 1].isalnum() and text[start].isalnum())
         for end, start in zip(ends, starts[1:], strict=False)
     ]
     begins, finishes = np.zeros(len(tokens), dtype=np.bool_), np.zeros(len(tokens), dtype=np.bool_)
-    if len(places):
-        begins[places] = ~np.array([False, *joined])
-        finishes[places] = ~np.array([*joined, False])
+    if len(rows):
+        begins[rows] = ~np.array([False, *joined])
+        finishes[rows] = ~np.array([*joined, False])
     return begins, finishes
 
 

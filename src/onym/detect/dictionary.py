@@ -1,6 +1,6 @@
 """The detector that needs no training: wherever a name of the knowledge base stands in a text, there is a mention.
 
-The text is brought to the normal form of names, and every character of it knows its place in the raw text. From each word on,
+The text is brought to the normal form of names, and every character of it knows its offset in the raw text. From each word on,
 the names that begin so are looked up in the knowledge base's own sorted column: nothing is built, nothing is kept in memory
 but what was just looked up, and any number of processes share the column. A mention begins where a word begins and ends where
 one ends. Names that are too common to be believed wherever they stand are told apart by `_filter.py`.
@@ -59,7 +59,7 @@ def open(
 
 
 class DictionaryDetector:
-    """Finds the names of a knowledge base, the longest at each place. With `only`, those of some concepts alone.
+    """Finds the names of a knowledge base, the longest at each offset. With `only`, those of some concepts alone.
 
     >>> detector = DictionaryDetector(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> doc = Document("1", "A Heart-attack (HA), then fever. No HA since; feverish.")
@@ -113,11 +113,11 @@ class DictionaryDetector:
         return name if self._filter.accepts(name, surface) else -1
 
     def _names(self, aligned: Aligned) -> Iterator[tuple[int, int, int]]:
-        """Yield every place of a name in the normalised text, and the name."""
+        """Yield every span of a name in the normalised text, and the name."""
         text, edges = aligned.text, words(aligned.text)
         for number, (start, _) in enumerate(edges):
-            for place in range(number, len(edges)):
-                end = edges[place][1]
+            for row in range(number, len(edges)):
+                end = edges[row][1]
                 name, goes_on = self._look_up(text[start:end])
                 if name >= 0:
                     yield start, end, name
@@ -127,11 +127,11 @@ class DictionaryDetector:
     def _looked_up(self, key: str) -> tuple[int, bool]:
         """Return the name that is `key`, or -1, and whether a longer one begins so."""
         names, data = self.kb.names, key.encode("utf-8", "surrogatepass")
-        place = names.lower_bound(data)
-        is_name = place < len(names) and names.bytes_at(place) == data
-        after = place + is_name
+        row = names.lower_bound(data)
+        is_name = row < len(names) and names.bytes_at(row) == data
+        after = row + is_name
         goes_on = after < len(names) and names.bytes_at(after).startswith(data)
-        return (place if is_name and self._is_allowed(place) else -1), goes_on
+        return (row if is_name and self._is_allowed(row) else -1), goes_on
 
     def _is_allowed(self, name: int) -> bool:
         return self._is_wanted is None or bool(self._is_wanted[name])
@@ -149,7 +149,7 @@ class DictionaryDetector:
             forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
             for form in forms:
                 if len(form) > 1 or form == short:
-                    for start, end in _places(analysis.text, form, starts, ends):
+                    for start, end in _spans(analysis.text, form, starts, ends):
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
@@ -171,7 +171,7 @@ def _is_in_two_sentences(analysis: TextAnalysis, start: int, end: int) -> bool:
     return may_cross_sentences(analysis.text[start:end]) and _has_between(analysis.sentence_starts, start, end)
 
 
-def _places(text: str, form: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _spans(text: str, form: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield where a form stands in a text, neither beginning nor ending inside a word; words are given by their edges."""
     start = text.find(form)
     while start >= 0:
@@ -181,7 +181,7 @@ def _places(text: str, form: str, starts: Sequence[int], ends: Sequence[int]) ->
         start = text.find(form, start + 1)
 
 
-def _is_inside(place: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
-    """Tell whether a place is between two characters of one word."""
-    word = bisect_left(starts, place) - 1
-    return word >= 0 and bisect_right(ends, place) <= word
+def _is_inside(offset: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
+    """Tell whether an offset is between two characters of one word."""
+    word = bisect_left(starts, offset) - 1
+    return word >= 0 and bisect_right(ends, offset) <= word

@@ -31,7 +31,7 @@ from onym.text.tokens import Tokenizer
 from onym.types import Document
 
 HEADS, NAMES = "heads.safetensors", "names"
-_MOST_BYTES = 1_000_000_000
+_MAX_BYTES = 1_000_000_000
 
 
 class CollectiveSettings(FolderSettings):
@@ -102,19 +102,19 @@ class Collective:
     def mention_vectors(self, documents: Sequence[Document]) -> tuple[Vectors, list[tuple[int, int]]]:
         """Return the vectors of all mentions that have a token, and of each its document's number and its own within it."""
         found: list[Vectors] = []
-        places: list[tuple[int, int]] = []
-        asked = [number for number, doc in enumerate(documents) if doc.mentions]
-        for number, read in zip(asked, self.reader.read(documents[number] for number in asked), strict=True):
+        owners: list[tuple[int, int]] = []
+        numbers = [number for number, doc in enumerate(documents) if doc.mentions]
+        for number, read in zip(numbers, self.reader.read(documents[number] for number in numbers), strict=True):
             mentions = documents[number].mentions
             spans = {at: span for at, mention in enumerate(mentions) if (span := read.tokens.span(mention.start, mention.end))}
             found.append(self._vectors(read.states, list(spans.values())))
-            places += [(number, at) for at in spans]
-        return np.concatenate([np.zeros((0, self.heads.dim), dtype=np.float32), *found]), places
+            owners += [(number, at) for at in spans]
+        return np.concatenate([np.zeros((0, self.heads.dim), dtype=np.float32), *found]), owners
 
     @torch.inference_mode()
-    def _vectors(self, states: torch.Tensor, places: list[tuple[int, int]]) -> Vectors:
+    def _vectors(self, states: torch.Tensor, spans: list[tuple[int, int]]) -> Vectors:
         """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, dim)."""
-        firsts, lasts = torch.tensor(places, dtype=torch.long).reshape(-1, 2).unbind(1)
+        firsts, lasts = torch.tensor(spans, dtype=torch.long).reshape(-1, 2).unbind(1)
         found = self.heads.vectors(states, firsts, lasts)
         found = found if self.names is None else comparable(found, self.names.settings)
         return np.asarray(found.numpy(), dtype=np.float32)
@@ -134,7 +134,7 @@ def heads_bytes(heads: Heads) -> bytes:
 
 def _open_heads(path: Path, heads: Heads) -> Heads:
     try:
-        heads.load_state_dict(load(read_regular(path, _MOST_BYTES)))
+        heads.load_state_dict(load(read_regular(path, _MAX_BYTES)))
     except (SafetensorError, RuntimeError, KeyError, ValueError, OSError) as e:
         what = "the layers over the document's tokens cannot be read, or are those of another model"
         raise InputError("model-malformed", what, where=str(path), fix="fetch the model again") from e

@@ -82,11 +82,11 @@ def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, lengt
     rows = [(text, window) for text, tokens in enumerate(texts) for window in windows(len(tokens), room, overlap)]
     lengths = np.array([window.end - window.start for _, window in rows], dtype=np.int64)
     for batch in batches(lengths, _BUDGET):
-        chosen = [rows[row] for row in batch.tolist()]
-        ids, mask = window_rows(tokenizer, [(texts[text], window) for text, window in chosen], model.config.pad_token_id)
+        selected = [rows[row] for row in batch.tolist()]
+        ids, mask = window_rows(tokenizer, [(texts[text], window) for text, window in selected], model.config.pad_token_id)
         hidden = hidden_of(model, ids.to(model.device), mask.to(model.device)).cpu()
         before = len(tokenizer.before)
-        for row, (text, window) in enumerate(chosen):
+        for row, (text, window) in enumerate(selected):
             own = slice(before + window.first - window.start, before + window.last - window.start)
             states[text][window.first : window.last] = hidden[row, own]
     return states
@@ -102,9 +102,9 @@ def window_rows(tokenizer: Tokenizer, parts: list[tuple[Placed, Window]], pad: i
     """Return windows as ids and mask, with what the tokenizer puts around a text. *Shape:* both (windows, tokens)."""
     before, after = list(tokenizer.before), list(tokenizer.after)
     rows = [[*before, *tokens.ids[window.start : window.end].tolist(), *after] for tokens, window in parts]
-    longest = max(map(len, rows), default=0)
-    ids = torch.full((len(rows), longest), pad, dtype=torch.long)
-    mask = torch.zeros((len(rows), longest), dtype=torch.long)
+    length = max(map(len, rows), default=0)
+    ids = torch.full((len(rows), length), pad, dtype=torch.long)
+    mask = torch.zeros((len(rows), length), dtype=torch.long)
     for row, each in enumerate(rows):
         ids[row, : len(each)] = torch.tensor(each)
         mask[row, : len(each)] = 1

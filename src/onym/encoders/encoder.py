@@ -40,7 +40,7 @@ class Encoder:
     ) -> None:
         _require_fitting(model, tokenizer)
         settings = settings or EncoderSettings()
-        self.settings = settings.changed(length=min(settings.length, _longest(model)))
+        self.settings = settings.changed(length=min(settings.length, _max_length(model)))
         self.width: int = model.config.hidden_size
         self.precision = str(model.dtype).removeprefix("torch.")
         self._model, self._tokenizer = model, tokenizer
@@ -134,7 +134,7 @@ def _require_fitting(model: Any, tokenizer: Tokenizer) -> None:
         raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
 
 
-def _longest(model: Any) -> int:
+def _max_length(model: Any) -> int:
     """Return how many tokens the model can read: RoBERTa and its kin count positions from behind the padding's id."""
     positions = getattr(model.embeddings, "position_embeddings", None)
     first = getattr(positions, "padding_idx", None)

@@ -13,7 +13,7 @@ from onym.errors import ConfigError, InputError
 from onym.store.model_settings import read_small
 
 MODULES = "modules.json"
-_MOST_TOKENS = 100_000
+_MAX_TOKENS = 100_000
 
 
 def read_modules(folder: Path) -> dict[str, Any]:
@@ -47,10 +47,10 @@ def _pooling(path: Path) -> str:
     marks = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
     marked = [marks.get(key, key) for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
     named = config.get("pooling_mode", marked)
-    chosen = named if isinstance(named, str) else named[0] if isinstance(named, list) and len(named) == 1 else ""
-    if chosen not in ("cls", "mean"):
+    pooling = named if isinstance(named, str) else named[0] if isinstance(named, list) and len(named) == 1 else ""
+    if pooling not in ("cls", "mean"):
         raise ConfigError("model-family", "its pooling is neither cls nor mean", where=str(path), fix="use another encoder")
-    return str(chosen)
+    return str(pooling)
 
 
 def _similarity(folder: Path) -> str:
@@ -68,9 +68,9 @@ def _length(folder: Path) -> int:
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         path = folder / name
         found = _object(path).get(key) if path.is_file() else None
-        if isinstance(found, int) and 4 <= found <= _MOST_TOKENS:
+        if isinstance(found, int) and 4 <= found <= _MAX_TOKENS:
             return found
-    return _MOST_TOKENS
+    return _MAX_TOKENS
 
 
 def _object(path: Path) -> dict[str, Any]:

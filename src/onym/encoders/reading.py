@@ -36,13 +36,13 @@ class Reading:
         lengths = np.minimum(np.diff(tokens.offsets), self.room) + self._around
         return np.where(lengths > 0, self.settings.length, 0) if self.settings.pooling == "mean-all" else lengths
 
-    def rows(self, tokens: Ragged, places: Rows) -> tuple[Rows, Rows]:
+    def rows(self, tokens: Ragged, texts: Rows) -> tuple[Rows, Rows]:
         """Return the texts at these places as ids and mask, both (texts, tokens), as wide as the longest of them."""
         before, after, room = self.tokenizer.before, self.tokenizer.after, self.room
-        lists = [[*before, *tokens[place][:room], *after] for place in places.tolist()]
-        longest = self.settings.length if self.settings.pooling == "mean-all" else max(map(len, lists), default=0)
-        ids = np.full((len(lists), longest), self.pad, dtype=np.int64)
-        mask = np.zeros((len(lists), longest), dtype=np.int64)
+        lists = [[*before, *tokens[text][:room], *after] for text in texts.tolist()]
+        length = self.settings.length if self.settings.pooling == "mean-all" else max(map(len, lists), default=0)
+        ids = np.full((len(lists), length), self.pad, dtype=np.int64)
+        mask = np.zeros((len(lists), length), dtype=np.int64)
         for row, each in enumerate(lists):
             ids[row, : len(each)] = each
             mask[row, : len(each)] = 1

@@ -73,7 +73,9 @@ def evaluate(
     cases, missing = predicted_cases(task, predictions)
     ranks = gold_ranks(cases, protocol)
     low, high = _interval(cases, ranks)
-    sliced = slices_of(cases, task.kb, training=training_of(task), similarity=most_similar(similarity) if similarity else None)
+    sliced = slices_of(
+        cases, task.kb, training=training_of(task), similarity=closest_name_similarity(similarity) if similarity else None
+    )
     return Evaluation(
         protocol=protocol,
         scores={each: score(cases, each, KS) for each in PROTOCOLS},
@@ -111,7 +113,7 @@ def training_of(task: EvaluationTask) -> Training | None:
     return Training.of(task.dataset.documents("train"), task.resolver.canonical)
 
 
-def most_similar(similarity: NameSimilarity) -> Similarity:
+def closest_name_similarity(similarity: NameSimilarity) -> Similarity:
     """Return the measure that subgroups need: the similarity of each surface to the most similar of its names."""
 
     def measure(surfaces: list[str], names: list[list[str]]) -> list[float]:

@@ -54,9 +54,7 @@ class Mistake:
         return self.gold_ranks[0][0] if self.gold_ranks else None
 
 
-def most_frequent_mistakes(
-    cases: Sequence[Case], ranks: Sequence[int | None], kb: KnowledgeBase, limit: int = 20
-) -> list[Mistake]:
+def common_mistakes(cases: Sequence[Case], ranks: Sequence[int | None], kb: KnowledgeBase, limit: int = 20) -> list[Mistake]:
     """Return the most frequent errors; `ranks` are the ranks of gold under a protocol, and a case is right at rank 1 only.
 
     Equally frequent errors are ordered by surface, gold and answer.
@@ -66,7 +64,7 @@ def most_frequent_mistakes(
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> ranking = ((frozenset({"mesh:D005334"}),), (frozenset({"mesh:D006973"}),))
     >>> case = Case("1", frozenset({"mesh:D006973"}), (ranking,), mentions=(Mention(0, 3, "hot"),))
-    >>> mistake = most_frequent_mistakes([case], gold_ranks([case], "strict"), kb)[0]
+    >>> mistake = common_mistakes([case], gold_ranks([case], "strict"), kb)[0]
     >>> mistake.answered.names, mistake.runner_up.names, mistake.best_gold_rank
     (('Fever',), ('Hypertension',), 2)
     """

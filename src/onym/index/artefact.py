@@ -16,13 +16,14 @@ from onym.errors import IntegrityError
 from onym.index.header import streamed_head
 from onym.index.kinds import KINDS, kind_for, kind_named
 from onym.index.library import faiss, one_thread
-from onym.index.source import Progress, VectorSource
+from onym.index.source import VectorSource
 from onym.index.structure import problem_of
 from onym.index.vectors import NameVectors
 from onym.kb import KnowledgeBase
 from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage
+from onym.types import Progress
 
 KIND, FORMAT = "index", 1
 FILE, VECTORS = "index.faiss", "vectors.f16"
@@ -201,4 +202,4 @@ def _flags(library: Any) -> int:
 
 
 def _torn(what: str, where: str) -> IntegrityError:
-    return IntegrityError("artefact-torn", what, where=where, fix="build it again")
+    return IntegrityError("artefact-corrupt", what, where=where, fix="build it again")

@@ -7,11 +7,12 @@ from pathlib import Path
 from onym.index.artefact import IndexOrigin, write_index
 from onym.index.kinds import AUTO
 from onym.index.library import faiss
-from onym.index.source import Progress, VectorSource, silent
+from onym.index.source import VectorSource
 from onym.index.vectors import open_derived_vectors
 from onym.kb import KnowledgeBase
 from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.stage import Stage, staging
+from onym.types import Progress, silent
 
 
 def build_index(

@@ -14,9 +14,10 @@ from onym.index.artefact import IndexArtefact, IndexOrigin, open_index_artefact
 from onym.index.build import stage_index
 from onym.index.kinds import AUTO
 from onym.index.search import Index, index_of
-from onym.index.source import Progress, VectorSource, silent
+from onym.index.source import VectorSource
 from onym.kb import KnowledgeBase
 from onym.store.artefact.derived import Locations, find_derived, open_derived
+from onym.types import Progress, silent
 
 FOLDER = "indexes"
 

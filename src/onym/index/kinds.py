@@ -14,9 +14,9 @@ LINKS = 32  # of a vector in the graph
 _BUILD_EFFORT = 80  # candidates looked at for the links of a vector
 _GROUP = 4  # dimensions that one byte of a product quantizer stands for
 _POINTS_PER_CENTRE = 39  # what FAISS wants to see for each centre that it learns
-_MOST_LISTS = 65_536
+_MAX_LISTS = 65_536
 AUTO = "auto"
-_MOST_FLAT = 1_000_000  # names
+_MAX_FLAT = 1_000_000  # names
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def kind_for(name: str, names: int) -> Kind:
     # Looking at every vector is exact and there is nothing to learn or to tune; among a million names two cores still answer
     # some 50 mentions a second. Beyond that it is time and memory that decide: a graph over one byte a number looks at some
     # thousand vectors only, needs half of the memory, and of the kinds that may miss a name it misses the fewest.
-    return KINDS["flat" if names <= _MOST_FLAT else "hnsw"]
+    return KINDS["flat" if names <= _MAX_FLAT else "hnsw"]
 
 
 def lists_of(count: int) -> int:
@@ -71,7 +71,7 @@ def lists_of(count: int) -> int:
     >>> [lists_of(count) for count in (3, 10_000, 1_000_000, 6_000_000)]
     [1, 256, 4000, 9797]
     """
-    return max(1, min(int(4 * math.sqrt(count)), count // _POINTS_PER_CENTRE, _MOST_LISTS))
+    return max(1, min(int(4 * math.sqrt(count)), count // _POINTS_PER_CENTRE, _MAX_LISTS))
 
 
 def code_bits(count: int) -> int:

@@ -81,9 +81,9 @@ class Index:
         try:
             scores, ids = index.search(vectors, k, params=parameters)
         except RuntimeError as e:
-            raise IntegrityError("artefact-torn", "FAISS cannot search the index", fix="build it again") from e
+            raise IntegrityError("artefact-corrupt", "FAISS cannot search the index", fix="build it again") from e
         if int(ids.min()) < -1 or int(ids.max()) >= len(self):
-            raise IntegrityError("artefact-torn", "the index holds a name that does not exist", fix="build it again")
+            raise IntegrityError("artefact-corrupt", "the index holds a name that does not exist", fix="build it again")
         return scores, ids
 
     def _way(self, selector: Any, *, is_few: bool) -> tuple[Any, Any]:
@@ -142,7 +142,7 @@ def open_index(folder: Path | str, expected: IndexOrigin | None = None) -> Index
     return index_of(open_index_artefact(folder, expected))
 
 
-def index_of(opened: IndexArtefact) -> Index:
+def index_of(found: IndexArtefact) -> Index:
     """Return the index of an artefact that is open."""
-    index, origin, artefact = opened
+    index, origin, artefact = found
     return Index(index, origin, artefact.digest, artefact, kept_vectors(artefact, origin))

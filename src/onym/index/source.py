@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-
-Progress = Callable[[str, int], None]
-"""Told what is being done, and how many names are done."""
 
 
 class VectorSource(Protocol):
@@ -24,7 +21,3 @@ class VectorSource(Protocol):
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the vectors of texts; *shape:* (texts, width)."""
-
-
-def silent(_what: str, _names: int) -> None:
-    """Tell nobody."""

@@ -18,7 +18,7 @@ from onym.index.kinds import KINDS, LINKS, code_bits, codes_per_vector, lists_of
 
 Bytes = npt.NDArray[np.uint8]
 _PROBABLE = 1e-9  # of a level of the graph; less probable ones are not there
-_MOST_EFFORT = 1_000_000
+_MAX_EFFORT = 1_000_000
 _AT_ONCE = 4_000_000  # numbers looked at
 _TYPES = {"flat16": 4, "sq8": 0}  # of a scalar quantizer, as FAISS numbers them
 _ITEM = {"flat": 4, "flat16": 2, "sq8": 1}  # bytes of a number
@@ -104,7 +104,7 @@ def _graph(walk: _Walk, kind: str, width: int, names: int, is_new: bool) -> None
     levels, offsets, neighbours = walk.vector("<i4", names), walk.vector("<u8", names + 1), walk.vector("<i4")
     _require(offsets[0] == 0 and int(offsets[-1]) == len(neighbours), "the graph does not end where it says")
     entry, top, build_effort, effort, _ = walk.numbers("iiiii")
-    _require(0 < build_effort <= _MOST_EFFORT and 0 < effort <= _MOST_EFFORT, "the graph is to be searched without end")
+    _require(0 < build_effort <= _MAX_EFFORT and 0 < effort <= _MAX_EFFORT, "the graph is to be searched without end")
     _require((0 <= entry < names and 0 <= top < len(shares)) if names else (entry, top) == (-1, -1), "the graph has no entry")
     if names:
         _require(int(levels[entry]) == top + 1, "the graph is entered on a level that is not there")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from onym.errors import IntegrityError
-from onym.index.source import Progress, VectorSource, silent
+from onym.index.source import VectorSource
 from onym.kb import KnowledgeBase
 from onym.store.artefact.arrays import Strings, release
 from onym.store.artefact.derived import Locations, open_derived
@@ -22,6 +22,7 @@ from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage
 from onym.store.artefact.work import Work
+from onym.types import Progress, silent
 
 KIND, FORMAT = "vectors", 1
 FOLDER = "vectors"
@@ -66,7 +67,7 @@ class NameVectors:
             rows = min(origin.shard, origin.names - start)
             if column.dtype != np.float32 or len(column) != rows * origin.width or len(self.names) != origin.names:
                 what = "the columns of the vectors do not fit together"
-                raise IntegrityError("artefact-torn", what, where=str(artefact.folder), fix="build it again")
+                raise IntegrityError("artefact-corrupt", what, where=str(artefact.folder), fix="build it again")
             self._shards.append(column.reshape(rows, origin.width))
 
     def __len__(self) -> int:
@@ -115,7 +116,7 @@ def open_vectors(folder: Path, expected: VectorsOrigin | None = None) -> NameVec
         origin = VectorsOrigin.model_validate(artefact.manifest.config, strict=True)
     except ValidationError as e:
         what = "the manifest does not say what the vectors were made of"
-        raise IntegrityError("artefact-torn", what, where=where, fix="build it again") from e
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again") from e
     if expected is not None and origin != expected:
         what = "the vectors are those of another knowledge base or encoder"
         raise IntegrityError("index-mismatch", what, where=where, fix="build them again for these")
@@ -129,7 +130,7 @@ def open_vectors(folder: Path, expected: VectorsOrigin | None = None) -> NameVec
 def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress) -> Manifest:
     """Encode the names, but for those whose vectors were there before, and publish them from a stage that is held already."""
     origin = VectorsOrigin.of(kb, encoder)
-    known = _Known.at(dest, origin, kb.names)
+    known = _EarlierVectors.at(dest, origin, kb.names)
     work = Work(dest / ".work", [origin.model_dump_json()])
     progress(f"encoding names, {known.count:,} of them known before", 0)
     for number, start in enumerate(range(0, origin.names, SHARD)):
@@ -146,7 +147,7 @@ def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSo
     return manifest
 
 
-def _encoded(names: Strings, start: int, rows: int, encoder: VectorSource, known: _Known) -> Rows:
+def _encoded(names: Strings, start: int, rows: int, encoder: VectorSource, known: _EarlierVectors) -> Rows:
     """Return the vectors of one shard: known ones as they were, the others encoded."""
     earlier = known.rows[start : start + rows]
     is_known = earlier >= 0
@@ -159,7 +160,7 @@ def _encoded(names: Strings, start: int, rows: int, encoder: VectorSource, known
     return found
 
 
-class _Known:
+class _EarlierVectors:
     """The vectors of an earlier release, and for each name of this one its row there, or -1."""
 
     def __init__(self, vectors: NameVectors | None, rows: npt.NDArray[np.int64]) -> None:
@@ -167,7 +168,7 @@ class _Known:
         self.count = int((rows >= 0).sum())
 
     @classmethod
-    def at(cls, dest: Path, origin: VectorsOrigin, names: Strings) -> _Known:
+    def at(cls, dest: Path, origin: VectorsOrigin, names: Strings) -> _EarlierVectors:
         """Look at what is at `dest` for vectors of the same encoder in the same precision."""
         try:
             vectors = open_vectors(dest)

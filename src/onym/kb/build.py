@@ -12,7 +12,7 @@ import polars as pl
 
 from onym.errors import InputError
 from onym.kb import assemble
-from onym.kb.gather import Gathered, Progress, gather, portable
+from onym.kb.gather import Gathered, gather, portable
 from onym.kb.identity import Identity, identify
 from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
 from onym.kb.recipe import Recipe
@@ -20,6 +20,7 @@ from onym.kb.replacements import read_replacements
 from onym.store.artefact.manifest import InputEntry, Manifest
 from onym.store.artefact.stage import Record, Stage, staging
 from onym.store.files.source import InputFile, Source
+from onym.types import Progress, silent
 
 
 def build_kb(
@@ -27,7 +28,7 @@ def build_kb(
     dest: Path,
     *,
     root: Path | None = None,
-    progress: Progress = lambda _what, _rows: None,
+    progress: Progress = silent,
     sources: Mapping[str, Source] | None = None,
 ) -> Manifest:
     """Build the knowledge base of a recipe at `dest`. Its paths are relative to `root`, by default the current folder.

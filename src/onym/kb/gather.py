@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -16,10 +16,7 @@ from onym.kb.recipe import Recipe, SourceConfig
 from onym.store.artefact.manifest import InputEntry
 from onym.store.files.source import Source
 from onym.text.normal import normal_names
-from onym.types import NameKind
-
-Progress = Callable[[str, int], None]
-"""Called with what is being done and how many rows have been read."""
+from onym.types import NameKind, Progress
 
 _COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, not as views
 _NO_NAMES = pl.DataFrame(

@@ -181,7 +181,7 @@ class KnowledgeBase:
         )
         if not all(lengths):
             raise IntegrityError(
-                "artefact-torn", "the columns do not fit together", where=str(self.folder), fix="build it again"
+                "artefact-corrupt", "the columns do not fit together", where=str(self.folder), fix="build it again"
             )
 
     def _term(self, term: int) -> Name:

@@ -54,9 +54,9 @@ class Config(LinkerConfig):
         return {**generative_part.Config.options(), _ENCODER: encoder, "index": dense_part.Config.model_fields["index"], **own}
 
     @classmethod
-    def from_options(cls, given: Mapping[str, Any]) -> Self:
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
         """Make a configuration of options; `encoder` is the dense part's model, `model` the generative part's."""
-        wanted = {name: value for name, value in given.items() if value is not None}
+        wanted = {name: value for name, value in options.items() if value is not None}
         own: dict[str, Any] = {name: wanted.pop(name) for name in ("candidates", "names") if name in wanted}
         encoder, index = wanted.pop(_ENCODER, None), wanted.pop("index", None)
         if encoder is not None:

@@ -136,7 +136,7 @@ class GenerativeLinker:
         _require_same_tokens(self.trie, adapter)
         self._adapter, self._tokenizer, self._about = adapter, tokenizer, about or {}
         self._search = search or self._search_config()
-        self.layout = Layout(self._template, tokenizer, int(self._config.window or 0), adapter.longest)
+        self.layout = Layout(self._template, tokenizer, int(self._config.window or 0), adapter.max_positions)
 
     def _derived_trie(self, tokenizer: Tokenizer, context: OpenContext) -> PackedTrie:
         from onym.trie.derived import open_derived_trie
@@ -200,13 +200,13 @@ class GenerativeLinker:
 
         A score is that of a candidate which `link` would find by this name alone.
         """
-        from onym.decoding.score_candidates import score_given
+        from onym.decoding.score_candidates import score_candidates
 
         pairs = [pair for doc in documents for pair in self._queries(doc)]
         sources = [self.layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs]
         prompts = [self.layout.prompt(mention.surface) for _, mention in pairs]
         tokens = [[self.layout.name(self.kb.names[name]) for name in each] for each in names]
-        scored = score_given(self._start, sources, prompts, tokens, eos=self.trie.eos)
+        scored = score_candidates(self._start, sources, prompts, tokens, eos=self.trie.eos)
         ranking = "sum" if self._config.pooling == "sum" else self._search.ranking
         return [[name.score(ranking) for name in each] for each in scored]
 

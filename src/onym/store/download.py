@@ -154,7 +154,7 @@ def _receive(response: httpx.Response, part: _Part, start: int, patience: Patien
         start = 0
     length = response.headers.get("content-length")
     total = start + int(length) if length and length.isdigit() else None
-    for chunk in response.iter_raw():  # as it comes: what has arrived is kept when the connection breaks
+    for chunk in response.iter_raw():  # raw: what has arrived is kept when the connection breaks
         part.append(chunk)
         if part.size > patience.max_bytes:
             part.discard()

@@ -107,9 +107,9 @@ class PartConfig(Strict):
         return {name: info for name, info in cls.model_fields.items() if name != "kind"}
 
     @classmethod
-    def from_options(cls, given: Mapping[str, Any]) -> Self:
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
         """Make a configuration of options by name; None is not given, and an option of another part is refused."""
-        wanted = {name: value for name, value in given.items() if value is not None}
+        wanted = {name: value for name, value in options.items() if value is not None}
         if other := sorted(wanted.keys() - cls.options().keys()):
             name = cls.model_fields["kind"].default
             fix = f"{name} has {', '.join(cls.options()) or 'no options'}"

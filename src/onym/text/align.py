@@ -89,11 +89,11 @@ def lower(text: str) -> Iterator[Stretch]:
         yield 0, len(text), lowered
         return
     done = grown = 0
-    for place, char in enumerate(text):
+    for offset, char in enumerate(text):
         if (more := len(char.lower()) - 1) > 0:
-            yield done, place, lowered[done + grown : place + grown]
-            yield place, place + 1, char.lower()
-            done, grown = place + 1, grown + more
+            yield done, offset, lowered[done + grown : offset + grown]
+            yield offset, offset + 1, char.lower()
+            done, grown = offset + 1, grown + more
     yield done, len(text), lowered[done + grown :]
 
 
@@ -120,14 +120,14 @@ def punctuation(text: str) -> Iterator[Stretch]:
 
 def collapse(text: str) -> Iterator[Stretch]:
     """Make one space of every run of white space, and none of those at the ends."""
-    place = 0
+    offset = 0
     for spaces in _SPACES.finditer(text):
         start, end = spaces.span()
-        yield place, start, text[place:start]
+        yield offset, start, text[offset:start]
         if start > 0 and end < len(text):
             yield start, end, " "
-        place = end
-    yield place, len(text), text[place:]
+        offset = end
+    yield offset, len(text), text[offset:]
 
 
 @cache

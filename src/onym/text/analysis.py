@@ -12,8 +12,8 @@ from operator import attrgetter
 
 from onym.text.abbreviations import Abbreviations
 from onym.text.align import Aligned, align, collapse, lower, punctuation
-from onym.text.boundaries import Span, sentences, words
-from onym.types import Document
+from onym.text.boundaries import sentences, words
+from onym.types import Document, Offsets
 
 
 class TextAnalysis:
@@ -35,7 +35,7 @@ class TextAnalysis:
         return Abbreviations.from_text(self.text)
 
     @cached_property
-    def sentences(self) -> list[Span]:
+    def sentences(self) -> list[Offsets]:
         """The span of every sentence."""
         return sentences(self.text)
 
@@ -45,7 +45,7 @@ class TextAnalysis:
         return [start for start, _ in self.sentences]
 
     @cached_property
-    def words(self) -> list[Span]:
+    def words(self) -> list[Offsets]:
         """The span of every word."""
         return words(self.text)
 

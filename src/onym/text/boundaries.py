@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from onym.text.pattern import any_of
-
-Span = tuple[int, int]
+from onym.types import Offsets
 
 _INVISIBLE = "\u00ad\u200c\u200d\u2060\ufeff"
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
@@ -27,13 +26,13 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 # Matched wherever there is one, and judged afterwards: with a condition on what follows, a long run would be tried again
 # from each of its characters.
 _STOP = re.compile(r"[.!?\u2026][.!?\u2026)\]}\"'\u2019\u201d\u00bb]*|[\u3002\uff01\uff1f\uff61]+")
-_WIDE = "\u3002\uff01\uff1f\uff61"  # no space follows them
+_FULL_WIDTH = "\u3002\uff01\uff1f\uff61"  # no space follows them
 _SPACES = re.compile(r"\s+")
 _MAY_CROSS = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\uff61]|[^\S ]|\s[A-Z]")
 _OPENING = "([{\"'\u2018\u201c\u00ab\u00bf\u00a1"
 _ITEM = re.compile(r"\((?:[a-z](?:[,-][a-z])?|[ivx]{1,4}|[0-9]{1,2}|[+\u00b1-])\)")
 _BRACKETS = re.compile(r"[()\[\]]")
-_LONGEST_BRACKET = 500
+_MAX_BRACKET = 500
 _WRAPPED = range(50, 121)  # the widths at which texts are wrapped
 _HEAD = re.compile(
     r"(?<=\s)(?<![A-Z'\u2019,&/]\s)(?:AIMS?|APPROACH|BACKGROUND|CONCLUSIONS?|CONTEXT|DESIGN|DISCUSSION|EXPERIMENTAL |FINDINGS"
@@ -77,7 +76,7 @@ _FIRST_WORD = re.compile(r"[^\W_]{0,20}")
 _FIRST_PIECE = re.compile(r"\S{0,20}")
 
 
-def words(text: str) -> list[Span]:
+def words(text: str) -> list[Offsets]:
     """Return the span of every word.
 
     >>> text = "IL-2 and \\u03b2-actin"
@@ -88,22 +87,22 @@ def words(text: str) -> list[Span]:
     return [found.span() for found in pattern.finditer(text)]
 
 
-def sentences(text: str) -> list[Span]:
+def sentences(text: str) -> list[Offsets]:
     """Return the span of every sentence, without the white space around it.
 
     >>> text = "E. coli grew (Fig. 2). It was 0.5 mM, i.e. enough."
     >>> [text[start:end] for start, end in sentences(text)]
     ['E. coli grew (Fig. 2).', 'It was 0.5 mM, i.e. enough.']
     """
-    spans: list[Span] = []
-    place = 0
+    spans: list[Offsets] = []
+    start_of_sentence = 0
     for cut in (*sorted({*_line_cuts(text), *_head_cuts(text), *_stop_cuts(text)}), len(text)):
-        piece = text[place:cut]
-        start = place + len(piece) - len(piece.lstrip())
-        end = place + len(piece.rstrip())
+        piece = text[start_of_sentence:cut]
+        start = start_of_sentence + len(piece) - len(piece.lstrip())
+        end = start_of_sentence + len(piece.rstrip())
         if start < end:
             spans.append((start, end))
-        place = cut
+        start_of_sentence = cut
     return spans
 
 
@@ -132,15 +131,15 @@ def _line_cuts(text: str) -> Iterator[int]:
     """Yield the ends of lines that end a sentence: all but those after which the next word would not have fitted."""
     lines = text.splitlines(keepends=True)
     widths = [len(line.rstrip()) for line in lines]
-    longest = max(widths, default=0)
-    place = 0
+    width = max(widths, default=0)
+    start_of_sentence = 0
     for number, line in enumerate(lines[:-1]):
-        place += len(line)
+        start_of_sentence += len(line)
         if widths[number] or (number and widths[number - 1]):  # of several empty lines, the first is enough
             following = _FIRST_PIECE.match(lines[number + 1].lstrip())
-            needed = len(following.group()) + 1 if following and following.group() else longest
-            if longest not in _WRAPPED or not widths[number] or widths[number] + needed <= longest:
-                yield place
+            needed = len(following.group()) + 1 if following and following.group() else width
+            if width not in _WRAPPED or not widths[number] or widths[number] + needed <= width:
+                yield start_of_sentence
 
 
 def _head_cuts(text: str) -> Iterator[int]:
@@ -151,36 +150,36 @@ def _stop_cuts(text: str) -> Iterator[int]:
     """Yield the places after the marks that end a sentence."""
     brackets = _brackets(text)
     inside = next(brackets, None)
-    place = 0  # where the sentence began
+    start_of_sentence = 0  # where the sentence began
     for found in _STOP.finditer(text):
         start, end = found.span()
         while inside and inside[1] <= end:
             inside = next(brackets, None)
         if inside and inside[0] < end:
             continue
-        if text[start] in _WIDE or _ends_sentence(text, place, start, end):
+        if text[start] in _FULL_WIDTH or _ends_sentence(text, start_of_sentence, start, end):
             yield end
-            place = end
+            start_of_sentence = end
 
 
-def _brackets(text: str) -> Iterator[Span]:
+def _brackets(text: str) -> Iterator[Offsets]:
     """Yield the outermost pairs of brackets that are not too long to be one remark, in order."""
-    opened: list[int] = []
-    pairs: list[Span] = []
+    open_brackets: list[int] = []
+    pairs: list[Offsets] = []
     for found in _BRACKETS.finditer(text):
         if found.group() in "([":
-            opened.append(found.start())
-        elif opened and text[opened[-1]] == ("(" if found.group() == ")" else "["):
-            pair = opened.pop(), found.end()
-            if pair[1] - pair[0] <= _LONGEST_BRACKET:
+            open_brackets.append(found.start())
+        elif open_brackets and text[open_brackets[-1]] == ("(" if found.group() == ")" else "["):
+            pair = open_brackets.pop(), found.end()
+            if pair[1] - pair[0] <= _MAX_BRACKET:
                 while pairs and pairs[-1][0] > pair[0]:
                     pairs.pop()
                 pairs.append(pair)
     return iter(pairs)
 
 
-def _ends_sentence(text: str, place: int, start: int, end: int) -> bool:
-    """Tell whether the marks from `start` to `end`, in a sentence that begins at `place`, end it."""
+def _ends_sentence(text: str, start_of_sentence: int, start: int, end: int) -> bool:
+    """Tell whether the marks from `start` to `end`, in a sentence that begins at `start_of_sentence`, end it."""
     gap = _SPACES.match(text, end)
     if gap is None:
         return end == len(text)
@@ -193,26 +192,26 @@ def _ends_sentence(text: str, place: int, start: int, end: int) -> bool:
         return following == len(text)
     if text[start] != "." or (end > start + 1 and text[end - 1] in ".?!"):  # of several marks, the last is the sentence's
         return True
-    before = _BEFORE.search(text, max(place, start - 24), start)
+    before = _BEFORE.search(text, max(start_of_sentence, start - 24), start)
     if before is None or before.start() == start:  # a point by itself, as in "ml . kg-1"
         return not text[following].islower()
-    return _may_finish(text, place, before.start(), start, following, is_open=gap.end() == following)
+    return _may_finish(text, start_of_sentence, before.start(), start, following, is_open=gap.end() == following)
 
 
-def _may_begin(text: str, place: int) -> bool:
+def _may_begin(text: str, offset: int) -> bool:
     """Tell whether a sentence may begin there: not in lower case, but for names such as `p53`, `mRNA` and `c-Myc`."""
-    char = text[place]
+    char = text[offset]
     if not char.islower() or not char.isascii():
         return char not in ",;:)]}%=<>+/"
-    piece = _FIRST_PIECE.match(text, place)
+    piece = _FIRST_PIECE.match(text, offset)
     return piece is not None and any(other.isupper() or other.isdigit() for other in piece.group())
 
 
-def _may_finish(text: str, place: int, start: int, end: int, following: int, *, is_open: bool) -> bool:
+def _may_finish(text: str, start_of_sentence: int, start: int, end: int, following: int, *, is_open: bool) -> bool:
     """Tell whether the word from `start` to `end`, with a full stop after it, may be the last of a sentence."""
     word = text[start:end]
     low = word.lower()
-    if _ITEM_NUMBER.fullmatch(word) and _is_item(text, place, start, word):
+    if _ITEM_NUMBER.fullmatch(word) and _is_item(text, start_of_sentence, start, word):
         return False
     if word.isdecimal() and (_REST_OF_NUMBER.match(text, following) or (word == "0" and text[following].isdecimal())):
         return False  # "2. 3%" and "0. 5" are one number
@@ -221,18 +220,18 @@ def _may_finish(text: str, place: int, start: int, end: int, following: int, *, 
     if low in _MAY_END or _DOTTED.fullmatch(word):
         return is_open and _is_starter(text, following)
     if len(word) == 1 and word.isalpha() and word.isupper():
-        label = text[max(place, start - 24) : start].split()
+        label = text[max(start_of_sentence, start - 24) : start].split()
         return (bool(label) and label[-1].lower() in _LABELLED) or (is_open and _is_starter(text, following))
     return True
 
 
-def _is_starter(text: str, place: int) -> bool:
-    found = _FIRST_WORD.match(text, place)
+def _is_starter(text: str, offset: int) -> bool:
+    found = _FIRST_WORD.match(text, offset)
     return found is not None and found.group() in _STARTERS and not text.startswith(".", found.end())
 
 
-def _is_item(text: str, place: int, start: int, number: str) -> bool:
+def _is_item(text: str, start_of_sentence: int, start: int, number: str) -> bool:
     """Tell whether a number begins a sentence, as in "2. We found", or a list, as in "we conclude: 1. The"."""
-    if number in ("1", "I") and text[max(place, start - 24) : start].rstrip().endswith(":"):
+    if number in ("1", "I") and text[max(start_of_sentence, start - 24) : start].rstrip().endswith(":"):
         return True
-    return not text[place:start].strip()
+    return not text[start_of_sentence:start].strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.text.boundaries import Span
+from onym.types import Offsets
 
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _ANY = frozenset("()[]{}")
@@ -13,7 +13,7 @@ def is_balanced(text: str) -> bool:
     return all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
 
 
-def closed(text: str, start: int, end: int) -> Span | None:
+def closed(text: str, start: int, end: int) -> Offsets | None:
     """Return a span with the bracket that closes it, if that follows at once; None if another half of a pair is missing.
 
     >>> text = "poly(ADP-ribose) and (G6PD) deficiency"

@@ -23,18 +23,18 @@ class Layout:
     template: Template
     tokens: Tokenizer
     window: int = 128
-    longest: int = _SOURCE
+    max_tokens: int = _SOURCE
 
     def source(self, text: str, start: int, end: int) -> list[int]:
         """Return what the encoder reads of a mention in its text."""
-        budget = min(self.window, self.longest)
-        most = min(max(self.window, _SOURCE), self.longest)
-        return self.template.source_ids(text, start, end, self.tokens, budget=budget)[:most]
+        budget = min(self.window, self.max_tokens)
+        limit = min(max(self.window, _SOURCE), self.max_tokens)
+        return self.template.source_ids(text, start, end, self.tokens, budget=budget)[:limit]
 
     def prompt(self, surface: str) -> list[int]:
         """Return what the decoder is given before the name."""
-        most = min(_PROMPT, self.longest // 2)  # half of what it can read is left for the name
-        return self.template.prompt_ids(surface, self.tokens)[-most:]
+        limit = min(_PROMPT, self.max_tokens // 2)  # half of what it can read is left for the name
+        return self.template.prompt_ids(surface, self.tokens)[-limit:]
 
     def name(self, name: str) -> list[int]:
         """Return what the decoder writes for a name, without the end."""

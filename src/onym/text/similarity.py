@@ -19,11 +19,11 @@ _THREADS = 2
 
 
 class NameSimilarity:
-    """Names that can be searched by likeness: the same 3-grams give 1, none in common 0.
+    """Names that can be searched by similarity: the same 3-grams give 1, none in common 0.
 
     >>> similarity = NameSimilarity(["heart attack", "heart failure", "fever"])
-    >>> places, scores = similarity.top(["heart atack"], 2)[0]
-    >>> places.tolist()
+    >>> rows, scores = similarity.top(["heart atack"], 2)[0]
+    >>> rows.tolist()
     [0, 1]
     """
 
@@ -38,7 +38,7 @@ class NameSimilarity:
         return cls(names.to_arrow().to_pylist())
 
     def within(self, is_wanted: npt.NDArray[np.bool_]) -> NameSimilarity:
-        """Return the same likeness over the wanted names alone; the others keep their places and are never found."""
+        """Return the same similarity over the wanted names alone; the others keep their rows and are never found."""
         part = object.__new__(NameSimilarity)
         part._vectorizer = self._vectorizer
         part._rows = self._rows.multiply(is_wanted[:, None].astype(np.float32)).tocsr()
@@ -47,7 +47,7 @@ class NameSimilarity:
         return part
 
     def top(self, queries: Sequence[str], count: int) -> list[tuple[npt.NDArray[Any], npt.NDArray[np.float64]]]:
-        """Return for each query the places of its `count` best names and their scores; of equal ones the first come first."""
+        """Return for each query the rows of its `count` best names and their scores; of equal ones the first come first."""
         from sparse_dot_topn import sp_matmul_topn
 
         if not queries:
@@ -57,7 +57,7 @@ class NameSimilarity:
         return [_in_order(found.indices[start:end], found.data[start:end]) for start, end in bounds]
 
     def pairwise(self, one: Sequence[str], other: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return the likeness of each pair.
+        """Return the similarity of each pair.
 
         >>> NameSimilarity(["heart attack", "fever"]).pairwise(["fever"], ["fever"]).tolist()
         [1.0]
@@ -68,10 +68,10 @@ class NameSimilarity:
         return _rounded(np.asarray(product.sum(axis=1)).ravel())
 
 
-def _in_order(places: npt.NDArray[Any], scores: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+def _in_order(rows: npt.NDArray[Any], scores: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     scores = _rounded(scores)
-    order = np.lexsort((places, -scores))
-    return places[order], scores[order]
+    order = np.lexsort((rows, -scores))
+    return rows[order], scores[order]
 
 
 def _rounded(scores: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -83,5 +83,5 @@ def _vectorizer() -> Any:
         import sparse_dot_topn  # noqa: F401 - needed as soon as there is something to compare
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as e:
-        raise missing_extra("the likeness of names", "lexical") from e
+        raise missing_extra("TF-IDF similarity", "lexical") from e
     return TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), dtype=np.float32)

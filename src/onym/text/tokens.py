@@ -23,7 +23,7 @@ _EOS = ("</s>", "[SEP]", "<|endoftext|>")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Tokens of a text, each with its place in code points; one that stands for nothing in the text has an empty place."""
+    """Tokens of a text, each with its span in code points; one that stands for nothing in the text has an empty span."""
 
     ids: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
@@ -88,8 +88,8 @@ class Tokenizer:
     def placed(self, text: str) -> Placed:
         """Return the tokens of a text and where each stands in it, without special ones and without the space around one."""
         found = self._fast.encode(text, add_special_tokens=False)
-        places = np.array([_trimmed(text, *place) for place in found.offsets], dtype=np.int64).reshape(-1, 2)
-        return Placed(np.array(found.ids, dtype=np.int64), places[:, 0], places[:, 1])
+        offsets = np.array([_trimmed(text, *span) for span in found.offsets], dtype=np.int64).reshape(-1, 2)
+        return Placed(np.array(found.ids, dtype=np.int64), offsets[:, 0], offsets[:, 1])
 
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, for people to look at."""
@@ -103,7 +103,7 @@ class Tokenizer:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a place without the space around it: tokenizers differ in whether a space belongs to the word behind it."""
+    """Return a span without the space around it: tokenizers differ in whether a space belongs to the word behind it."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

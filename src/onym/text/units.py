@@ -25,19 +25,19 @@ class Units:
         self._length = len(text)
         self._ends = [] if self._is_plain else [0, *accumulate(_sizes(text, unit))]
 
-    def of(self, place: int) -> int:
-        """Return a place, given in code points, in this unit."""
-        if not 0 <= place <= self._length:
-            raise InputError("offset-unit", f"no place {place} in a text of {self._length} code points")
-        return place if self._is_plain else self._ends[place]
+    def of(self, offset: int) -> int:
+        """Return an offset, given in code points, in this unit."""
+        if not 0 <= offset <= self._length:
+            raise InputError("offset-unit", f"no offset {offset} in a text of {self._length} code points")
+        return offset if self._is_plain else self._ends[offset]
 
-    def code_point(self, place: int) -> int:
-        """Return a place, given in this unit, in code points; one inside a character is refused."""
+    def code_point(self, offset: int) -> int:
+        """Return an offset, given in this unit, in code points; one inside a character is refused."""
         if self._is_plain:
-            return self._length if place == self._length else self.of(place)
-        found = bisect_left(self._ends, place)
-        if found >= len(self._ends) or self._ends[found] != place:
-            raise InputError("offset-unit", f"{place} is no boundary of a character in {self._unit}")
+            return self._length if offset == self._length else self.of(offset)
+        found = bisect_left(self._ends, offset)
+        if found >= len(self._ends) or self._ends[found] != offset:
+            raise InputError("offset-unit", f"{offset} is no boundary of a character in {self._unit}")
         return found
 
 

@@ -17,7 +17,7 @@ from onym.train.collective.config import CollectiveStage, CollectiveTrainingConf
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeStage, GenerativeTrainingConfig
 
-Stage = GenerativeStage | EncoderStage | CollectiveStage
+TrainingStage = GenerativeStage | EncoderStage | CollectiveStage
 AnyConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig
 CONFIGS: dict[str, type[AnyConfig]] = {
     "pretrain": GenerativeTrainingConfig,
@@ -48,7 +48,7 @@ def read_config(
 ) -> CollectiveTrainingConfig: ...  # pragma: no cover
 
 
-def read_config(stage: Stage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()) -> AnyConfig:
+def read_config(stage: TrainingStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()) -> AnyConfig:
     """Return the configuration of a stage: a preset, over it a file, over both overrides such as `optim.steps=100`.
 
     >>> read_config("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"]).optim.learning_rate

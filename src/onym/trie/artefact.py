@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +19,10 @@ from onym.trie.columns import Columns, token_type
 from onym.trie.packed import PackedTrie
 from onym.trie.soundness import require_sound
 from onym.trie.source import NameTemplate, TokenSource
+from onym.types import Progress, silent
 
 KIND, FORMAT = "trie", 1
 BATCH = 100_000  # names tokenised at once
-
-Progress = Callable[[str, int], None]
 
 
 class Origin(BaseModel):
@@ -58,7 +56,7 @@ def build_trie(
     template: NameTemplate,
     dest: Path,
     *,
-    progress: Progress = lambda _what, _names: None,
+    progress: Progress = silent,
 ) -> Manifest:
     """Build the trie of all names of a knowledge base at `dest`."""
     with staging(dest) as stage:
@@ -75,7 +73,7 @@ def write_trie(
     progress("writing", len(kb.names))
     for name, column in trie.columns._asdict().items():
         stage.write_array(name, column)
-    counts = {"names": len(trie.names), "nodes": trie.node_count, "longest": max(0, int(trie.longest[0]) - 1)}
+    counts = {"names": len(trie.names), "nodes": trie.node_count, "max_name_tokens": max(0, int(trie.height[0]) - 1)}
     config = Origin.of(kb, tokenizer, template).model_dump(mode="json")
     return stage.publish(dest, KIND, FORMAT, Record(config, [], counts))
 
@@ -113,7 +111,7 @@ def _origin(manifest: Manifest, where: str) -> Origin:
         return Origin.model_validate(manifest.config, strict=True)
     except ValidationError as e:
         what = "the manifest does not say what the trie was made of"
-        raise IntegrityError("artefact-torn", what, where=where, fix="build it again") from e
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again") from e
 
 
 def _require_expected(found: Origin, expected: Origin | None, where: str) -> None:

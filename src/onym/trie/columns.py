@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-LONGEST_NAME = 65_534  # tokens of one name; with the token that ends it, the edges fit into 16 bits
-MOST_NODES = 2**32 - 1
+MAX_NAME_TOKENS = 65_534  # tokens of one name; with the token that ends it, the edges fit into 16 bits
+MAX_NODES = 2**32 - 1
 
 
 class Columns(NamedTuple):
@@ -18,7 +18,7 @@ class Columns(NamedTuple):
     first: npt.NDArray[np.uint32]  # one longer than the nodes
     low: npt.NDArray[np.uint32]
     high: npt.NDArray[np.uint32]
-    longest: npt.NDArray[np.uint16]  # edges of the longest path down from a node
+    height: npt.NDArray[np.uint16]  # edges of the longest path down from a node
     names: npt.NDArray[np.uint32]  # name ids, in the lexicographic order of their tokens
 
 

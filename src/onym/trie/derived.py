@@ -11,9 +11,10 @@ from pathlib import Path
 
 from onym.kb import KnowledgeBase
 from onym.store.artefact.derived import Locations, find_derived, open_derived
-from onym.trie.artefact import Origin, Progress, TrieArtefact, open_trie_artefact, write_trie
+from onym.trie.artefact import Origin, TrieArtefact, open_trie_artefact, write_trie
 from onym.trie.packed import PackedTrie
 from onym.trie.source import NameTemplate, TokenSource
+from onym.types import Progress, silent
 
 FOLDER = "tries"
 
@@ -23,7 +24,7 @@ def open_derived_trie(
     tokenizer: TokenSource,
     template: NameTemplate,
     *,
-    progress: Progress = lambda _what, _names: None,
+    progress: Progress = silent,
 ) -> PackedTrie:
     """Open the trie of a knowledge base; where there is none, or one that is torn or out of date, build it first.
 
@@ -37,7 +38,7 @@ def open_derived_trie_artefact(
     tokenizer: TokenSource,
     template: NameTemplate,
     *,
-    progress: Progress = lambda _what, _names: None,
+    progress: Progress = silent,
 ) -> TrieArtefact:
     """Open the trie of a knowledge base, as `open_derived_trie` does, with what its artefact says."""
     origin = Origin.of(kb, tokenizer, template)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from onym.errors import InputError, LimitError
 from onym.store.artefact.arrays import Ragged
-from onym.trie.columns import LONGEST_NAME, MOST_NODES, Columns, token_type
+from onym.trie.columns import MAX_NAME_TOKENS, MAX_NODES, Columns, token_type
 
 
 def grow(tokens: Ragged, eos: int, vocabulary: int) -> Columns:
@@ -37,12 +37,12 @@ def grow(tokens: Ragged, eos: int, vocabulary: int) -> Columns:
 
 def require_tokens(tokens: Ragged, eos: int, vocabulary: int) -> None:
     """Refuse names that are too long, and tokens that the vocabulary does not have or that end a name before its end."""
-    if not 0 <= eos < vocabulary <= MOST_NODES:
+    if not 0 <= eos < vocabulary <= MAX_NODES:
         raise InputError("trie-tokens", f"the end token {eos} is not one of a vocabulary of {vocabulary:,}")
-    if len(tokens) and int(np.diff(tokens.offsets.astype(np.int64)).max()) > LONGEST_NAME:
+    if len(tokens) and int(np.diff(tokens.offsets.astype(np.int64)).max()) > MAX_NAME_TOKENS:
         where = f"name {int(np.diff(tokens.offsets.astype(np.int64)).argmax()):,}"
         fix = "leave it out of the knowledge base: max_name_length of the recipe"
-        raise LimitError("limit-trie", f"a name has more than {LONGEST_NAME:,} tokens", where=where, fix=fix)
+        raise LimitError("limit-trie", f"a name has more than {MAX_NAME_TOKENS:,} tokens", where=where, fix=fix)
     if len(tokens.values) and not 0 <= int(tokens.values.min()) <= int(tokens.values.max()) < vocabulary:
         fix = "use the tokenizer of the model"
         raise InputError("trie-tokens", f"a token is not one of a vocabulary of {vocabulary:,}", fix=fix)
@@ -88,8 +88,8 @@ class _Levels:
         self, tokens: npt.NDArray[Any], widths: npt.NDArray[Any], low: npt.NDArray[Any], high: npt.NDArray[Any]
     ) -> None:
         self._count += len(tokens)
-        if self._count > MOST_NODES:
-            raise LimitError("limit-trie", f"the trie has more than {MOST_NODES:,} nodes", fix="build it of fewer names")
+        if self._count > MAX_NODES:
+            raise LimitError("limit-trie", f"the trie has more than {MAX_NODES:,} nodes", fix="build it of fewer names")
         self._tokens.append(tokens.astype(self._type))
         self._widths.append(widths.astype(np.uint32))
         self._low.append(low.astype(np.uint32))
@@ -106,7 +106,7 @@ class _Levels:
             first=first,
             low=_joined(self._low),
             high=_joined(self._high),
-            longest=_longest(first, sizes),
+            height=_heights(first, sizes),
             names=self._names,
         )
 
@@ -118,14 +118,14 @@ def _joined(levels: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return whole
 
 
-def _longest(first: npt.NDArray[np.uint32], sizes: list[int]) -> npt.NDArray[np.uint16]:
+def _heights(first: npt.NDArray[np.uint32], sizes: list[int]) -> npt.NDArray[np.uint16]:
     """Return for each node the edges of the longest path below it, from the lowest level up."""
-    longest = np.zeros(len(first) - 1, dtype=np.uint16)
-    below = len(longest)
+    heights = np.zeros(len(first) - 1, dtype=np.uint16)
+    below = len(heights)
     start = below - sizes[-1]
     for size in reversed(sizes[:-1]):
         end, start, below = start, start - size, start
         inner = np.flatnonzero(first[start:end] < first[start + 1 : end + 1]) + start
         children = first[inner].astype(np.int64) - below
-        longest[inner] = np.maximum.reduceat(longest[below : int(first[end])], children) + 1
-    return longest
+        heights[inner] = np.maximum.reduceat(heights[below : int(first[end])], children) + 1
+    return heights

@@ -32,14 +32,14 @@ class PackedTrie:
     ([2, 8], [True, False])
     """
 
-    __slots__ = ("digest", "eos", "first", "high", "longest", "low", "names", "tokens", "vocabulary")
+    __slots__ = ("digest", "eos", "first", "height", "high", "low", "names", "tokens", "vocabulary")
 
     def __init__(self, columns: Columns, eos: int, vocabulary: int, digest: str = "") -> None:
         self.eos, self.vocabulary = eos, vocabulary
         self.digest = digest  # of the artefact; empty for a trie that was only built
         # A plain view of the mapped memory: reading one entry of a `memmap` takes many times as long.
         plain = Columns(*(column.view(np.ndarray) for column in columns))
-        self.tokens, self.first, self.low, self.high, self.longest, self.names = plain
+        self.tokens, self.first, self.low, self.high, self.height, self.names = plain
 
     @classmethod
     def build(cls, tokens: Ragged, eos: int, vocabulary: int, name_ids: npt.NDArray[Any] | None = None) -> Self:
@@ -57,7 +57,7 @@ class PackedTrie:
     @property
     def columns(self) -> Columns:
         """All arrays."""
-        return Columns(self.tokens, self.first, self.low, self.high, self.longest, self.names)
+        return Columns(self.tokens, self.first, self.low, self.high, self.height, self.names)
 
     @property
     def node_count(self) -> int:

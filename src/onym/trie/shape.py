@@ -19,7 +19,7 @@ class Shape:
     nodes: int
     bytes: int
     bytes_per_node: float
-    longest_name: int
+    max_name_tokens: int
     widest_node: int
     only_children: int
     nodes_by_depth: tuple[int, ...]
@@ -41,7 +41,7 @@ def shape_of(trie: PackedTrie) -> Shape:
         nodes=trie.node_count,
         bytes=trie.nbytes,
         bytes_per_node=round(trie.nbytes / trie.node_count, 2),
-        longest_name=max(0, int(trie.longest[0]) - 1),
+        max_name_tokens=max(0, int(trie.height[0]) - 1),
         widest_node=int(widths.max()),
         only_children=int((widths == 1).sum()),
         nodes_by_depth=tuple(nodes_by_depth),

@@ -14,7 +14,7 @@ from onym.trie.packed import PackedTrie
 def require_sound(trie: PackedTrie, names: int, where: str) -> None:
     """Refuse columns that are not exactly those of a trie over `names` names."""
     if what := next(_problems(trie, names), ""):
-        raise IntegrityError("artefact-torn", what, where=where, fix="build it again")
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again")
 
 
 def _problems(trie: PackedTrie, names: int) -> Iterator[str]:
@@ -32,20 +32,20 @@ def _problems(trie: PackedTrie, names: int) -> Iterator[str]:
         yield "a name of the trie does not end at a leaf"
     if not _shares_names_out(columns):
         yield "the names below a node are not those below its children"
-    if not _has_longest(columns):
+    if not _has_heights(columns):
         yield "the lengths in the trie are not those of its paths"
 
 
 def _has_types(trie: PackedTrie) -> bool:
     found = tuple(column.dtype for column in trie.columns)
-    wide, short = np.dtype(np.uint32), np.dtype(np.uint16)
-    return found == (token_type(trie.vocabulary), wide, wide, wide, short, wide)
+    long, short = np.dtype(np.uint32), np.dtype(np.uint16)
+    return found == (token_type(trie.vocabulary), long, long, long, short, long)
 
 
 def _has_lengths(columns: Columns) -> bool:
     count = len(columns.tokens)
     return (
-        count > 0 and len(columns.first) == count + 1 and len(columns.low) == len(columns.high) == len(columns.longest) == count
+        count > 0 and len(columns.first) == count + 1 and len(columns.low) == len(columns.high) == len(columns.height) == count
     )
 
 
@@ -86,11 +86,11 @@ def _shares_names_out(columns: Columns) -> bool:
     return bool((low[eldest] == low[inner]).all() and (high[youngest] == high[inner]).all() and goes_on.all())
 
 
-def _has_longest(columns: Columns) -> bool:
-    first, longest = columns.first, columns.longest
+def _has_heights(columns: Columns) -> bool:
+    first, height = columns.first, columns.height
     is_inner = first[:-1] < first[1:]
-    if bool((longest[~is_inner] != 0).any()):
+    if bool((height[~is_inner] != 0).any()):
         return False
     inner = np.flatnonzero(is_inner)
-    below = np.maximum.reduceat(longest, first[inner]) if len(inner) else longest[:0]
-    return bool((longest[inner] == below.astype(np.uint32) + 1).all())
+    below = np.maximum.reduceat(height, first[inner]) if len(inner) else height[:0]
+    return bool((height[inner] == below.astype(np.uint32) + 1).all())

@@ -10,7 +10,7 @@ from onym.corpora.formats import detect, jsonl
 from onym.corpora.plain import with_answers
 from onym.errors import InputError
 from onym.types import Document, LinkedDocument, Mention, Problem
-from tests.corpora.strategies import Memory, as_written, linked_documents, source_of, written
+from tests.corpora.strategies import Memory, after_round_trip, linked_documents, source_of, written
 
 
 def test_a_line_is_readable_json() -> None:
@@ -48,7 +48,7 @@ def test_other_json_is_not_taken_for_it() -> None:
 def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDocument]) -> None:
     output = Memory()
     jsonl.write_linked(linked, output)
-    assert list(jsonl.read_linked(output.source("a.jsonl"))) == [as_written(each) for each in linked]
+    assert list(jsonl.read_linked(output.source("a.jsonl"))) == [after_round_trip(each) for each in linked]
     assert list(jsonl.read(output.source("a.jsonl"))) == [with_answers(each) for each in linked]
 
 

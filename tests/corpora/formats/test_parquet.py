@@ -10,7 +10,7 @@ from onym.corpora.formats import detect, parquet
 from onym.corpora.plain import with_answers
 from onym.errors import InputError
 from onym.types import Document, LinkedDocument, Mention, Problem
-from tests.corpora.strategies import Memory, as_written, linked_documents, source_of, written
+from tests.corpora.strategies import Memory, after_round_trip, linked_documents, source_of, written
 
 
 def test_many_documents_in_several_row_groups() -> None:
@@ -46,7 +46,7 @@ def test_a_wrong_offset_in_a_row() -> None:
 def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDocument]) -> None:
     output = Memory()
     parquet.write_linked(linked, output)
-    assert list(parquet.read_linked(output.source("a.parquet"))) == [as_written(each) for each in linked]
+    assert list(parquet.read_linked(output.source("a.parquet"))) == [after_round_trip(each) for each in linked]
     assert list(parquet.read(output.source("a.parquet"))) == [with_answers(each) for each in linked]
 
 

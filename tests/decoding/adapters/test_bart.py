@@ -31,7 +31,7 @@ def test_what_a_search_asks(family: str) -> None:
         config.pad_token_id,
     )
     assert (adapter.layers, adapter.heads, adapter.head_width, adapter.scale) == (2, 2, 8, 8**-0.5)
-    assert (adapter.longest, adapter.dtype) == (160, torch.float32)
+    assert (adapter.max_positions, adapter.dtype) == (160, torch.float32)
     assert adapter.bias(torch.zeros(1, 1, 1, dtype=torch.long)) is None
 
 

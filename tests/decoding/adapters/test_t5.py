@@ -36,7 +36,7 @@ def test_what_a_search_asks(family: str) -> None:
     adapter = adapter_of(model(family))
     assert (adapter.start, adapter.eos, adapter.pad, adapter.vocabulary) == (0, 1, 0, 40)
     assert (adapter.layers, adapter.heads, adapter.head_width, adapter.scale) == (2, 2, 4, 1.0)
-    assert adapter.longest > 100_000
+    assert adapter.max_positions > 100_000
     bias = adapter.bias(torch.tensor([[[0, 1, 40]]]))
     assert bias is not None
     assert bias.shape == (1, 1, 3, 2)

@@ -57,12 +57,12 @@ def test_half_of_a_composite_is_wrong(kb: KnowledgeBase) -> None:
     assert found(kb, document((0, 5, f"{FEVER} {OTHER}")), document((0, 5, FEVER))).counts["wrong concept"] == 1
 
 
-def test_equal_errors_are_counted_together_the_most_frequent_first(kb: KnowledgeBase) -> None:
+def test_equal_errors_are_counted_together_the_commonest_first(kb: KnowledgeBase) -> None:
     gold = document((18, 22, OTHER), (0, 5, FEVER), (12, 17, FEVER))
     mistakes = found(kb, gold, document())
     assert [(mistake.surface, mistake.count) for mistake in mistakes.of_kind("missed")] == [("fever", 2), ("pain", 1)]
     limited = find_mistakes([gold], [document()], kb, limit=1)
-    assert (limited.counts["missed"], len(limited.most_frequent)) == (3, 1)
+    assert (limited.counts["missed"], len(limited.commonest)) == (3, 1)
 
 
 def test_gold_without_a_concept_is_no_question(kb: KnowledgeBase) -> None:

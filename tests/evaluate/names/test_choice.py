@@ -32,7 +32,7 @@ def test_the_seed_decides(families: KnowledgeBase) -> None:
     assert len(set(drawn)) > 2
 
 
-def test_all_have_enough_names_and_there_may_be_fewer_than_asked_for(families: KnowledgeBase) -> None:
+def test_all_have_enough_names_and_there_may_be_fewer_than_requested(families: KnowledgeBase) -> None:
     drawn = sampled_concepts(families, 40)
     assert len(set(drawn)) == len(drawn) == 20
     assert min(len(families.names_of(concept)) for concept in drawn) >= MIN_NAMES

@@ -60,7 +60,7 @@ def test_without_torch_the_extra_is_named(choice: NameChoice, models: tuple[str,
     assert "onym[dense]" in caught.value.fix
 
 
-def test_titles_tell_models_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_titles_distinguish_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a/model", "b/model", "c"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "c")

@@ -64,7 +64,7 @@ def test_a_png_and_an_svg() -> None:
     assert not list(root.iter("{*}text")), "type is drawn as shapes: labels are as wide as they were measured"
 
 
-def test_title_share_and_every_label_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_title_share_and_each_label_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     words = written(monkeypatch, [panel("minilm")], LABELS, OWNERS)
     assert "minilm" in words
     assert any("87.5 %" in word for word in words)
@@ -92,7 +92,7 @@ def test_a_long_label_is_cut_in_its_middle() -> None:
     assert _short("x" * 34) == "x" * 34
 
 
-def test_every_concept_has_a_look_of_its_own() -> None:
+def test_each_concept_has_a_look_of_its_own() -> None:
     looks = [look_of(concept) for concept in range(MAX_CONCEPTS)]
     assert len(set(looks)) == MAX_CONCEPTS
     assert all(len({colour for colour, _ in looks[first : first + 4]}) == 4 for first in range(36))

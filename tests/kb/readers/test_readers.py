@@ -27,7 +27,7 @@ REFUSED_EMPTY = {"mesh_xml": "xml-malformed", "table": "table-columns"} | dict.f
 )
 
 
-def test_every_format_has_a_sample() -> None:
+def test_each_format_has_a_sample() -> None:
     assert set(SAMPLES) == set(readers.ORDER)
 
 

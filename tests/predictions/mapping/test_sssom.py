@@ -27,10 +27,10 @@ def written(tiny_kb: Path) -> tuple[list[str], list[dict[str, str]]]:
     return head, list(csv.DictReader(lines[len(head) :], dialect="excel-tab"))
 
 
-def test_only_an_unshared_name_claims_an_exact_match(tiny_kb: Path) -> None:
+def test_only_an_unshared_name_states_an_exact_match(tiny_kb: Path) -> None:
     _, rows = written(tiny_kb)
-    claims = [(row["subject_label"], row["predicate_id"], row["object_id"]) for row in rows]
-    assert claims == [
+    mappings = [(row["subject_label"], row["predicate_id"], row["object_id"]) for row in rows]
+    assert mappings == [
         ("Pyrexia", "skos:exactMatch", "mesh:D005334"),
         ("MI", "skos:closeMatch", "mesh:D006973"),
         ("MI", "skos:closeMatch", "mesh:D009203"),
@@ -41,7 +41,7 @@ def test_only_an_unshared_name_claims_an_exact_match(tiny_kb: Path) -> None:
     assert tuple(rows[0]) == COLUMNS
 
 
-def test_the_head_names_the_prefixes_and_is_the_same_every_time(tiny_kb: Path) -> None:
+def test_the_head_names_the_prefixes_and_is_the_same_each_time(tiny_kb: Path) -> None:
     head, _ = written(tiny_kb)
     assert '#  mesh: "https://bioregistry.io/mesh:"' in head
     assert any(line.startswith("#mapping_set_id: urn:uuid:") for line in head)

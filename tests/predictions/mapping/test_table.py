@@ -12,7 +12,7 @@ from onym.predictions.mapping.terms import TermMapping
 from onym.types import Candidate
 
 
-def test_the_candidates_stand_beside_the_row(tiny_kb: Path) -> None:
+def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
     both = (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))
     mappings = [TermMapping(("1", "a\tb\n"), "x", both), TermMapping(("2", ""), "", ())]
     file = io.BytesIO()

@@ -38,7 +38,7 @@ def test_an_empty_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("dtype", "length"), [("<u8", 5), ("<u4", 6), ("|O", 5), ("<U4", 5)])
 def test_a_header_that_is_not_the_manifests_is_refused(tmp_path: Path, dtype: str, length: int) -> None:
     path = written(tmp_path, np.arange(5, dtype="<u4"))
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_array(path, dtype, length)
 
 
@@ -48,7 +48,7 @@ def test_a_header_that_is_not_the_manifests_is_refused(tmp_path: Path, dtype: st
 def test_a_damaged_column_is_refused(tmp_path: Path, damage: object) -> None:
     path = written(tmp_path, np.arange(5, dtype="<u4"))
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_array(path, "<u4", 5)
 
 
@@ -103,7 +103,7 @@ def test_strings_on_disk_are_found_too(tmp_path: Path) -> None:
 )
 def test_unsound_strings_are_refused(offsets: list[int], data: bytes) -> None:
     column = Strings(np.array(offsets, dtype=np.uint32), np.frombuffer(data, dtype=np.uint8))
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         column.require_sound("column")
 
 
@@ -140,11 +140,11 @@ def test_a_column_may_be_longer_than_what_is_decoded_at_once(monkeypatch: pytest
 
 
 @given(st.binary(max_size=160), st.integers(0, 127))
-def test_a_header_of_any_bytes_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, noise: bytes, place: int) -> None:
+def test_a_header_of_any_bytes_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, noise: bytes, offset: int) -> None:
     path = tmp_path_factory.mktemp("header") / "a.npy"
     np.save(path, np.arange(5, dtype="<u4"))
     whole = path.read_bytes()
-    path.write_bytes(whole[:place] + noise + whole[place + len(noise) :])
+    path.write_bytes(whole[:offset] + noise + whole[offset + len(noise) :])
     with suppress(IntegrityError):
         assert len(open_array(path, "<u4", 5)) == 5
 
@@ -152,7 +152,7 @@ def test_a_header_of_any_bytes_is_read_or_refused(tmp_path_factory: pytest.TempP
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npy")
     for name in ("pipe.npy", "nothing.npy"):
-        with pytest.raises(IntegrityError, match="artefact-torn"):
+        with pytest.raises(IntegrityError, match="artefact-corrupt"):
             open_array(tmp_path / name, "<u4", 0)
 
 

@@ -25,7 +25,7 @@ class Builder:
 
     def __init__(self, folder: Path) -> None:
         self.locations = Locations.of(folder, "numbers", ["one", "two"])
-        self.built = self.opened = 0
+        self.built = self.opens = 0
 
     def build(self, stage: Stage, dest: Path) -> None:
         self.built += 1
@@ -34,7 +34,7 @@ class Builder:
 
     def open_at(self, path: Path) -> Artefact:
         found = Artefact.open(path, "numbers", 1)
-        self.opened += 1
+        self.opens += 1
         return found
 
     def open(self) -> Path:
@@ -44,7 +44,7 @@ class Builder:
 def test_it_is_built_once(tmp_path: Path) -> None:
     builder = Builder(tmp_path)
     assert builder.open() == builder.open() == builder.locations.own
-    assert (builder.built, builder.opened) == (1, 2)
+    assert (builder.built, builder.opens) == (1, 2)
     assert builder.locations.own.parent == tmp_path / "numbers"
 
 
@@ -53,7 +53,7 @@ def test_a_torn_one_is_built_again(tmp_path: Path) -> None:
     path = next(builder.open().glob("*/values.npy"))
     path.write_bytes(path.read_bytes()[:-1])
     assert builder.open() == builder.locations.own
-    assert (builder.built, builder.opened) == (2, 2)
+    assert (builder.built, builder.opens) == (2, 2)
 
 
 def test_where_the_folder_cannot_be_written_the_cache_has_it(tmp_path: Path) -> None:
@@ -64,10 +64,10 @@ def test_where_the_folder_cannot_be_written_the_cache_has_it(tmp_path: Path) -> 
     assert builder.built == 1
 
 
-def test_where_nothing_can_be_written_that_is_told(tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "cache"):
-        place.mkdir(exist_ok=True)
-        (place / "numbers").write_text("no folder")
+def test_where_nothing_can_be_written_that_is_reported(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "cache"):
+        folder.mkdir(exist_ok=True)
+        (folder / "numbers").write_text("no folder")
     with pytest.raises(ConfigError, match="output-failed"):
         Builder(tmp_path).open()
 
@@ -75,31 +75,31 @@ def test_where_nothing_can_be_written_that_is_told(tmp_path: Path) -> None:
 def test_who_comes_second_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derived, "WAIT", 0.01)
     builder, looks = Builder(tmp_path), 0
-    held = staging(builder.locations.own)
-    held.__enter__()
+    lock = staging(builder.locations.own)
+    lock.__enter__()
 
     def waiting() -> None:
         nonlocal looks
         looks += 1
         if looks == 2:
-            held.__exit__(None, None, None)
+            lock.__exit__(None, None, None)
 
     open_derived(builder.locations, builder.open_at, builder.build, waiting=waiting)
-    assert (looks, builder.built, builder.opened) == (2, 1, 1)
+    assert (looks, builder.built, builder.opens) == (2, 1, 1)
 
 
-def test_what_another_process_has_built_meanwhile_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_process_has_built_meanwhile_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derived, "WAIT", 0.01)
     builder, other = Builder(tmp_path), Builder(tmp_path)
-    held = staging(builder.locations.own)
-    stage = held.__enter__()
+    lock = staging(builder.locations.own)
+    stage = lock.__enter__()
 
     def waiting() -> None:
         other.build(stage, builder.locations.own)
-        held.__exit__(None, None, None)
+        lock.__exit__(None, None, None)
 
     open_derived(builder.locations, builder.open_at, builder.build, waiting=waiting)
-    assert (other.built, builder.built, builder.opened) == (1, 0, 1)
+    assert (other.built, builder.built, builder.opens) == (1, 0, 1)
 
 
 def test_other_things_have_other_locations(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_all_that_is_there(tmp_path: Path) -> None:
 
     def is_own(path: Path) -> bool:
         if path.name == "torn":
-            raise IntegrityError("artefact-torn", "torn")
+            raise IntegrityError("artefact-corrupt", "torn")
         return True
 
     assert find_derived(tmp_path, "numbers", is_own) == [own, tmp_path / "cache" / "numbers" / "good"]

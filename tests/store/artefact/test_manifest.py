@@ -37,13 +37,13 @@ def test_there_is_one_way_to_write_it() -> None:
 )
 def test_anything_else_is_refused(change: dict[str, object]) -> None:
     data = json.dumps({**json.loads(GOOD.to_bytes()), **change}).encode()
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         Manifest.from_bytes(data, "here")
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff"])
 def test_what_is_not_json_is_refused(data: bytes) -> None:
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         Manifest.from_bytes(data, "here")
 
 

@@ -19,19 +19,19 @@ from onym.store.limits import DEFAULT_LIMITS
 from tests.store.artefact.published import publish, versions
 
 
-def test_published_and_opened(tmp_path: Path) -> None:
+def test_published_and_read(tmp_path: Path) -> None:
     manifest = publish(tmp_path / "a", 5)
-    opened = Artefact.open(tmp_path / "a", "test", 1)
-    assert opened.location == tmp_path / "a"
-    assert opened.digest == manifest.digest()[:16] == (tmp_path / "a" / "CURRENT").read_text().strip()
-    assert opened.array("numbers").tolist() == [5, 5, 5]
-    assert opened.ragged("lists")[1].tolist() == [8, 5]
-    assert opened.strings("names")[0] == "name 5"
-    assert opened.json("report.json") == {"value": 5}
-    assert opened.manifest.counts == {"numbers": 3}
+    artefact = Artefact.open(tmp_path / "a", "test", 1)
+    assert artefact.location == tmp_path / "a"
+    assert artefact.digest == manifest.digest()[:16] == (tmp_path / "a" / "CURRENT").read_text().strip()
+    assert artefact.array("numbers").tolist() == [5, 5, 5]
+    assert artefact.ragged("lists")[1].tolist() == [8, 5]
+    assert artefact.strings("names")[0] == "name 5"
+    assert artefact.json("report.json") == {"value": 5}
+    assert artefact.manifest.counts == {"numbers": 3}
     assert check_artefact(tmp_path / "a") == []
-    for missing in (lambda: opened.array("none"), lambda: opened.json("none.json")):
-        with pytest.raises(IntegrityError, match="artefact-torn"):
+    for missing in (lambda: artefact.array("none"), lambda: artefact.json("none.json")):
+        with pytest.raises(IntegrityError, match="artefact-corrupt"):
             missing()
 
 
@@ -44,14 +44,14 @@ def test_a_file_that_is_no_column_is_whole_and_stays_when_it_is_replaced(tmp_pat
             stage.publish(tmp_path, "test", 1, Record({}, [], {}))
 
     publish_file(data)
-    opened = Artefact.open(tmp_path, "test", 1)
+    artefact = Artefact.open(tmp_path, "test", 1)
     for number in range(3):
         publish_file(b"other %d" % number)
     for _ in range(2):
-        with opened.file("lines.jsonl").open() as stream:
+        with artefact.file("lines.jsonl").open() as stream:
             assert stream.read() == data
-    with pytest.raises(IntegrityError, match="artefact-torn"):
-        opened.file("none.jsonl")
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
+        artefact.file("none.jsonl")
 
 
 def test_another_kind_or_format_is_refused(tmp_path: Path) -> None:
@@ -78,16 +78,16 @@ def test_a_pointer_elsewhere_is_refused(tmp_path: Path, pointer: str) -> None:
         Artefact.open(tmp_path / "a", "test", 1)
 
 
-def test_every_flipped_byte_is_found(tmp_path: Path) -> None:
+def test_each_flipped_byte_is_found(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     folder = tmp_path / "a" / versions(tmp_path / "a")[0]
     missed = []
     for path in sorted(folder.iterdir()):
         whole = path.read_bytes()
-        for place in range(0, len(whole), 7):
-            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        for offset in range(0, len(whole), 7):
+            path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 1]) + whole[offset + 1 :])
             if not check_artefact(tmp_path / "a"):
-                missed.append((path.name, place))
+                missed.append((path.name, offset))
         path.write_bytes(whole)
     assert missed == []
     assert check_artefact(tmp_path / "a") == []
@@ -105,7 +105,7 @@ def test_a_missing_or_shortened_file_is_found_at_opening(tmp_path: Path) -> None
         Artefact.open(tmp_path / "a", "test", 1)
 
 
-def test_a_changed_file_of_the_same_size_is_found_though_remembered(tmp_path: Path) -> None:
+def test_a_changed_file_of_the_same_size_is_found_though_cached(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     column = next((tmp_path / "a").glob("*/numbers.npy"))
     whole = bytearray(column.read_bytes())
@@ -124,9 +124,9 @@ def test_readers_see_one_version_or_the_other(tmp_path: Path) -> None:
 
     def read() -> None:
         while not stop.is_set():
-            opened = Artefact.open(tmp_path / "a", "test", 1)
-            if int(opened.array("numbers")[0]) != opened.json("report.json")["value"]:
-                wrong.append(opened.digest)
+            artefact = Artefact.open(tmp_path / "a", "test", 1)
+            if int(artefact.array("numbers")[0]) != artefact.json("report.json")["value"]:
+                wrong.append(artefact.digest)
 
     thread = threading.Thread(target=read)
     thread.start()
@@ -150,12 +150,12 @@ def test_a_change_that_keeps_size_and_time_is_found(tmp_path: Path) -> None:
 
 def test_what_is_open_stays_usable_whatever_is_published(tmp_path: Path) -> None:
     publish(tmp_path / "a", 1)
-    opened = Artefact.open(tmp_path / "a", "test", 1)
+    artefact = Artefact.open(tmp_path / "a", "test", 1)
     for value in (2, 3, 4):
         publish(tmp_path / "a", value)
-    assert opened.array("numbers").tolist() == [1, 1, 1]
-    assert opened.strings("names")[0] == "name 1"
-    assert opened.json("report.json") == {"value": 1}
+    assert artefact.array("numbers").tolist() == [1, 1, 1]
+    assert artefact.strings("names")[0] == "name 1"
+    assert artefact.json("report.json") == {"value": 1}
 
 
 def test_columns_cannot_be_written(tmp_path: Path) -> None:
@@ -167,12 +167,12 @@ def test_columns_cannot_be_written(tmp_path: Path) -> None:
 def test_a_column_of_another_kind_is_refused(tmp_path: Path) -> None:
     with staging(tmp_path / "a") as stage:
         stage.write_array("scores", np.array([0.5], dtype="<f4"))
-        stage.write_strings("wide", Strings(np.array([0, 1], "<u4"), np.array([65], "<u2")))
+        stage.write_strings("large", Strings(np.array([0, 1], "<u4"), np.array([65], "<u2")))
         stage.publish(tmp_path / "a", "test", 1, Record({}, [], {}))
-    opened = Artefact.open(tmp_path / "a", "test", 1)
-    assert opened.array("scores", "f").tolist() == [0.5]
-    for wrong in (lambda: opened.array("scores"), lambda: opened.strings("wide")):
-        with pytest.raises(IntegrityError, match="artefact-torn"):
+    artefact = Artefact.open(tmp_path / "a", "test", 1)
+    assert artefact.array("scores", "f").tolist() == [0.5]
+    for wrong in (lambda: artefact.array("scores"), lambda: artefact.strings("large")):
+        with pytest.raises(IntegrityError, match="artefact-corrupt"):
             wrong()
 
 

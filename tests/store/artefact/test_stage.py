@@ -129,7 +129,7 @@ def test_building_again_mends_what_was_damaged(tmp_path: Path, name: str) -> Non
     assert value_of(tmp_path / "a") == 1
 
 
-def test_a_folder_that_cannot_be_made_is_told_with_a_code(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_with_a_code(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ConfigError, match="output-failed"):
         publish(tmp_path / "file" / "a")

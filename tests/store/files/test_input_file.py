@@ -29,10 +29,10 @@ def test_a_file_counts_as_read_at_its_end(tmp_path: Path) -> None:
 def test_the_head_of_a_file(size: int) -> None:
     data = bytes(range(1, 251)) * 20
     file = InputFile.from_bytes("a", gzip.compress(data[:size]))
-    assert [file.head(most) for most in (2, 64, 10_000, 2)] == [data[:2], data[: min(64, size)], data[:size], data[:2]]
+    assert [file.head(length) for length in (2, 64, 10_000, 2)] == [data[:2], data[: min(64, size)], data[:size], data[:2]]
 
 
-def test_a_file_that_goes_away_is_told_with_a_code(tmp_path: Path) -> None:
+def test_a_file_that_goes_away_is_reported_with_a_code(tmp_path: Path) -> None:
     file = InputFile.from_path(folder_of(tmp_path, {"a": b"x"}) / "a")
     (tmp_path / "a").unlink()
     with pytest.raises(InputError, match="input-unreadable"), file.open():

@@ -105,7 +105,7 @@ def test_a_large_item_is_refused(data: str, limits: dict[str, int]) -> None:
         items(data, **limits)
 
 
-def test_many_small_items_pass_and_so_does_much_beside_them() -> None:
+def test_many_small_items_pass_and_so_does_much_next_to_them() -> None:
     limits = {"json_item_bytes": 500, "json_item_values": 50, "json_token_bytes": 100}
     many = [{"id": n, "names": ["a", "b"]} for n in range(2_000)]
     with patch.object(door, "_READ", 64):

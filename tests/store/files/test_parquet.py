@@ -44,9 +44,9 @@ def test_other_columns_are_refused() -> None:
 def test_damage_is_refused_everywhere() -> None:
     data = packed(300)
     refused = 0
-    for place in range(4, len(data), 37):
+    for offset in range(4, len(data), 37):
         bad = bytearray(data)
-        bad[place] ^= 0xFF
+        bad[offset] ^= 0xFF
         try:
             list(iter_parquet(file(bytes(bad)), SCHEMA))
         except (InputError, LimitError):

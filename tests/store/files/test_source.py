@@ -110,8 +110,8 @@ def test_a_changed_byte_never_gives_anything_but_an_answer_or_a_code(
     path = MAKERS[maker](tmp_path_factory.mktemp("changed"))
     whole = bytearray(path.read_bytes())
     for _ in range(3):
-        place = data.draw(st.integers(0, len(whole) - 1))
-        whole[place] = data.draw(st.integers(0, 255))
+        offset = data.draw(st.integers(0, len(whole) - 1))
+        whole[offset] = data.draw(st.integers(0, 255))
     path.write_bytes(whole)
     with suppress(OnymError):
         contents(Source.open(path))
@@ -122,5 +122,5 @@ def test_an_archive_is_closed_when_nobody_needs_it(tmp_path: Path) -> None:
         source = Source.open(MAKERS[maker](tmp_path))
         contents(source)
         del source
-    opened = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
-    assert not [path for path in opened if path.is_relative_to(tmp_path)]
+    open_files = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
+    assert not [path for path in open_files if path.is_relative_to(tmp_path)]

@@ -50,20 +50,20 @@ def test_the_bytes_come_back_however_they_are_packed_and_read(packer: str, data:
     if packer == "plain" and data.startswith(BEGINNINGS):
         return
     packed = PACKERS[packer](data)
-    with stream(packed) as opened:
-        assert pieces(opened, sizes) == data
-        assert opened.packed_bytes == len(packed)
-        assert opened.digest() == hashlib.sha256(packed).hexdigest()
-    with stream(packed) as opened:
-        assert opened.read() == data
+    with stream(packed) as unpacked:
+        assert pieces(unpacked, sizes) == data
+        assert unpacked.packed_bytes == len(packed)
+        assert unpacked.digest() == hashlib.sha256(packed).hexdigest()
+    with stream(packed) as unpacked:
+        assert unpacked.read() == data
 
 
 @pytest.mark.parametrize("packer", PACKERS)
 def test_the_digest_is_that_of_the_file_though_nothing_was_read(packer: str) -> None:
     packed = PACKERS[packer](NOISE)
-    with stream(packed) as opened:
-        opened.read(10)
-        assert opened.digest() == hashlib.sha256(packed).hexdigest()
+    with stream(packed) as unpacked:
+        unpacked.read(10)
+        assert unpacked.digest() == hashlib.sha256(packed).hexdigest()
 
 
 @pytest.mark.parametrize("packer", ["gzip", "zstd"])
@@ -87,8 +87,8 @@ def test_a_file_cut_short_is_refused(packer: str, left: int) -> None:
 def test_a_changed_byte_is_refused_or_changes_nothing(packer: str) -> None:
     packed, rng = PACKERS[packer](NOISE), random.Random(7)
     for _ in range(60):
-        place = rng.randrange(4, len(packed))
-        changed = packed[:place] + bytes([packed[place] ^ rng.randrange(1, 256)]) + packed[place + 1 :]
+        offset = rng.randrange(4, len(packed))
+        changed = packed[:offset] + bytes([packed[offset] ^ rng.randrange(1, 256)]) + packed[offset + 1 :]
         with suppress(InputError, LimitError):
             assert stream(changed).read() == NOISE or packer == "zstd"  # a frame of zstd has no sum of its own here
 
@@ -97,10 +97,10 @@ def test_a_changed_byte_is_refused_or_changes_nothing(packer: str) -> None:
 def test_a_bomb_is_refused_after_the_grace(packer: str) -> None:
     limits = Limits(ratio=10, ratio_grace_bytes=50_000)
     packed = PACKERS[packer](bytes(1_000_000))
-    opened = stream(packed, limits)
-    assert sum(len(opened.read(1_000)) for _ in range(50)) == 50_000
+    unpacked = stream(packed, limits)
+    assert sum(len(unpacked.read(1_000)) for _ in range(50)) == 50_000
     with pytest.raises(LimitError, match="limit-ratio"):
-        pieces(opened, [1_000])
+        pieces(unpacked, [1_000])
     assert stream(PACKERS[packer](bytes(50_000)), limits).read() == bytes(50_000)
 
 
@@ -129,7 +129,7 @@ class Broken(io.RawIOBase):
 
 
 @pytest.mark.parametrize("head", [b"plain text", gzip.compress(NOISE)[:5_000]])
-def test_a_disk_that_fails_is_told_with_a_code(head: bytes) -> None:
+def test_a_disk_that_fails_is_reported_with_a_code(head: bytes) -> None:
     with pytest.raises(InputError) as caught:
         InputStream(Broken(head), "a.txt").read()  # type: ignore[arg-type]
     assert caught.value.code in ("input-unreadable", "input-corrupt")

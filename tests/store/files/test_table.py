@@ -111,7 +111,7 @@ def test_a_header_without_the_columns_is_refused(data: bytes, columns: list[str]
     assert said in caught.value.what
 
 
-def test_a_column_that_is_not_asked_for_may_stand_twice() -> None:
+def test_a_column_that_is_not_requested_may_stand_twice() -> None:
     assert rows(b"id,x,x\n1,a,b\n", QUOTED, ["id"]) == [("1",)]
 
 

@@ -27,16 +27,16 @@ def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, kind: bytes) -> 
 def test_one_pass_over_a_tar_serves_all_members_in_order(tmp_path: Path) -> None:
     content = {f"{n}.json": b"x" * 2_000 for n in range(50)}
     source = Source.open(tar_of(tmp_path / "a.tar.gz", content, "w:gz"))
-    opened = []
+    opens = []
     original = InputFile.open
 
     def counted(file: InputFile) -> object:
-        opened.append(file.name)
+        opens.append(file.name)
         return original(file)
 
     with patch.object(InputFile, "open", counted):
         assert contents(source) == content
-    assert opened.count("a.tar.gz") == 1
+    assert opens.count("a.tar.gz") == 1
 
 
 def test_a_tar_is_known_by_its_first_header(tmp_path: Path) -> None:

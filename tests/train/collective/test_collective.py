@@ -57,9 +57,9 @@ def test_it_learns_to_find_and_to_link(tmp_path: Path, encoder: Path, corpus: Pa
 def test_names_that_stay_as_they_are_are_read_once(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"freeze_names": True, "detect": "spans"}
+    start = {"freeze_names": True, "detect": "spans"}
     config = collective_config(
-        encoder, corpus, kb_folder, start=told, optim=LEARNING, dev={"mentions": 99, "split": "train", "names": 0}
+        encoder, corpus, kb_folder, start=start, optim=LEARNING, dev={"mentions": 99, "split": "train", "names": 0}
     )
     monkeypatch.setattr(collective_module, "vectors_of", None)
     made = train(config, tmp_path / "made")
@@ -95,7 +95,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
         assert are_equal(load_file(whole / name), load_file(parts / name)), name
 
 
-def test_mining_happens_before_every_epoch_but_the_first(
+def test_mining_happens_before_each_epoch_but_the_first(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = collective_config(encoder, corpus, kb_folder, optim={"steps": 9, "batch_size": 2, "eval_steps": 9})

@@ -26,8 +26,8 @@ def test_the_files_of_a_model(context: CollectiveContext) -> None:
         "names/tokenizer.json",
         "names/encoder.json",
     }
-    told = CollectiveSettings.model_validate_json(files["collective.json"])
-    assert (told.threshold, told.detect, told.window, told.dim, told.links) == (0.35, "spans", 24, 16, True)
+    settings = CollectiveSettings.model_validate_json(files["collective.json"])
+    assert (settings.threshold, settings.detect, settings.window, settings.dim, settings.links) == (0.35, "spans", 24, 16, True)
 
 
 def test_mentions_whose_concepts_are_known(context: CollectiveContext) -> None:

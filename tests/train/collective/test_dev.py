@@ -23,7 +23,7 @@ from onym.types import Document, Mention
 from tests.train.collective.test_module import module
 from tests.train.tiny import require_left_alone
 
-TOLD: dict[str, Any] = {"window": 32, "overlap": 8, "max_span_tokens": 8, "dim": 16}
+OPTIONS: dict[str, Any] = {"window": 32, "overlap": 8, "max_span_tokens": 8, "dim": 16}
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made(encoder: Path, corpus: Path, kb_folder: Path, detect: Any, **more: Any) -> CollectiveDev:
     tokens = Tokenizer.open(encoder)
-    settings = CollectiveSettings(detect=detect, represent="mean", **TOLD)
+    settings = CollectiveSettings(detect=detect, represent="mean", **OPTIONS)
     documents = list(PreparedDataset.open(corpus).documents("train"))
     return CollectiveDev(
         documents, KnowledgeBase.open(kb_folder), lambda each: inference_model(each, tokens, tokens, settings), **more
@@ -50,12 +50,12 @@ def test_the_figures_are_those_of_the_pipeline(encoder: Path, corpus: Path, kb_f
     best = max(f1(dev._gold_spans(), each) for each in tried.values())
     assert found["dev_spans_f1"] == pytest.approx(best)
     linker = linker_of(dev, model)
-    places = tried[found["dev_threshold"]]
+    spans = tried[found["dev_threshold"]]
     queries = [
         Document(doc.id, doc.text, tuple(Mention(start, end, doc.text[start:end]) for start, end in own))
-        for doc, own in zip(dev.documents, places, strict=True)
+        for doc, own in zip(dev.documents, spans, strict=True)
     ]
-    told = [
+    predicted = [
         Document(
             each.document.id,
             each.document.text,
@@ -63,10 +63,10 @@ def test_the_figures_are_those_of_the_pipeline(encoder: Path, corpus: Path, kb_f
         )
         for each in linker.link(queries)
     ]
-    assert found["dev_f1"] == pytest.approx(100 * score_end_to_end(dev.documents, told).f1)
+    assert found["dev_f1"] == pytest.approx(100 * score_end_to_end(dev.documents, predicted).f1)
 
 
-def test_given_mentions_are_judged_as_by_evaluate(encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_annotated_mentions_are_judged_as_by_evaluate(encoder: Path, corpus: Path, kb_folder: Path) -> None:
     dev = made(encoder, corpus, kb_folder, "none")
     trained = module("none").float()
     found = dev(trained)

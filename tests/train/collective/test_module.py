@@ -72,7 +72,7 @@ def test_linking_is_the_probability_of_all_right_names(encoder: Path) -> None:
     torch.testing.assert_close(model(**batch), total * 0.5, atol=1e-6, rtol=1e-6)
 
 
-def test_finding_is_the_probability_of_every_span(encoder: Path) -> None:
+def test_finding_is_the_probability_of_each_span(encoder: Path) -> None:
     model, batch = module("spans", loss=CollectiveLossConfig(link=0.0, detect=2.0)), batch_of(encoder, DOCS, "spans", [0, 1, 2])
     states = model.body(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state.flatten(0, 1)
     scores = model.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
@@ -91,8 +91,8 @@ def test_frozen_names_are_not_moved(encoder: Path) -> None:
 def test_names_that_are_known_are_not_read(encoder: Path) -> None:
     model, batch = module("none"), batch_of(encoder, DOCS, "none", [0, 1, 2])
     known = vectors_of(model.names, batch["name_ids"], batch["name_mask"], SETTINGS).detach()
-    told = {name: value for name, value in batch.items() if name not in ("name_ids", "name_mask")} | {"name_vectors": known}
-    torch.testing.assert_close(model(**told), model(**batch), atol=1e-6, rtol=1e-6)
+    inputs = {name: value for name, value in batch.items() if name not in ("name_ids", "name_mask")} | {"name_vectors": known}
+    torch.testing.assert_close(model(**inputs), model(**batch), atol=1e-6, rtol=1e-6)
 
 
 def test_a_batch_without_mentions(encoder: Path) -> None:

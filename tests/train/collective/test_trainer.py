@@ -15,10 +15,10 @@ from tests.train.tiny import collective_config, furthest, weights_of
 
 
 def made(tmp_path: Path, encoder: Path, corpus: Path, kb: Path, name: str, **optim: Any) -> CollectiveTrainer:
-    told = {"steps": 2, "eval_steps": 2, "precision": "fp32", "learning_rate": 1e-3, "epsilon": 1e-2} | optim
+    options = {"steps": 2, "eval_steps": 2, "precision": "fp32", "learning_rate": 1e-3, "epsilon": 1e-2} | optim
     data = {"hard_negatives": 0, "random_negatives": 0, "similar": 1.0}
     context = CollectiveContext(
-        collective_config(encoder, corpus, kb, optim=told, data=data, loss={"link": 0.0}), tmp_path / name
+        collective_config(encoder, corpus, kb, optim=options, data=data, loss={"link": 0.0}), tmp_path / name
     )
     return recipe.collective(context)
 
@@ -42,7 +42,7 @@ def test_names_are_those_of_the_last_mining(tmp_path: Path, encoder: Path, corpu
     assert trainer._names(torch.tensor([], dtype=torch.long)) == {}
 
 
-def test_without_names_nothing_is_chosen(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_without_names_nothing_is_selected(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     trainer = made(tmp_path, encoder, corpus, kb_folder, "bare", batch_size=2)
     assert trainer.negatives is None
     assert trainer._names(torch.tensor([0])) == {}

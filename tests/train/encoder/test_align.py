@@ -32,14 +32,14 @@ def scores(folder: Path) -> list[float]:
     return [entry["eval_dev_r1"] for entry in entries if "eval_dev_r1" in entry]
 
 
-def told(encoder: Path, corpus: Path | None, kb_folder: Path, **more: Any) -> EncoderTrainingConfig:
+def align_config(encoder: Path, corpus: Path | None, kb_folder: Path, **more: Any) -> EncoderTrainingConfig:
     return encoder_config("align", encoder, corpus, kb_folder, **more)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, encoder: Path, corpus: Path, kb_folder: Path) -> Path:
     """Return an encoder that learnt the names of three concepts, with a score on train for there are so few mentions."""
-    config = told(encoder, corpus, kb_folder, optim=LEARNING, dev={"mentions": 12, "split": "train"})
+    config = align_config(encoder, corpus, kb_folder, optim=LEARNING, dev={"mentions": 12, "split": "train"})
     return train(config, tmp_path_factory.mktemp("align") / "aligned")
 
 
@@ -53,8 +53,8 @@ def test_it_learns(made: Path) -> None:
 
 def test_what_the_folder_holds_opens(made: Path, encoder: Path, kb_folder: Path) -> None:
     assert {path.name for path in made.iterdir()} == FILES
-    kb, opened = KnowledgeBase.open(kb_folder), Encoder.open(made, precision="fp32")
-    assert opened.settings == EncoderSettings(pooling="mean", similarity="cosine")
+    kb, model = KnowledgeBase.open(kb_folder), Encoder.open(made, precision="fp32")
+    assert model.settings == EncoderSettings(pooling="mean", similarity="cosine")
     linker = DenseLinker.from_pretrained(made, kb, precision="fp32")
     (linked,) = linker.link([DOC])
     assert [link.candidates[0].concept_id for link in linked.links] == ["mesh:D009203", "mesh:D005334"]
@@ -70,7 +70,7 @@ def test_what_the_folder_holds_opens(made: Path, encoder: Path, kb_folder: Path)
 
 def test_epochs_are_counted_in_steps(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
     """The knowledge base has 12 pairs: three epochs are 36, nine batches of four."""
-    made = train(told(encoder, None, kb_folder, optim={"epochs": 3.0, "steps": 99}), tmp_path / "made")
+    made = train(align_config(encoder, None, kb_folder, optim={"epochs": 3.0, "steps": 99}), tmp_path / "made")
     assert record(made)["steps"] == 9
     assert record(made)["metrics"] == {}
 
@@ -79,7 +79,7 @@ def test_epochs_are_counted_in_steps(tmp_path: Path, encoder: Path, kb_folder: P
 def test_stopped_and_going_on(
     tmp_path: Path, encoder: Path, kb_folder: Path, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = told(encoder, None, kb_folder, optim={"eval_steps": 2, "precision": precision}, start={"dropout": 0.3})
+    config = align_config(encoder, None, kb_folder, optim={"eval_steps": 2, "precision": precision}, start={"dropout": 0.3})
     whole, queries = train(config, tmp_path / "whole"), list[int]()
 
     class Stopping(PairCollate):
@@ -101,4 +101,4 @@ def test_stopped_and_going_on(
 def test_a_knowledge_base_without_synonyms(tmp_path: Path, encoder: Path) -> None:
     kb = kb_of(tmp_path, words(5))
     with pytest.raises(InputError, match="training-empty"):
-        train(told(encoder, None, kb.folder.parent), tmp_path / "made")
+        train(align_config(encoder, None, kb.folder.parent), tmp_path / "made")

@@ -17,11 +17,11 @@ from onym.train.samples.same import labels_of, same_of
 
 def test_rows_are_read_as_the_encoder_reads(encoder: Path, kb_folder: Path) -> None:
     kb = KnowledgeBase.open(kb_folder)
-    opened = Encoder.open(encoder, EncoderSettings(length=9), "fp32")
+    model = Encoder.open(encoder, EncoderSettings(length=9), "fp32")
     pairs = PositivePairs(kb, count=9).__getitems__(range(9))
-    batch = PairCollate(opened.reading, kb)(pairs)
+    batch = PairCollate(model.reading, kb)(pairs)
     texts = [pair.first for pair in pairs] + [pair.second for pair in pairs]
-    ids, mask = opened.reading.rows(opened.reading.tokenizer.ids_of(texts), np.arange(18))
+    ids, mask = model.reading.rows(model.reading.tokenizer.ids_of(texts), np.arange(18))
     assert batch["input_ids"].tolist() == ids.tolist()
     assert batch["attention_mask"].tolist() == mask.tolist()
     assert batch["labels"].tolist() == labels_of(pairs).tolist()

@@ -11,7 +11,7 @@ START = {"model": "m"}
 
 
 @pytest.mark.parametrize("stage", ["align", "match"])
-def test_every_stage_has_the_same_keys(stage: str) -> None:
+def test_each_stage_has_the_same_keys(stage: str) -> None:
     config = EncoderTrainingConfig.of({"stage": stage, "start": START})
     assert (config.stage, config.optim.batch_size, config.dev.names, config.data.max_pairs) == (stage, 256, 20_000, 50)
 

@@ -35,7 +35,7 @@ def test_it_learns_and_remembers_the_stage_before(tmp_path: Path, encoder: Path,
     learning = {"steps": 60, "batch_size": 8, "eval_steps": 20, "learning_rate": 3e-3}
     config = encoder_config(
         "match", aligned, corpus, kb_folder,
-        start={"pooling": "", "similarity": ""}, data={"mix": 0.25, "hard_negatives": 1}, optim=learning,
+        start={"pooling": None, "similarity": None}, data={"mix": 0.25, "hard_negatives": 1}, optim=learning,
         dev={"mentions": 12, "split": "train"},
     )  # fmt: skip
     made = train(config, tmp_path / "made")

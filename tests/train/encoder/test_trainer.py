@@ -82,9 +82,9 @@ def loss_by_hand(model: Any, kb: KnowledgeBase, tokens: Tokenizer, pairs: Sequen
     return total / len(rows)
 
 
-@pytest.mark.parametrize(("dtype", "epsilon", "most"), [(torch.float64, 1e-8, 1e-6), (torch.float32, 1e-3, 1e-4)])
+@pytest.mark.parametrize(("dtype", "epsilon", "tolerance"), [(torch.float64, 1e-8, 1e-6), (torch.float32, 1e-3, 1e-4)])
 def test_steps_are_those_computed_by_hand(
-    tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, dtype: torch.dtype, epsilon: float, most: float
+    tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, dtype: torch.dtype, epsilon: float, tolerance: float
 ) -> None:
     settings = encoder_optim(
         steps=3,
@@ -109,10 +109,10 @@ def test_steps_are_those_computed_by_hand(
         loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.item())
         by_hand.step(expected, rate)
-    assert furthest(weights_of(model), weights_of(expected)) < most
+    assert furthest(weights_of(model), weights_of(expected)) < tolerance
     assert furthest(before, weights_of(expected)) > 1e-2
-    told = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-    assert told == pytest.approx(losses, abs=1e-4)
+    logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert logged == pytest.approx(losses, abs=1e-4)
     assert min(losses) > 0
 
 
@@ -158,11 +158,11 @@ class Counted:
     def __init__(self, collate: Any, stop: int) -> None:
         self.collate, self.stop, self.made = collate, stop, 0
 
-    def __call__(self, given: Sequence[Positive]) -> Batch:
+    def __call__(self, pairs: Sequence[Positive]) -> Batch:
         if self.made == self.stop:
             raise RuntimeError("stopped")
         self.made += 1
-        batch: Batch = self.collate(given)
+        batch: Batch = self.collate(pairs)
         return batch
 
 

@@ -23,11 +23,11 @@ def test_a_batch() -> None:
 def test_a_label_is_the_token_after() -> None:
     """At each labelled place the decoder has read all that comes before, and nothing of the target."""
     batch = COLLATE([ONE, TWO])
-    for sample, given, labels in zip((ONE, TWO), batch["decoder_input_ids"].tolist(), batch["labels"].tolist(), strict=True):
+    for sample, ids, labels in zip((ONE, TWO), batch["decoder_input_ids"].tolist(), batch["labels"].tolist(), strict=True):
         whole = [*sample.prompt, *sample.name, 2]
-        labelled = [place for place, label in enumerate(labels) if label != -100]
-        assert [labels[place] for place in labelled] == [*sample.name, 2]
-        assert all([*given[1 : place + 1], labels[place]] == whole[: place + 1] for place in labelled)
+        labelled = [position for position, label in enumerate(labels) if label != -100]
+        assert [labels[position] for position in labelled] == [*sample.name, 2]
+        assert all([*ids[1 : position + 1], labels[position]] == whole[: position + 1] for position in labelled)
 
 
 def test_without_a_prompt_the_first_token_is_learnt() -> None:

@@ -11,7 +11,7 @@ START = {"model": "m"}
 
 
 @pytest.mark.parametrize("stage", ["pretrain", "finetune", "prefer"])
-def test_every_stage_has_the_same_keys(stage: str) -> None:
+def test_each_stage_has_the_same_keys(stage: str) -> None:
     config = GenerativeTrainingConfig.of({"stage": stage, "start": START})
     assert (config.stage, config.optim.label_smoothing, config.prefer.top_k) == (stage, 0.1, 5)
 

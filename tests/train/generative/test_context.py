@@ -13,14 +13,14 @@ from tests.train.tiny import config
 
 
 def test_what_the_configuration_names(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
-    told = config(
+    training_config = config(
         "finetune", model, corpus, kb_folder,
         start={"window": 24, "template": "genre", "dropout": 0.25},
         dev={"mentions": 3},
         optim={"steps": 7, "batch_size": 3, "gradient_accumulation": 2},
     )  # fmt: skip
-    context = GenerativeContext(told, tmp_path)
-    assert (context.layout.window, context.layout.template.name, context.layout.longest) == (24, "genre", 160)
+    context = GenerativeContext(training_config, tmp_path)
+    assert (context.layout.window, context.layout.template.name, context.layout.max_tokens) == (24, "genre", 160)
     assert context.model.model.encoder.dropout == 0.25
     assert (context.collate.start, context.collate.eos, context.collate.pad, context.collate.max_length) == (2, 2, 1, 160)
     assert context.kb.folder.parent == kb_folder
@@ -38,9 +38,9 @@ def test_embeddings_may_be_frozen(tmp_path: Path, model: Path, kb_folder: Path) 
 
 def test_a_tokenizer_of_another_folder(tmp_path: Path, kb_folder: Path) -> None:
     bare = save_model(tmp_path / "bare", has_tokenizer=False)
-    told = config("pretrain", bare, None, kb_folder)
+    training_config = config("pretrain", bare, None, kb_folder)
     with pytest.raises(ConfigError, match="tokenizer-missing"):
-        _ = GenerativeContext(told, tmp_path).layout
+        _ = GenerativeContext(training_config, tmp_path).layout
     start = {"tokenizer": str(save_tokenizer(tmp_path / "tokens"))}
     assert GenerativeContext(config("pretrain", bare, None, kb_folder, start=start), tmp_path).layout.tokens.eos == 2
 

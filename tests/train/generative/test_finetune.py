@@ -16,7 +16,7 @@ from onym.train.generative.context import GenerativeContext
 from onym.train.generative.finetune import finetune, train_names
 from onym.train.run import train
 from onym.train.samples.mentions import MentionSamples
-from tests.train.made import opened
+from tests.train.made import open_linker
 from tests.train.tiny import config, losses
 
 
@@ -44,10 +44,10 @@ def test_a_model_learns_its_corpus(tmp_path: Path, model: Path, corpus: Path, kb
     assert max(scores) >= 90
     found = losses(made)
     assert found[-1] < found[0] / 4
-    opened(made, kb_folder)
+    open_linker(made, kb_folder)
 
 
-@pytest.mark.parametrize("target", ["similar", "shortest", "sampled"])
+@pytest.mark.parametrize("target", ["similar", "short", "sampled"])
 def test_which_names_are_learnt_matters(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, target: str) -> None:
     few = trained(tmp_path / "one", model, corpus, kb_folder, data={"target": target})
     more = trained(tmp_path / "three", model, corpus, kb_folder, data={"target": target, "names": 3})

@@ -35,8 +35,8 @@ def small(batch: Batch) -> Batch:
 
 
 def forward(model: Any, batch: Batch) -> Tensor:
-    given = {name: batch[name] for name in ("input_ids", "attention_mask", "decoder_input_ids")}
-    logits: Tensor = model(**given, use_cache=False).logits
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "decoder_input_ids")}
+    logits: Tensor = model(**inputs, use_cache=False).logits
     return logits
 
 

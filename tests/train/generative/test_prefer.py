@@ -13,22 +13,22 @@ from onym.train.generative import prefer as prefer_module
 from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.run import train
 from onym.train.samples.pairs import read_pairs
-from tests.train.made import opened, record
+from tests.train.made import open_linker, record
 from tests.train.tiny import are_equal, config
 
 
 @pytest.fixture(params=["fp32", "bf16", "bf16-weights"])
-def told(request: pytest.FixtureRequest, model: Path, corpus: Path, kb_folder: Path) -> GenerativeTrainingConfig:
+def training_config(request: pytest.FixtureRequest, model: Path, corpus: Path, kb_folder: Path) -> GenerativeTrainingConfig:
     """Two rounds over half of the corpus each, with dropout."""
     optim = {"learning_rate": 1e-3, "eval_steps": 2, "precision": request.param}
     return config("prefer", model, corpus, kb_folder, prefer={"rounds": 2}, optim=optim)
 
 
 def test_two_rounds_stopped_after_the_first_and_going_on(
-    tmp_path: Path, kb_folder: Path, told: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, kb_folder: Path, training_config: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = train(told, tmp_path / "whole")
-    opened(whole, kb_folder)
+    whole = train(training_config, tmp_path / "whole")
+    open_linker(whole, kb_folder)
     kept = [read_pairs(tmp_path / "whole.work" / f"round-{number}" / "pairs.jsonl") for number in (0, 1)]
     assert kept[0][0] != kept[1][0]
 
@@ -42,43 +42,43 @@ def test_two_rounds_stopped_after_the_first_and_going_on(
 
     monkeypatch.setattr(prefer_module, "_round", stopping)
     with pytest.raises(RuntimeError, match="stopped"):
-        train(told, tmp_path / "parts")
+        train(training_config, tmp_path / "parts")
     assert (tmp_path / "parts.work" / "round-0" / "model" / "model.safetensors").is_file()
     assert not (tmp_path / "parts").exists()
-    parts = train(told, tmp_path / "parts")
+    parts = train(training_config, tmp_path / "parts")
     assert queries == [0, 1, 1], "a finished round should not be repeated"
     assert [read_pairs(tmp_path / "parts.work" / f"round-{number}" / "pairs.jsonl") for number in (0, 1)] == kept
     assert are_equal(load_file(whole / "model.safetensors"), load_file(parts / "model.safetensors"))
 
 
 def test_all_rounds_done_and_only_publishing_is_left(
-    tmp_path: Path, told: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, training_config: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = train(told, tmp_path / "whole")
+    whole = train(training_config, tmp_path / "whole")
     whole.rename(tmp_path / "elsewhere")
     queries: list[Any] = []
     monkeypatch.setattr(prefer_module, "predicted_preferences", lambda *words, **_: queries.append(words))
-    again = train(told, tmp_path / "whole")
+    again = train(training_config, tmp_path / "whole")
     assert queries == []
     assert are_equal(load_file(again / "model.safetensors"), load_file(tmp_path / "elsewhere" / "model.safetensors"))
     assert record(again)["steps"] == record(tmp_path / "elsewhere")["steps"]
 
 
 @pytest.mark.parametrize("loss", ["dpo", "cpo", "simpo", "pairwise"])
-def test_every_loss(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, loss: str) -> None:
+def test_each_loss(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, loss: str) -> None:
     made = train(config("prefer", model, corpus, kb_folder, prefer={"loss": loss, "rule": "all"}), tmp_path / "made")
-    opened(made, kb_folder)
+    open_linker(made, kb_folder)
     assert record(made)["config"]["prefer"]["loss"] == loss
 
 
 def test_wrong_names_that_look_like_the_mention(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     made = train(config("prefer", model, corpus, kb_folder, prefer={"negatives": "similar"}), tmp_path / "made")
-    opened(made, kb_folder)
+    open_linker(made, kb_folder)
 
 
 def test_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     made = train(config("prefer", model, None, kb_folder, prefer={"negatives": "similar", "epochs": 2.0}), tmp_path / "made")
-    opened(made, kb_folder)
+    open_linker(made, kb_folder)
     preferred, _ = read_pairs(tmp_path / "made.work" / "round-0" / "pairs.jsonl")
     assert len(preferred) <= 16
     assert record(made)["steps"] == -(-2 * len(preferred) // 4)

@@ -16,7 +16,7 @@ from onym.train.generative.config import GenerativeOptimConfig, PreferConfig
 from onym.train.generative.preference_trainer import PreferenceTrainer, loss_of, name_scores, reference_scores, score_of
 from onym.train.samples.base import Pair
 from tests.linkers.tiny_model import tiny_bart
-from tests.train.tiny import COLLATE, EOS, START, Given, are_equal, furthest, optim, pairs, weights_of
+from tests.train.tiny import COLLATE, EOS, START, RecordingSamples, are_equal, furthest, optim, pairs, weights_of
 
 
 def still_bart(dtype: torch.dtype = torch.float32) -> Any:
@@ -31,10 +31,10 @@ def log_probs_by_hand(model: Any, pair: Pair, name: Sequence[int]) -> list[Tenso
     return [logits[len(pair.prompt) + number].log_softmax(-1)[token] for number, token in written]
 
 
-def loss_by_hand(model: Any, given: Sequence[Pair], prefer: PreferConfig) -> Tensor:
+def loss_by_hand(model: Any, batch: Sequence[Pair], prefer: PreferConfig) -> Tensor:
     """Return the mean over pairs, as the papers write it."""
     total = torch.zeros((), dtype=model.dtype)
-    for pair in given:
+    for pair in batch:
         preferred, rejected = (log_probs_by_hand(model, pair, name) for name in (pair.preferred, pair.rejected))
         score = prefer.score or ("mean" if prefer.loss == "simpo" else "sum")
         right, wrong = (torch.stack(each).sum() / (len(each) if score == "mean" else 1) for each in (preferred, rejected))
@@ -45,13 +45,13 @@ def loss_by_hand(model: Any, given: Sequence[Pair], prefer: PreferConfig) -> Ten
         total = total + torch.log1p(torch.exp(-inner))
         if prefer.loss == "cpo":
             total = total - prefer.alpha * sum(preferred) / len(preferred)
-    return total / len(given)
+    return total / len(batch)
 
 
 def trained(
-    model: Any, given: Given[Pair], folder: Path, settings: GenerativeOptimConfig, prefer: PreferConfig
+    model: Any, dataset: RecordingSamples[Pair], folder: Path, settings: GenerativeOptimConfig, prefer: PreferConfig
 ) -> PreferenceTrainer:
-    trainer = PreferenceTrainer(model, given, COLLATE, folder, settings, prefer=prefer)
+    trainer = PreferenceTrainer(model, dataset, COLLATE, folder, settings, prefer=prefer)
     trainer.resume()
     return trainer
 
@@ -71,9 +71,9 @@ def named(prefer: PreferConfig) -> str:
 
 @pytest.mark.parametrize("prefer", PREFERRED, ids=named)
 def test_the_loss_is_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
-    trainer, given = PreferenceTrainer(still_bart(), pairs(5), COLLATE, tmp_path, optim(), prefer=prefer), pairs(5).samples
-    found = trainer.batch_loss(trainer.model, COLLATE.pairs(given)) / 5
-    assert found.item() == pytest.approx(loss_by_hand(trainer.model, given, prefer).item(), rel=1e-4)
+    trainer, batch = PreferenceTrainer(still_bart(), pairs(5), COLLATE, tmp_path, optim(), prefer=prefer), pairs(5).samples
+    found = trainer.batch_loss(trainer.model, COLLATE.pairs(batch)) / 5
+    assert found.item() == pytest.approx(loss_by_hand(trainer.model, batch, prefer).item(), rel=1e-4)
 
 
 @pytest.mark.parametrize("prefer", PREFERRED, ids=named)
@@ -81,9 +81,9 @@ def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig
     """The first step of AdamW: every weight moves against its gradient, by its share of the rate."""
     model, expected = still_bart(torch.float64), still_bart(torch.float64)
     settings = optim(steps=1, eval_steps=1, batch_size=6, weight_decay=0.0, max_grad_norm=1e9, epsilon=1e-6)
-    given = pairs(6)
-    trainer = trained(model, given, tmp_path, settings, prefer)
-    loss = loss_by_hand(expected, given.samples, prefer)
+    dataset = pairs(6)
+    trainer = trained(model, dataset, tmp_path, settings, prefer)
+    loss = loss_by_hand(expected, dataset.samples, prefer)
     loss.backward()  # type: ignore[no-untyped-call]
     with torch.no_grad():
         for parameter in expected.parameters():
@@ -105,33 +105,33 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, prefer: PreferConfig)
 
 
 def test_a_model_that_is_its_own_reference_begins_at_log_2(tmp_path: Path) -> None:
-    given = pairs(7).samples
+    batch = pairs(7).samples
     model = still_bart()
-    references = reference_scores(model, given, COLLATE, "sum")
-    own = [replace(pair, reference=found) for pair, found in zip(given, references, strict=True)]
-    trainer = PreferenceTrainer(model, Given(own), COLLATE, tmp_path, optim(), prefer=PreferConfig())
+    references = reference_scores(model, batch, COLLATE, "sum")
+    own = [replace(pair, reference=found) for pair, found in zip(batch, references, strict=True)]
+    trainer = PreferenceTrainer(model, RecordingSamples(own), COLLATE, tmp_path, optim(), prefer=PreferConfig())
     assert (trainer.batch_loss(trainer.model, COLLATE.pairs(own)) / 7).item() == pytest.approx(log(2), abs=1e-5)
 
 
 @pytest.mark.parametrize("score", ["sum", "mean"])
 def test_references_are_what_the_model_says_in_the_order_of_the_pairs(score: Any) -> None:
-    model, given = tiny_bart(dropout=0.5).train(), pairs(70).samples
-    found = reference_scores(model, given, COLLATE, score)
+    model, batch = tiny_bart(dropout=0.5).train(), pairs(70).samples
+    found = reference_scores(model, batch, COLLATE, score)
     assert model.training
     model.eval()
-    for pair, both in zip(given, found, strict=True):
+    for pair, both in zip(batch, found, strict=True):
         for name, value in zip((pair.preferred, pair.rejected), both, strict=True):
             by_hand = [each.item() for each in log_probs_by_hand(model, pair, name)]
             assert value == pytest.approx(sum(by_hand) / (len(by_hand) if score == "mean" else 1), abs=1e-4)
 
 
 def test_scores_of_a_batch_are_in_pairs() -> None:
-    model, given = still_bart(), pairs(3).samples
-    batch = COLLATE.pairs(given)
+    model, examples = still_bart(), pairs(3).samples
+    batch = COLLATE.pairs(examples)
     batch.pop("reference")
     scores, means = name_scores(model, model, batch, "sum")
     assert scores.shape == means.shape == (3, 2)
-    lengths = torch.tensor([[len(pair.preferred) + 1, len(pair.rejected) + 1] for pair in given])
+    lengths = torch.tensor([[len(pair.preferred) + 1, len(pair.rejected) + 1] for pair in examples])
     torch.testing.assert_close(means * lengths, scores)
 
 
@@ -141,17 +141,17 @@ def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: 
     model = tiny_bart(dropout=0.3)
     trained(model, pairs(12), tmp_path / "whole", settings, PREFERRED[0])
 
-    class Stopping(Given[Pair]):
-        def __getitems__(self, places: Sequence[int]) -> list[Pair]:
-            if 9 in places:
+    class Stopping(RecordingSamples[Pair]):
+        def __getitems__(self, indices: Sequence[int]) -> list[Pair]:
+            if 9 in indices:
                 raise RuntimeError("stopped")
-            return super().__getitems__(places)
+            return super().__getitems__(indices)
 
     with pytest.raises(RuntimeError, match="stopped"):
         trained(tiny_bart(dropout=0.3), Stopping(pairs(12).samples), tmp_path / "parts", settings, PREFERRED[0])
-    again, given = tiny_bart(dropout=0.3), pairs(12)
-    trained(again, given, tmp_path / "parts", settings, PREFERRED[0])
-    assert given.indices == list(range(4, 12))  # a batch is made ready while the step before is taken
+    again, dataset = tiny_bart(dropout=0.3), pairs(12)
+    trained(again, dataset, tmp_path / "parts", settings, PREFERRED[0])
+    assert dataset.indices == list(range(4, 12))  # a batch is made ready while the step before is taken
     assert are_equal(weights_of(model), weights_of(again))
 
 

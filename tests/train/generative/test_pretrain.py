@@ -8,13 +8,13 @@ import pytest
 from safetensors.torch import load_file
 
 from onym.train.run import train
-from tests.train.made import opened, record
+from tests.train.made import open_linker, record
 from tests.train.tiny import config
 
 
 def test_a_model_of_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     made = train(config("pretrain", model, None, kb_folder), tmp_path / "made")
-    opened(made, kb_folder)
+    open_linker(made, kb_folder)
     found = record(made)
     assert (found["stage"], found["corpus"], found["metrics"]) == ("pretrain", {}, {})
     before, after = (load_file(folder / "model.safetensors") for folder in (model, made))
@@ -25,5 +25,7 @@ def test_a_model_of_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folde
 def test_a_score_on_dev_where_a_corpus_is_named(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, mention: str
 ) -> None:
-    told = config("pretrain", model, corpus, kb_folder, data={"mention": mention}, dev={"mentions": 2}, optim={"eval_steps": 2})
-    assert record(train(told, tmp_path / "made"))["metrics"].keys() == {"dev_r1", "dev_r5"}
+    training_config = config(
+        "pretrain", model, corpus, kb_folder, data={"mention": mention}, dev={"mentions": 2}, optim={"eval_steps": 2}
+    )
+    assert record(train(training_config, tmp_path / "made"))["metrics"].keys() == {"dev_r1", "dev_r5"}

@@ -25,10 +25,10 @@ def still_bart(dtype: torch.dtype = torch.float32) -> Any:
 # One step, by hand.
 
 
-def loss_by_hand(model: Any, given: Sequence[Sample], smoothing: float) -> Tensor:
+def loss_by_hand(model: Any, batch: Sequence[Sample], smoothing: float) -> Tensor:
     """Return the mean over the tokens of all names: each sample alone, the whole vocabulary, token after token."""
     total, tokens = torch.zeros((), dtype=model.dtype), 0
-    for sample in given:
+    for sample in batch:
         written = [*sample.name, EOS]
         ids = torch.tensor([[START, *sample.prompt, *sample.name]])
         logits = model(input_ids=torch.tensor([sample.source]), decoder_input_ids=ids, use_cache=False).logits[0]
@@ -39,28 +39,28 @@ def loss_by_hand(model: Any, given: Sequence[Sample], smoothing: float) -> Tenso
     return total / tokens
 
 
-@pytest.mark.parametrize(("dtype", "epsilon", "most"), [(torch.float64, 1e-8, 1e-8), (torch.float32, 1e-4, 1e-5)])
-def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, epsilon: float, most: float) -> None:
+@pytest.mark.parametrize(("dtype", "epsilon", "tolerance"), [(torch.float64, 1e-8, 1e-8), (torch.float32, 1e-4, 1e-5)])
+def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, epsilon: float, tolerance: float) -> None:
     """With a large epsilon the rounding of gradients that should be zero does not show in fp32."""
     settings = optim(
         steps=3, eval_steps=3, batch_size=4, gradient_accumulation=2, label_smoothing=0.1, weight_decay=0.5,
         epsilon=epsilon, max_grad_norm=0.5, schedule="linear", warmup_steps=1,
     )  # fmt: skip
-    given, model = samples(24), still_bart(dtype)
-    trainer = trained(model, given, tmp_path, settings)
+    dataset, model = samples(24), still_bart(dtype)
+    trainer = trained(model, dataset, tmp_path, settings)
 
     expected, by_hand, losses = still_bart(dtype), AdamWByHand(settings), []
     before = weights_of(expected)
     for step, rate in enumerate((0.0, 1e-2, 1e-2 / 2)):  # one step of warming up, then down to nothing
         expected.zero_grad()
-        loss = loss_by_hand(expected, given.samples[step * 8 : step * 8 + 8], 0.1)
+        loss = loss_by_hand(expected, dataset.samples[step * 8 : step * 8 + 8], 0.1)
         loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.item())
         by_hand.step(expected, rate)
-    assert furthest(weights_of(model), weights_of(expected)) < most
+    assert furthest(weights_of(model), weights_of(expected)) < tolerance
     assert furthest(before, weights_of(expected)) > 1e-2
-    told = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-    assert told == pytest.approx(losses, abs=1e-4)
+    logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert logged == pytest.approx(losses, abs=1e-4)
 
 
 # Where there is a loss.
@@ -71,11 +71,11 @@ def made(folder: Path, **more: Any) -> NameTrainer:
 
 
 def test_the_loss_is_the_sum_over_names_and_their_ends(tmp_path: Path) -> None:
-    trainer, given = made(tmp_path, label_smoothing=0.1), samples(6).samples
+    trainer, batch = made(tmp_path, label_smoothing=0.1), samples(6).samples
     model = trainer.accelerator.unwrap_model(trainer.model)
-    tokens = sum(len(sample.name) + 1 for sample in given)
-    expected = loss_by_hand(model, given, 0.1) * tokens
-    assert trainer.batch_loss(trainer.model, COLLATE(given)).item() == pytest.approx(expected.item(), rel=1e-5)
+    tokens = sum(len(sample.name) + 1 for sample in batch)
+    expected = loss_by_hand(model, batch, 0.1) * tokens
+    assert trainer.batch_loss(trainer.model, COLLATE(batch)).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_what_is_said_of_the_prompt_changes_nothing(tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ def batch() -> dict[str, Tensor]:
 def own_logits(model: Any, inputs: dict[str, Tensor], side: str) -> tuple[Tensor, Tensor]:
     """Return logits and labels of one side, by the model's own shift of the labels."""
     labels = inputs[f"{side}_labels"]
-    given = {"input_ids": inputs["prompt_input_ids"], "attention_mask": inputs["prompt_attention_mask"]}
-    return model(**given, labels=labels, use_cache=False).logits, labels
+    prompt = {"input_ids": inputs["prompt_input_ids"], "attention_mask": inputs["prompt_attention_mask"]}
+    return model(**prompt, labels=labels, use_cache=False).logits, labels
 
 
 def gradients(model: Any, loss: Tensor) -> dict[str, Tensor]:

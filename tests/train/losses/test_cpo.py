@@ -18,8 +18,8 @@ from tests.train.losses.oracle import batch, gradients, oracle, own_logits, quie
 @pytest.mark.parametrize("seed", SEEDS)
 def test_it_is_the_closed_form(seed: int, alpha: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
     pairs = drawn_pairs(seed, dtype)
-    given = arrays(pairs)
-    expected = sigmoid_loss(0.1 * (given["preferred"] - given["rejected"]), smoothing) - alpha * given["preferred"]
+    scores = arrays(pairs)
+    expected = sigmoid_loss(0.1 * (scores["preferred"] - scores["rejected"]), smoothing) - alpha * scores["preferred"]
     same(cpo(pairs, -pairs.preferred, beta=0.1, alpha=alpha, smoothing=smoothing), expected, within)
 
 

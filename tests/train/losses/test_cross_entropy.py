@@ -52,7 +52,7 @@ def test_fairseq_smooths_over_the_others_alone() -> None:
     table, size, smoothing = log_softmax(logits), logits.shape[1], 0.1
     expected = 0.0
     for token, target in enumerate(targets.tolist()):
-        others = sum(value for place, value in enumerate(table[token]) if place != target)
+        others = sum(value for index, value in enumerate(table[token]) if index != target)
         expected -= (1 - smoothing) * table[token, target] + smoothing / (size - 1) * others
     same(cross_entropy(logits, targets, smoothing * size / (size - 1)), expected, 1e-6)
 

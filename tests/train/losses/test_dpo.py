@@ -18,9 +18,9 @@ from tests.train.losses.closed import SEEDS, arrays, backward, drawn_pairs, dtyp
 @pytest.mark.parametrize("seed", SEEDS)
 def test_it_is_the_closed_form(seed: int, beta: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
     pairs = drawn_pairs(seed, dtype)
-    given = arrays(pairs)
-    preferred = beta * np.log(np.exp(given["preferred"]) / np.exp(given["reference_preferred"]))
-    rejected = beta * np.log(np.exp(given["rejected"]) / np.exp(given["reference_rejected"]))
+    scores = arrays(pairs)
+    preferred = beta * np.log(np.exp(scores["preferred"]) / np.exp(scores["reference_preferred"]))
+    rejected = beta * np.log(np.exp(scores["rejected"]) / np.exp(scores["reference_rejected"]))
     same(dpo(pairs, beta=beta, smoothing=smoothing), sigmoid_loss(preferred - rejected, smoothing), within)
 
 
@@ -29,8 +29,8 @@ def test_its_gradient_is_that_of_the_paper() -> None:
     pairs = drawn_pairs(1)
     preferred, rejected = pairs.preferred.clone().requires_grad_(), pairs.rejected.clone().requires_grad_()
     backward(dpo(Preference(preferred, rejected, pairs.reference_preferred, pairs.reference_rejected), beta=0.3).sum())
-    given = arrays(pairs)
-    rewards = 0.3 * (given["preferred"] - given["reference_preferred"] - given["rejected"] + given["reference_rejected"])
+    scores = arrays(pairs)
+    rewards = 0.3 * (scores["preferred"] - scores["reference_preferred"] - scores["rejected"] + scores["reference_rejected"])
     weight = 0.3 / (1 + np.exp(rewards))
     assert preferred.grad is not None
     assert rejected.grad is not None

@@ -41,7 +41,7 @@ def naive(logits: Tensor, labels: Tensor) -> list[list[float]]:
     """Return the log-probabilities of the labelled tokens of each sequence, one by one."""
     table = log_softmax(logits)
     return [
-        [float(table[row, place, label]) for place, label in enumerate(line) if label != IGNORED]
+        [float(table[row, position, label]) for position, label in enumerate(line) if label != IGNORED]
         for row, line in enumerate(labels.tolist())
     ]
 
@@ -60,7 +60,7 @@ def test_a_sequence_is_the_sum_or_the_mean_of_its_labelled_tokens(
 
 
 @dtypes
-def test_tokens_have_their_places_and_ignored_ones_are_zero(dtype: torch.dtype, within: float) -> None:
+def test_tokens_have_their_positions_and_ignored_ones_are_zero(dtype: torch.dtype, within: float) -> None:
     logits, labels = drawn(0, dtype)
     found = token_log_probs(logits, labels)
     assert bool((found[labels == IGNORED] == 0).all())

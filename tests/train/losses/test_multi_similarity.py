@@ -32,11 +32,11 @@ def closed_form(embeddings: Tensor, pairs: RowPairs, alpha: float, beta: float, 
 
 
 def with_gradient(embeddings: Tensor, pairs: RowPairs) -> tuple[Tensor, Tensor]:
-    given = embeddings.clone().requires_grad_()
-    loss = LOSS(given, pairs)
+    inputs = embeddings.clone().requires_grad_()
+    loss = LOSS(inputs, pairs)
     backward(loss)
-    assert given.grad is not None
-    return loss.detach(), given.grad
+    assert inputs.grad is not None
+    return loss.detach(), inputs.grad
 
 
 def cosines(embeddings: Tensor) -> Tensor:

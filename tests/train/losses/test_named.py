@@ -43,7 +43,7 @@ def test_each_is_the_function_of_its_name_with_its_options() -> None:
     torch.testing.assert_close(loss_named("cpo", alpha=0)(pairs), cpo(pairs, alpha=0))
 
 
-def test_options_are_all_told_and_cannot_be_changed() -> None:
+def test_options_are_all_reported_and_cannot_be_changed() -> None:
     loss = loss_named("cpo", beta=0.2)
     assert dict(loss.options) == {"beta": 0.2, "alpha": 1.0, "smoothing": 0.0}
     with pytest.raises(TypeError):
@@ -52,7 +52,7 @@ def test_options_are_all_told_and_cannot_be_changed() -> None:
         loss.name = "dpo"  # type: ignore[misc]
 
 
-def test_what_is_needed_and_not_given_is_an_error() -> None:
+def test_what_is_needed_and_not_passed_is_an_error() -> None:
     with pytest.raises(ValueError, match="cross-entropy"):
         loss_named("cpo")(drawn_pairs(0))
 

@@ -16,8 +16,8 @@ from tests.train.losses.closed import SEEDS, arrays, drawn_pairs, dtypes, requir
 @pytest.mark.parametrize("seed", SEEDS)
 def test_it_is_the_closed_form(seed: int, beta: float, dtype: torch.dtype, within: float) -> None:
     pairs = drawn_pairs(seed, dtype)
-    given = arrays(pairs)
-    same(pairwise(pairs, beta=beta), sigmoid_loss(beta * (given["preferred"] - given["rejected"])), within)
+    scores = arrays(pairs)
+    same(pairwise(pairs, beta=beta), sigmoid_loss(beta * (scores["preferred"] - scores["rejected"])), within)
 
 
 def test_it_is_cpo_without_the_likelihood() -> None:

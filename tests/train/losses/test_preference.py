@@ -9,11 +9,11 @@ from onym.train.losses.preference import Preference, logistic
 from tests.train.losses.closed import SEEDS, arrays, backward, drawn_pairs, dtypes, same, sigmoid_loss
 
 
-def test_margins_are_of_the_chosen_over_the_rejected() -> None:
+def test_margins_are_of_the_selected_over_the_rejected() -> None:
     pairs = drawn_pairs(0)
-    given = arrays(pairs)
-    same(pairs.margin, given["preferred"] - given["rejected"], 1e-12)
-    same(pairs.reference_margin, given["reference_preferred"] - given["reference_rejected"], 1e-12)
+    scores = arrays(pairs)
+    same(pairs.margin, scores["preferred"] - scores["rejected"], 1e-12)
+    same(pairs.reference_margin, scores["reference_preferred"] - scores["reference_rejected"], 1e-12)
 
 
 def test_margins_are_taken_at_full_precision() -> None:

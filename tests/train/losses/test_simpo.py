@@ -20,9 +20,9 @@ def test_it_is_the_closed_form(
 ) -> None:
     lengths = torch.arange(1, 10)
     sums = drawn_pairs(seed, dtype)
-    given = arrays(sums)
+    scores = arrays(sums)
     expected = sigmoid_loss(
-        beta / lengths.numpy() * given["preferred"] - beta / lengths.flip(0).numpy() * given["rejected"] - gamma, smoothing
+        beta / lengths.numpy() * scores["preferred"] - beta / lengths.flip(0).numpy() * scores["rejected"] - gamma, smoothing
     )
     means = Preference(sums.preferred / lengths, sums.rejected / lengths.flip(0))
     same(simpo(means, beta=beta, gamma=gamma, smoothing=smoothing), expected, within)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onym.train.samples.base import Sample
 from onym.train.samples.buckets import Bucketed
-from tests.train.tiny import Given, pairs, samples
+from tests.train.tiny import RecordingSamples, pairs, samples
 
 
 def length(sample: Sample) -> int:
@@ -18,9 +18,9 @@ def length(sample: Sample) -> int:
 
 
 @given(st.integers(1, 5), st.integers(0, 200), st.integers(0, 3))
-def test_every_sample_comes_once_and_in_its_own_block(batch: int, count: int, seed: int) -> None:
-    given_samples = Given([Sample([number], [], [0] * (number * 7 % 11)) for number in range(count)])
-    found = [sample.source[0] for sample in Bucketed(given_samples, batch, seed=seed).__getitems__(range(count))]
+def test_each_sample_comes_once_and_in_its_own_block(batch: int, count: int, seed: int) -> None:
+    dataset = RecordingSamples([Sample([number], [], [0] * (number * 7 % 11)) for number in range(count)])
+    found = [sample.source[0] for sample in Bucketed(dataset, batch, seed=seed).__getitems__(range(count))]
     block = batch * 16
     for first in range(0, count, block):
         assert sorted(found[first : first + block]) == list(range(first, min(first + block, count)))
@@ -54,11 +54,11 @@ def test_long_and_short_batches_are_mixed() -> None:
 
 
 @pytest.mark.parametrize("order", [range(96), range(95, -1, -1), [*range(50, 96), *range(50)]])
-def test_a_place_holds_the_same_sample_whenever_it_is_asked_for(order: range | list[int]) -> None:
-    places = list(order)
+def test_a_position_holds_the_same_sample_whenever_it_is_requested(order: range | list[int]) -> None:
+    indices = list(order)
     whole = Bucketed(samples(96), 3, seed=5).__getitems__(range(96))
     bucketed = Bucketed(samples(96), 3, seed=5)
-    assert [bucketed.__getitems__([place])[0] for place in places] == [whole[place] for place in places]
+    assert [bucketed.__getitems__([index])[0] for index in indices] == [whole[index] for index in indices]
 
 
 def test_seeds_differ_and_blocks_have_orders_of_their_own() -> None:
@@ -70,8 +70,8 @@ def test_seeds_differ_and_blocks_have_orders_of_their_own() -> None:
 def test_a_block_is_read_once() -> None:
     many = samples(64)
     bucketed = Bucketed(many, 4)
-    for place in range(64):
-        bucketed.__getitems__([place])
+    for index in range(64):
+        bucketed.__getitems__([index])
     assert sorted(many.indices) == list(range(64))
 
 

@@ -17,12 +17,16 @@ from onym.types import Document, Mention
 HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
 
 
-def place(surface: str, *concept_ids: str) -> DocMention:
+def doc_mention(surface: str, *concept_ids: str) -> DocMention:
     doc = Document("1", surface, (Mention(0, len(surface), surface, concept_ids),))
     return doc, doc.mentions[0]
 
 
-PLACES = [place("Heart Attacks", HEART), place("fevers", FEVER), place("MI of pressure", PRESSURE, HEART)]
+DOC_MENTIONS = [
+    doc_mention("Heart Attacks", HEART),
+    doc_mention("fevers", FEVER),
+    doc_mention("MI of pressure", PRESSURE, HEART),
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,7 @@ def linker(kb: KnowledgeBase, encoder: Path) -> DenseLinker:
 
 
 def test_the_nearest_concepts_that_are_not_meant(kb: KnowledgeBase, linker: DenseLinker) -> None:
-    pairs = MentionPairs(PLACES, kb, count=0)
+    pairs = MentionPairs(DOC_MENTIONS, kb, count=0)
     for row, wrong in enumerate(mine(linker, pairs, 2)):
         queries = pairs.queries[row]
         doc = Document("1", queries.surface, (Mention(0, len(queries.surface), queries.surface),))
@@ -52,7 +56,7 @@ def test_the_nearest_concepts_that_are_not_meant(kb: KnowledgeBase, linker: Dens
 
 
 def test_each_mention_is_followed_by_its_own(kb: KnowledgeBase) -> None:
-    pairs = MentionPairs(PLACES, kb, count=0, similar=1.0)
+    pairs = MentionPairs(DOC_MENTIONS, kb, count=0, similar=1.0)
     fever, pressure = (kb.resolve(concept_id)[0] for concept_id in (FEVER, PRESSURE))
     wrong = [[(fever, kb.find("fever")), (pressure, kb.find("hypertension"))], [(pressure, kb.find("hypertension"))], []]
     hard = HardPairs(pairs, wrong, kb, 2)
@@ -75,7 +79,7 @@ def test_a_concept_of_one_name_is_a_pair_with_itself(tmp_path: Path) -> None:
     from tests.index.made import kb_of
 
     kb = kb_of(tmp_path, ["fever", "cough"])
-    pairs = MentionPairs([place("fevers", "demo:0")], kb, count=0, similar=0.0)
+    pairs = MentionPairs([doc_mention("fevers", "demo:0")], kb, count=0, similar=0.0)
     cough = (kb.resolve("demo:1")[0], kb.find("cough"))
     found = HardPairs(pairs, [[cough]], kb, 1).__getitems__([1])[0]
     assert (found.first, found.second, found.names) == ("cough", "cough", (cough[1], cough[1]))

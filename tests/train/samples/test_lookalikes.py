@@ -40,14 +40,14 @@ def best_wrong(kb: KnowledgeBase, surface: str, gold: set[int], count: int) -> s
     """Return the most similar wrong names, by looking at every name."""
     from onym.text.similarity import NameSimilarity
 
-    places, _ = NameSimilarity.of(kb.names).top([surface], len(kb.names))[0]
-    wrong = [int(place) for place in places if gold.isdisjoint(kb.name_concepts[int(place)].tolist())]
-    return {kb.names[place] for place in wrong[:count]}
+    rows, _ = NameSimilarity.of(kb.names).top([surface], len(kb.names))[0]
+    wrong = [int(row) for row in rows if gold.isdisjoint(kb.name_concepts[int(row)].tolist())]
+    return {kb.names[row] for row in wrong[:count]}
 
 
 @pytest.mark.parametrize("gold", [{FEVER}, {FEVER, YELLOW}, {YELLOW}, set(range(6)), set()])
 @pytest.mark.parametrize("count", [1, 3, 5])
-def test_the_most_similar_wrong_names_and_no_others(kb: KnowledgeBase, gold: set[int], count: int) -> None:
+def test_the_closest_wrong_names_and_no_others(kb: KnowledgeBase, gold: set[int], count: int) -> None:
     """Also where the right names fill all places that are looked at first."""
     found = Lookalikes(kb, count=count).names_for(["Fever!"] * 200, [gold] * 200, range(200))
     assert {kb.names[name] for name in found} == best_wrong(kb, "fever", gold, count)
@@ -58,14 +58,14 @@ def test_a_shared_name_is_right_for_both(kb: KnowledgeBase, lookalikes: Lookalik
     assert "fever" not in {kb.names[name] for name in found}
 
 
-def test_the_place_decides(kb: KnowledgeBase, lookalikes: Lookalikes) -> None:
+def test_the_position_decides(kb: KnowledgeBase, lookalikes: Lookalikes) -> None:
     surfaces, gold = ["fever", "hay fevers", "attack of the heart", "fever of lassa"] * 10, [{FEVER}, {3}, {7}, {2}] * 10
     found = lookalikes.names_for(surfaces, gold, range(40))
     assert found == Lookalikes(kb, count=3, seed=4).names_for(surfaces, gold, range(40))
     assert found != Lookalikes(kb, count=3, seed=5).names_for(surfaces, gold, range(40))
     alone = [
-        lookalikes.names_for([surface], [own], [place])[0]
-        for place, (surface, own) in enumerate(zip(surfaces, gold, strict=True))
+        lookalikes.names_for([surface], [own], [index])[0]
+        for index, (surface, own) in enumerate(zip(surfaces, gold, strict=True))
     ]
     assert found == alone
 

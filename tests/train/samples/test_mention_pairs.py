@@ -22,20 +22,20 @@ HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
 MANY = range(4000)
 
 
-def place(surface: str, *concept_ids: str) -> DocMention:
+def doc_mention(surface: str, *concept_ids: str) -> DocMention:
     doc = Document("1", surface, (Mention(0, len(surface), surface, concept_ids),))
     return doc, doc.mentions[0]
 
 
-PLACES = [
-    place("Heart Attacks", HEART),
-    place("fevers", FEVER),
-    place("woe", "mesh:D000000"),
-    place("MI", PRESSURE),
-    place("hypertensive infarction", PRESSURE, HEART),
-    place("Fever", FEVER),
+DOC_MENTIONS = [
+    doc_mention("Heart Attacks", HEART),
+    doc_mention("fevers", FEVER),
+    doc_mention("woe", "mesh:D000000"),
+    doc_mention("MI", PRESSURE),
+    doc_mention("hypertensive infarction", PRESSURE, HEART),
+    doc_mention("Fever", FEVER),
 ]
-KNOWN = [each for each in PLACES if each[1].surface != "woe"]
+KNOWN = [each for each in DOC_MENTIONS if each[1].surface != "woe"]
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,11 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 
 def drawn(kb: KnowledgeBase, similar: float, seed: int = 3) -> list[Positive]:
-    return MentionPairs(PLACES, kb, count=len(MANY), similar=similar, seed=seed).__getitems__(MANY)
+    return MentionPairs(DOC_MENTIONS, kb, count=len(MANY), similar=similar, seed=seed).__getitems__(MANY)
 
 
-def test_an_epoch_has_every_known_mention_once(kb: KnowledgeBase) -> None:
-    pairs = MentionPairs(PLACES, kb, count=99)
+def test_an_epoch_has_each_known_mention_once(kb: KnowledgeBase) -> None:
+    pairs = MentionPairs(DOC_MENTIONS, kb, count=99)
     samples: Samples[Positive] = pairs
     assert (pairs.epoch, len(samples), pairs.unlinkable) == (5, 99, 1)
     surfaces = sorted(normal_name(mention.surface) for _, mention in KNOWN)
@@ -57,7 +57,7 @@ def test_an_epoch_has_every_known_mention_once(kb: KnowledgeBase) -> None:
     assert len({tuple(each) for each in rounds}) > 1
 
 
-def test_the_most_similar_name_always(kb: KnowledgeBase) -> None:
+def test_the_closest_name_always(kb: KnowledgeBase) -> None:
     best = {normal_name(mention.surface): names[0] for (_, mention), names in zip(KNOWN, targets_of(KNOWN, kb), strict=True)}
     assert {(pair.first, pair.names[1]) for pair in drawn(kb, 1.0)} == set(best.items())
 
@@ -72,8 +72,8 @@ def test_any_name_about_as_often(kb: KnowledgeBase) -> None:
         assert all(0.6 * expected < counts[surface, name] < 1.4 * expected for name in names)
 
 
-def test_the_probability_of_the_most_similar(kb: KnowledgeBase) -> None:
-    best = targets_of([PLACES[0]], kb)[0][0]
+def test_the_probability_of_the_closest(kb: KnowledgeBase) -> None:
+    best = targets_of([DOC_MENTIONS[0]], kb)[0][0]
     found = [pair.names[1] == best for pair in drawn(kb, 0.6) if pair.first == "heart attacks"]
     assert 0.64 < sum(found) / len(found) < 0.76  # 0.6, and a quarter of the rest
 
@@ -98,8 +98,8 @@ def test_strings_are_known_by_their_ids(kb: KnowledgeBase) -> None:
 
 
 def test_one_surface_of_two_concepts_is_no_negative_of_itself(kb: KnowledgeBase) -> None:
-    places = [place("attack of something", HEART), place("Attack of something", FEVER)]
-    batch = MentionPairs(places, kb, count=2).__getitems__([0, 1])
+    mentions = [doc_mention("attack of something", HEART), doc_mention("Attack of something", FEVER)]
+    batch = MentionPairs(mentions, kb, count=2).__getitems__([0, 1])
     same = same_of(batch, kb)
     assert len(set(labels_of(batch).tolist())) == 2
     assert same[0, 1]
@@ -111,29 +111,29 @@ def test_the_seed_gives_the_pairs(kb: KnowledgeBase) -> None:
     assert drawn(kb, 0.5) != drawn(kb, 0.5, seed=4)
 
 
-@given(places=st.lists(st.integers(0, 5000), max_size=9))
-def test_a_pair_does_not_depend_on_its_batch(kb: KnowledgeBase, places: list[int]) -> None:
-    pairs = MentionPairs(PLACES, kb, count=9, similar=0.0)
-    assert pairs.__getitems__(places) == [pairs.__getitems__([number])[0] for number in places]
+@given(indices=st.lists(st.integers(0, 5000), max_size=9))
+def test_a_pair_does_not_depend_on_its_batch(kb: KnowledgeBase, indices: list[int]) -> None:
+    pairs = MentionPairs(DOC_MENTIONS, kb, count=9, similar=0.0)
+    assert pairs.__getitems__(indices) == [pairs.__getitems__([number])[0] for number in indices]
 
 
 def test_nothing_is_compared_where_no_similar_name_is_wanted(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.train.samples.targets.NameSimilarity", None)
-    assert MentionPairs(PLACES, kb, count=9, similar=0.0).epoch == 5
+    assert MentionPairs(DOC_MENTIONS, kb, count=9, similar=0.0).epoch == 5
 
 
 def test_what_cannot_be_is_refused(kb: KnowledgeBase) -> None:
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(ConfigError) as refused:
-            MentionPairs(PLACES, kb, count=9, similar=wrong)
+            MentionPairs(DOC_MENTIONS, kb, count=9, similar=wrong)
         assert refused.value.code == "config-invalid"
     with pytest.raises(InputError) as empty:
-        MentionPairs([PLACES[2]], kb, count=9)
+        MentionPairs([DOC_MENTIONS[2]], kb, count=9)
     assert empty.value.code == "training-empty"
 
 
 def test_a_mention_of_which_nothing_is_left_is_not_learnt(kb: KnowledgeBase) -> None:
     """A linker does not look for it, either."""
-    pairs = MentionPairs([place("+-", FEVER), place("fevers", FEVER)], kb, count=9)
+    pairs = MentionPairs([doc_mention("+-", FEVER), doc_mention("fevers", FEVER)], kb, count=9)
     assert (pairs.epoch, pairs.unlinkable) == (1, 1)
     assert {pair.first for pair in pairs.__getitems__(range(9))} == {"fevers"}

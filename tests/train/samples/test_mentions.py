@@ -22,60 +22,64 @@ def kb(kb_folder: Path) -> KnowledgeBase:
 
 
 @pytest.fixture(scope="module")
-def places(corpus: Path) -> list[DocMention]:
+def mentions(corpus: Path) -> list[DocMention]:
     return mentions_of(PreparedDataset.open(corpus).documents("train"))
 
 
-def made(places: list[DocMention], kb: KnowledgeBase, model: Path, count: int = 36, **more: object) -> MentionSamples:
-    return MentionSamples(places, kb, layout(model), count=count, **more)  # type: ignore[arg-type]
+def made(mentions: list[DocMention], kb: KnowledgeBase, model: Path, count: int = 36, **more: object) -> MentionSamples:
+    return MentionSamples(mentions, kb, layout(model), count=count, **more)  # type: ignore[arg-type]
 
 
 def key(sample: Sample) -> str:
     return repr((sample.source, sample.prompt, sample.name))
 
 
-def test_an_epoch_holds_every_mention_once(places: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
-    samples = made(places, kb, model)
+def test_an_epoch_holds_each_mention_once(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
+    samples = made(mentions, kb, model)
     assert (samples.epoch, len(samples), samples.unlinkable) == (12, 36, 0)
     first, second = (Counter(map(key, samples.__getitems__(range(start, start + 12)))) for start in (0, 12))
     assert first == second
     assert [key(each) for each in samples.__getitems__(range(12))] != [
         key(each) for each in samples.__getitems__(range(12, 24))
     ]
-    how, targets = layout(model), targets_of(places, kb)
+    how, targets = layout(model), targets_of(mentions, kb)
     expected = [
         Sample(
             how.source(doc.text, mention.start, mention.end),
             how.prompt(mention.surface),
             how.name(kb.names[names[0]]),
         )
-        for (doc, mention), names in zip(places, targets, strict=True)
+        for (doc, mention), names in zip(mentions, targets, strict=True)
     ]
     assert first == Counter(map(key, expected))
 
 
-def test_several_names_of_a_mention_are_samples_of_their_own(places: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
-    samples = made(places, kb, model, names=3)
-    assert samples.epoch == sum(map(len, targets_of(places, kb, count=3))) == 36
+def test_several_names_of_a_mention_are_samples_of_their_own(
+    mentions: list[DocMention], kb: KnowledgeBase, model: Path
+) -> None:
+    samples = made(mentions, kb, model, names=3)
+    assert samples.epoch == sum(map(len, targets_of(mentions, kb, count=3))) == 36
     found = samples.__getitems__(range(36))
     assert len(set(map(key, found))) == 36
 
 
-def test_any_name_in_turn(places: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
-    samples = made(places, kb, model, count=12 * 30, choice="sampled")
+def test_any_name_in_turn(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
+    samples = made(mentions, kb, model, count=12 * 30, choice="sampled")
     assert samples.epoch == 12
     written: dict[str, set[str]] = {}
     for sample in samples.__getitems__(range(12 * 30)):
         written.setdefault(repr(sample.source), set()).add(repr(sample.name))
-    assert sorted(map(len, written.values())) == sorted(map(len, targets_of(places, kb, choice="sampled")))
-    assert samples.__getitems__([7]) == made(places, kb, model, count=12 * 30, choice="sampled").__getitems__([7])
+    assert sorted(map(len, written.values())) == sorted(map(len, targets_of(mentions, kb, choice="sampled")))
+    assert samples.__getitems__([7]) == made(mentions, kb, model, count=12 * 30, choice="sampled").__getitems__([7])
 
 
-def test_a_place_and_a_seed_give_the_same_sample_in_any_batch(places: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
-    samples = made(places, kb, model, seed=3)
+def test_a_position_and_a_seed_give_the_same_sample_in_any_batch(
+    mentions: list[DocMention], kb: KnowledgeBase, model: Path
+) -> None:
+    samples = made(mentions, kb, model, seed=3)
     whole = samples.__getitems__(range(36))
-    assert [samples.__getitems__([place])[0] for place in range(35, -1, -1)] == whole[::-1]
-    assert made(places, kb, model, seed=4).__getitems__(range(36)) != whole
+    assert [samples.__getitems__([index])[0] for index in range(35, -1, -1)] == whole[::-1]
+    assert made(mentions, kb, model, seed=4).__getitems__(range(36)) != whole
 
 
 def test_mentions_of_unknown_concepts_are_left_out(kb: KnowledgeBase, model: Path) -> None:

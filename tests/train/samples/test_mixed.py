@@ -28,8 +28,8 @@ class Numbered:
     def with_count(self, count: int) -> Numbered:
         return replace(self, count=count)
 
-    def __getitems__(self, places: Sequence[int]) -> list[Positive]:
-        return [Positive(self.source, "", place, (0, 1)) for place in places]
+    def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
+        return [Positive(self.source, "", index, (0, 1)) for index in indices]
 
 
 def mixed(share: float) -> Mixed:
@@ -40,15 +40,15 @@ def mixed(share: float) -> Mixed:
 def test_both_in_their_order_and_the_share_is_kept(share: float, count: int) -> None:
     found = mixed(share).__getitems__(range(count))
     for source in ("own", "other"):
-        places = [pair.concept for pair in found if pair.first == source]
-        assert places == list(range(len(places)))
+        indices = [pair.concept for pair in found if pair.first == source]
+        assert indices == list(range(len(indices)))
     assert abs(sum(pair.first == "other" for pair in found) - share * count) < 1 + count / 1000
 
 
-@given(share=st.floats(0, 0.99), places=st.lists(st.integers(0, 10**9), max_size=9))
-def test_a_pair_does_not_depend_on_its_batch(share: float, places: list[int]) -> None:
+@given(share=st.floats(0, 0.99), indices=st.lists(st.integers(0, 10**9), max_size=9))
+def test_a_pair_does_not_depend_on_its_batch(share: float, indices: list[int]) -> None:
     pairs = mixed(share)
-    assert pairs.__getitems__(places) == [pairs.__getitems__([place])[0] for place in places]
+    assert pairs.__getitems__(indices) == [pairs.__getitems__([index])[0] for index in indices]
 
 
 def test_how_long_an_epoch_is() -> None:

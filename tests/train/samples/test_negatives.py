@@ -28,8 +28,8 @@ def made(kb: KnowledgeBase, **more: float) -> Negatives:
     queries = MentionPairs([(DOC, mention) for mention in DOC.mentions], kb, count=0, similar=1.0).queries
     pools = np.array([np.arange(len(kb.names)), np.arange(len(kb.names))[::-1]])
     pools[1, -1] = -1
-    told = {"hard": 3, "random": 2, "similar": 1.0, "seed": 5} | more
-    return Negatives(queries, kb, pools, **told)  # type: ignore[arg-type]
+    options = {"hard": 3, "random": 2, "similar": 1.0, "seed": 5} | more
+    return Negatives(queries, kb, pools, **options)  # type: ignore[arg-type]
 
 
 def test_wrong_names_are_those_nearest_at_the_last_mining(kb: KnowledgeBase) -> None:

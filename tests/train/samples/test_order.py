@@ -17,23 +17,23 @@ def test_an_epoch_is_a_permutation(length: int, seed: int, epoch: int) -> None:
 
 
 @pytest.mark.parametrize("length", [*range(1, 70), 10_007, 2**14, 2**14 + 1])
-def test_every_length_has_an_order(length: int) -> None:
+def test_each_length_has_an_order(length: int) -> None:
     assert sorted(Shuffled(length, 13).at(np.arange(length)).tolist()) == list(range(length))
 
 
 def test_the_order_is_the_seeds() -> None:
-    places = np.arange(3000)
-    first = Shuffled(1000, 13).at(places)
-    assert first.tolist() == Shuffled(1000, 13).at(places).tolist()
+    indices = np.arange(3000)
+    first = Shuffled(1000, 13).at(indices)
+    assert first.tolist() == Shuffled(1000, 13).at(indices).tolist()
     assert first[:1000].tolist() != first[1000:2000].tolist() != first[2000:].tolist()
-    assert first.tolist() != Shuffled(1000, 14).at(places).tolist()
+    assert first.tolist() != Shuffled(1000, 14).at(indices).tolist()
 
 
-def test_a_place_does_not_depend_on_the_others() -> None:
+def test_a_position_does_not_depend_on_the_others() -> None:
     order = Shuffled(977, 5)
-    places = np.random.default_rng(0).integers(0, 5000, 300)
-    together = order.at(places).tolist()
-    assert together == [int(order.at(np.array([place]))[0]) for place in places]
+    indices = np.random.default_rng(0).integers(0, 5000, 300)
+    together = order.at(indices).tolist()
+    assert together == [int(order.at(np.array([index]))[0]) for index in indices]
 
 
 def test_an_order_looks_random() -> None:
@@ -48,7 +48,7 @@ def test_an_order_looks_random() -> None:
     assert tenths.min() > 850
 
 
-def test_small_orders_reach_every_permutation() -> None:
+def test_small_orders_reach_each_permutation() -> None:
     found = {tuple(Shuffled(4, seed).at(np.arange(4)).tolist()) for seed in range(1000)}
     assert len(found) == 24
 
@@ -65,12 +65,12 @@ def test_orders_of_many_lengths_at_once(orders: list[tuple[int, int]]) -> None:
 
 
 def test_an_order_is_always_the_same() -> None:
-    # A training goes on where it stopped, with whatever version: what comes at a place must never change.
+    # A training resumes where it stopped, with whatever version: what comes at a place must never change.
     assert Shuffled(10, 7).at(np.arange(20)).tolist() == [7, 3, 2, 6, 4, 5, 1, 9, 0, 8, 2, 5, 8, 6, 7, 3, 1, 0, 9, 4]
     assert Shuffled(13_248_620, 7).at(np.array([0, 1, 13_248_620])).tolist() == [8796225, 5889414, 8101382]
 
 
-def test_no_places_and_no_length() -> None:
+def test_no_positions_and_no_length() -> None:
     assert Shuffled(0, 1).at(np.zeros(0, dtype=np.int64)).tolist() == []
     with pytest.raises(IndexError):
         Shuffled(0, 1).at(np.array([0]))
@@ -80,20 +80,20 @@ def test_no_places_and_no_length() -> None:
 
 
 @given(st.integers(-(2**70), 2**70), st.integers(0, 2**62), st.integers(1, 10**9), st.integers(0, 9))
-def test_one_draw_is_the_first_of_a_row(seed: int, place: int, bound: int, stream: int) -> None:
-    row = draw_rows(seed, np.array([place]), 3, stream=stream)[0]
-    assert draw(seed, place, bound, stream=stream) == int(row[0]) % bound
+def test_one_draw_is_the_first_of_a_row(seed: int, index: int, bound: int, stream: int) -> None:
+    row = draw_rows(seed, np.array([index]), 3, stream=stream)[0]
+    assert draw(seed, index, bound, stream=stream) == int(row[0]) % bound
     assert len(set(row.tolist())) == 3
 
 
 def test_draws_are_even_and_streams_differ() -> None:
-    places = np.arange(60_000)
-    rows = draw_rows(3, places, 2)
+    indices = np.arange(60_000)
+    rows = draw_rows(3, indices, 2)
     for column in (rows[:, 0], rows[:, 1], rows[:, 0] ^ rows[:, 1]):
         counts = np.bincount((column % np.uint64(6)).astype(np.int64), minlength=6)
         assert np.all(np.abs(counts - 10_000) < 500)
-    assert not (rows == draw_rows(3, places, 2, stream=1)).any()
-    assert not (rows == draw_rows(4, places, 2)).any()
+    assert not (rows == draw_rows(3, indices, 2, stream=1)).any()
+    assert not (rows == draw_rows(4, indices, 2)).any()
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=6), st.integers(0, 8), st.data())

@@ -24,21 +24,21 @@ def pairs(tiny_kb: Path, model: Path) -> PairSamples:
     return PairSamples(PREFERRED, TEXTS.__getitem__, names, layout(model), 9, seed=2, references=REFERENCES)
 
 
-def test_a_pair_is_laid_out_as_it_is_asked(pairs: PairSamples, model: Path) -> None:
+def test_a_pair_is_laid_out_as_for_linking(pairs: PairSamples, model: Path) -> None:
     how = layout(model)
     assert pairs.at(2) == Pair(
         how.source(*TEXTS[1]), how.prompt("fever"), how.name(pairs.names[5]), how.name(pairs.names[2]), REFERENCES[2]
     )
 
 
-def test_every_pair_comes_once_in_an_epoch_with_its_own_reference(pairs: PairSamples) -> None:
+def test_each_pair_comes_once_in_an_epoch_with_its_own_reference(pairs: PairSamples) -> None:
     assert len(pairs) == 9
-    every = [pairs.at(row) for row in range(3)]
+    expected = [pairs.at(row) for row in range(3)]
     found = [pairs.__getitems__(range(start, start + 3)) for start in (0, 3, 6)]
     for epoch in found:
-        assert sorted(map(repr, epoch)) == sorted(map(repr, every))
+        assert sorted(map(repr, epoch)) == sorted(map(repr, expected))
     assert not found[0] == found[1] == found[2]
-    assert [pairs.__getitems__([place])[0] for place in range(9)] == [pair for epoch in found for pair in epoch]
+    assert [pairs.__getitems__([index])[0] for index in range(9)] == [pair for epoch in found for pair in epoch]
 
 
 def test_without_references(pairs: PairSamples) -> None:
@@ -46,7 +46,7 @@ def test_without_references(pairs: PairSamples) -> None:
     assert {pair.reference for pair in bare.__getitems__(range(3))} == {(0.0, 0.0)}
 
 
-def test_the_file_keeps_every_digit(tmp_path: Path) -> None:
+def test_the_file_keeps_each_digit(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     references = [(-1 / 3, -1e-17), (-0.1, -(2.0**-40)), (-3e30, 0.0)]
     write_pairs(PREFERRED, references, path)
@@ -57,9 +57,9 @@ def test_the_file_keeps_every_digit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["[0, 1, 2]\n", "[0, 1, 2, null, 1]\n", "[0, 1", "3\n", '{"a": 1}\n'])
 def test_a_broken_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "pairs.jsonl").write_text(text)
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         read_pairs(tmp_path / "pairs.jsonl")
-    with pytest.raises(IntegrityError, match="artefact-torn"):
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
         read_pairs(tmp_path / "none.jsonl")
 
 

@@ -55,23 +55,23 @@ def epochs(pairs: PositivePairs, count: int) -> list[list[Positive]]:
     st.integers(0, 2**40),
     st.integers(1, 60),
 )
-def test_an_epoch_has_every_pair_or_the_most_of_it(sizes: list[int], seed: int, most: int) -> None:
+def test_an_epoch_has_all_pairs_up_to_the_limit(sizes: list[int], seed: int, max_pairs: int) -> None:
     kb = kb_of(sizes)
-    found = by_concept(epochs(PositivePairs(kb, 9, seed, max_pairs=most), 1)[0])
+    found = by_concept(epochs(PositivePairs(kb, 9, seed, max_pairs=max_pairs), 1)[0])
     assert set(found) == {concept for concept, size in enumerate(sizes) if size > 1}
     for concept, pairs in found.items():
         names = range(int(kb.concept_terms[concept]), int(kb.concept_terms[concept + 1]))
-        every = set(combinations(names, 2))
-        assert len(pairs) == len(set(pairs)) == min(most, len(every))
-        assert set(pairs) <= every
+        all_pairs = set(combinations(names, 2))
+        assert len(pairs) == len(set(pairs)) == min(max_pairs, len(all_pairs))
+        assert set(pairs) <= all_pairs
 
 
-def test_fifty_pairs_at_most() -> None:
+def test_no_more_than_fifty_pairs() -> None:
     found = by_concept(epochs(PositivePairs(kb_of(SIZES), 9), 1)[0])
     assert {concept: len(pairs) for concept, pairs in found.items()} == {1: 1, 2: 50, 4: 50, 5: 45, 6: 3, 7: 50}
 
 
-def test_every_epoch_has_the_same_pairs_in_another_order() -> None:
+def test_each_epoch_has_the_same_pairs_in_another_order() -> None:
     first, second = epochs(PositivePairs(kb_of(SIZES), 9, 3), 2)
     assert Counter(pair.names for pair in first) == Counter(pair.names for pair in second)
     assert first != second
@@ -94,15 +94,15 @@ def test_concepts_of_one_size_draw_different_pairs() -> None:
 
 
 def test_the_seed_gives_the_pairs() -> None:
-    places, kb = range(500), kb_of(SIZES)
-    assert PositivePairs(kb, 9, 5).__getitems__(places) == PositivePairs(kb, 9, 5).__getitems__(places)
-    assert PositivePairs(kb, 9, 5).__getitems__(places) != PositivePairs(kb, 9, 6).__getitems__(places)
+    indices, kb = range(500), kb_of(SIZES)
+    assert PositivePairs(kb, 9, 5).__getitems__(indices) == PositivePairs(kb, 9, 5).__getitems__(indices)
+    assert PositivePairs(kb, 9, 5).__getitems__(indices) != PositivePairs(kb, 9, 6).__getitems__(indices)
 
 
-@given(places=st.lists(st.integers(0, 5000), max_size=9))
-def test_a_pair_does_not_depend_on_its_batch(places: list[int]) -> None:
+@given(indices=st.lists(st.integers(0, 5000), max_size=9))
+def test_a_pair_does_not_depend_on_its_batch(indices: list[int]) -> None:
     pairs = PositivePairs(kb_of(SIZES), 9, 5)
-    assert pairs.__getitems__(places) == [pairs.__getitems__([place])[0] for place in places]
+    assert pairs.__getitems__(indices) == [pairs.__getitems__([index])[0] for index in indices]
 
 
 def test_a_real_knowledge_base(kb: KnowledgeBase) -> None:

@@ -84,7 +84,7 @@ RANKED = st.lists(st.booleans(), max_size=8)
 
 
 @given(RANKED)
-def test_all_pairs_are_every_right_one_with_every_wrong_one(is_right: list[bool]) -> None:
+def test_all_pairs_are_each_right_one_with_each_wrong_one(is_right: list[bool]) -> None:
     ranks = range(len(is_right))
     expected = {(good, bad) for good in ranks for bad in ranks if is_right[good] and not is_right[bad]}
     found = rank_preferences(is_right, rule="all")

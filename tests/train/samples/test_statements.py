@@ -13,7 +13,7 @@ from onym.text.template import GENBIOEL, GENRE, Template
 from onym.text.tokens import Tokenizer
 from onym.train.samples.base import Sample, Samples
 from onym.train.samples.clauses import DEFINED, SINGLE, SYNONYMS
-from onym.train.samples.statements import KnowledgeSamples, Statement, Statements, most_similar
+from onym.train.samples.statements import KnowledgeSamples, Statement, Statements, closest
 from tests.text.small_bpe import tokenizer_json
 from tests.train.samples.made_kb import made_kb
 
@@ -49,7 +49,7 @@ def by_concept(statements: list[Statement]) -> dict[int, list[Statement]]:
 
 
 @pytest.mark.parametrize("mention", ["random", "similar"])
-def test_every_epoch_has_every_name_as_a_target_once(kb: KnowledgeBase, mention: str) -> None:
+def test_each_epoch_has_each_name_as_a_target_once(kb: KnowledgeBase, mention: str) -> None:
     statements = Statements(kb, 5, mention=mention)  # type: ignore[arg-type]
     terms = sorted((c, int(name)) for c in range(len(kb)) for name in kb.names_of(c))
     epochs = [statements.at(range(start, start + statements.epoch)) for start in (0, statements.epoch)]
@@ -63,10 +63,10 @@ def test_the_same_seed_gives_the_same_statements(kb: KnowledgeBase) -> None:
     assert Statements(kb, 5).at(MANY) != Statements(kb, 6).at(MANY)
 
 
-@given(places=st.lists(st.integers(0, 5000), max_size=9))
-def test_a_statement_does_not_depend_on_its_batch(kb: KnowledgeBase, places: list[int]) -> None:
+@given(indices=st.lists(st.integers(0, 5000), max_size=9))
+def test_a_statement_does_not_depend_on_its_batch(kb: KnowledgeBase, indices: list[int]) -> None:
     statements = Statements(kb, 5)
-    assert statements.at(places) == [statements.at([place])[0] for place in places]
+    assert statements.at(indices) == [statements.at([index])[0] for index in indices]
 
 
 @pytest.mark.parametrize("mention", ["random", "similar"])
@@ -78,7 +78,7 @@ def test_the_target_is_never_the_mention_where_there_is_another(kb: KnowledgeBas
         assert each.clause.text[each.clause.start : each.clause.end] == kb.names[each.mention]
 
 
-def test_every_template_comes_about_as_often(kb: KnowledgeBase) -> None:
+def test_each_template_comes_about_as_often(kb: KnowledgeBase) -> None:
     found = by_concept(Statements(kb, 5).at(MANY))
     for concept, templates in ((INFARCTION, DEFINED), (ASTHMA, DEFINED), (FEVER, SYNONYMS), (HYPERTENSION, SYNONYMS)):
         counts = Counter(context_of(each)[0] for each in found[concept])
@@ -111,11 +111,11 @@ def test_a_context_of_names(kb: KnowledgeBase) -> None:
         assert context_of(each)[1] == kb.names[each.target]
 
 
-def test_the_most_similar_name_is_the_mention(kb: KnowledgeBase) -> None:
+def test_the_closest_name_is_the_mention(kb: KnowledgeBase) -> None:
     for each in Statements(kb, 5, mention="similar").at(MANY):
         others = [kb.names[name] for name in kb.names_of(each.concept).tolist() if name != each.target]
         if others:
-            assert kb.names[each.mention] == others[most_similar(kb.names[each.target], others)]
+            assert kb.names[each.mention] == others[closest(kb.names[each.target], others)]
 
 
 def test_random_mentions_are_all_other_names(kb: KnowledgeBase) -> None:
@@ -160,7 +160,7 @@ def test_a_sample_does_not_depend_on_its_batch(kb: KnowledgeBase, tokens: Tokeni
     samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7)
     backwards = samples.__getitems__(SOME[::-1])
     assert samples.__getitems__(SOME) == backwards[::-1]
-    assert [samples.__getitems__([place])[0] for place in SOME[:30]] == samples.__getitems__(SOME[:30])
+    assert [samples.__getitems__([index])[0] for index in SOME[:30]] == samples.__getitems__(SOME[:30])
 
 
 @pytest.mark.parametrize("template", [GENBIOEL, GENRE])
@@ -175,7 +175,7 @@ def test_the_mention_stands_between_its_markers(kb: KnowledgeBase, tokens: Token
         assert sample.source[-1] == tokens.after[0]
 
 
-def test_a_narrow_window_keeps_the_words_beside_the_mention(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+def test_a_narrow_window_keeps_the_words_next_to_the_mention(kb: KnowledgeBase, tokens: Tokenizer) -> None:
     samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens, 64), 1000, 7)
     wider = KnowledgeSamples(kb, Layout(GENBIOEL, tokens, 512), 1000, 7)
     cut = 0
@@ -222,8 +222,8 @@ def test_letters_of_a_definition_are_not_special(kb: KnowledgeBase, tokens: Toke
         ("fever", ["fever and a very long rest of a name that says much more", "fevers"], 1),
     ],
 )
-def test_the_most_similar_name(name: str, others: list[str], best: int) -> None:
-    assert most_similar(name, others) == best
+def test_the_closest_name(name: str, others: list[str], best: int) -> None:
+    assert closest(name, others) == best
 
 
 NAMES = st.lists(st.text("abc ", max_size=12), min_size=1, max_size=6)
@@ -236,9 +236,9 @@ def test_no_other_shares_more(names: list[str], name: str) -> None:
         return len(one & two) / (len(one) * len(two)) ** 0.5 if two else 0.0
 
     scores = [cosine(other) for other in names]
-    assert scores[most_similar(name, names)] == pytest.approx(max(scores))
+    assert scores[closest(name, names)] == pytest.approx(max(scores))
 
 
-def test_a_name_is_most_like_itself() -> None:
+def test_a_name_is_closest_to_itself() -> None:
     names = ["heart failure", "heart attack", "attack"]
-    assert [most_similar(name, names) for name in names] == [0, 1, 2]
+    assert [closest(name, names) for name in names] == [0, 1, 2]

@@ -19,19 +19,19 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(tiny_kb)
 
 
-def place(surface: str, *concept_ids: str) -> DocMention:
+def doc_mention(surface: str, *concept_ids: str) -> DocMention:
     doc = Document("1", surface, (Mention(0, len(surface), surface, concept_ids),))
     return doc, doc.mentions[0]
 
 
-def named(kb: KnowledgeBase, *places: DocMention, choice: Choice = "similar", count: int = 1) -> list[list[str]]:
-    return [[kb.names[name] for name in names] for names in targets_of(places, kb, choice=choice, count=count)]
+def named(kb: KnowledgeBase, *mentions: DocMention, choice: Choice = "similar", count: int = 1) -> list[list[str]]:
+    return [[kb.names[name] for name in names] for names in targets_of(mentions, kb, choice=choice, count=count)]
 
 
-def test_the_most_similar_of_the_concepts_names_best_first(kb: KnowledgeBase) -> None:
-    (found,) = named(kb, place("Heart Attacks", "mesh:D009203"), count=4)
-    likeness = NameSimilarity.of(kb.names)
-    scores = likeness.pairwise([normal_name("Heart Attacks")] * len(found), found).tolist()
+def test_the_closest_of_the_concepts_names_best_first(kb: KnowledgeBase) -> None:
+    (found,) = named(kb, doc_mention("Heart Attacks", "mesh:D009203"), count=4)
+    similarity = NameSimilarity.of(kb.names)
+    scores = similarity.pairwise([normal_name("Heart Attacks")] * len(found), found).tolist()
     assert found[0] == "heart attack"
     assert sorted(found) == ["heart attack", "infarct myocardial", "mi", "myocardial infarction"]
     assert scores == sorted(scores, reverse=True)
@@ -39,27 +39,32 @@ def test_the_most_similar_of_the_concepts_names_best_first(kb: KnowledgeBase) ->
 
 
 def test_a_name_of_another_concept_is_never_taken(kb: KnowledgeBase) -> None:
-    assert named(kb, place("heart attack", "mesh:D005334"), count=9)[0] == ["fever", "pyrexia", "hyperthermia"]
+    assert named(kb, doc_mention("heart attack", "mesh:D005334"), count=9)[0] == ["fever", "pyrexia", "hyperthermia"]
 
 
 def test_a_mention_of_two_concepts_takes_names_of_both_each_once(kb: KnowledgeBase) -> None:
-    (found,) = named(kb, place("MI", "mesh:D009203", "mesh:D006973"), count=9)
+    (found,) = named(kb, doc_mention("MI", "mesh:D009203", "mesh:D006973"), count=9)
     assert len(found) == len(set(found)) == 6
     assert found[0] == "mi"
 
 
-def test_the_shortest(kb: KnowledgeBase) -> None:
-    assert named(kb, place("heart attack", "mesh:D009203"), choice="shortest", count=2) == [["mi", "heart attack"]]
+def test_the_target_of_minimal_length(kb: KnowledgeBase) -> None:
+    assert named(kb, doc_mention("heart attack", "mesh:D009203"), choice="short", count=2) == [["mi", "heart attack"]]
 
 
 def test_any(kb: KnowledgeBase) -> None:
-    assert sorted(named(kb, place("x", "mesh:D005334"), choice="sampled")[0]) == ["fever", "hyperthermia", "pyrexia"]
+    assert sorted(named(kb, doc_mention("x", "mesh:D005334"), choice="sampled")[0]) == ["fever", "hyperthermia", "pyrexia"]
 
 
-@pytest.mark.parametrize("choice", ["similar", "shortest", "sampled"])
-def test_unknown_concepts_have_none_and_others_keep_their_places(kb: KnowledgeBase, choice: Choice) -> None:
-    places = [place("a", "mesh:D0"), place("fever", "mesh:D005334"), place("b"), place("mi", "mesh:D006973")]
-    found = named(kb, *places, choice=choice)
+@pytest.mark.parametrize("choice", ["similar", "short", "sampled"])
+def test_unknown_concepts_have_none_and_others_keep_their_positions(kb: KnowledgeBase, choice: Choice) -> None:
+    mentions = [
+        doc_mention("a", "mesh:D0"),
+        doc_mention("fever", "mesh:D005334"),
+        doc_mention("b"),
+        doc_mention("mi", "mesh:D006973"),
+    ]
+    found = named(kb, *mentions, choice=choice)
     assert [bool(names) for names in found] == [False, True, False, True]
     assert named(kb, choice=choice) == []
 
@@ -72,4 +77,4 @@ def test_a_corpus_of_which_nothing_is_known_is_refused() -> None:
 
 
 def test_alternative_ids_count(kb: KnowledgeBase) -> None:
-    assert named(kb, place("fever", "MESH:D005334")) == [["fever"]]
+    assert named(kb, doc_mention("fever", "MESH:D005334")) == [["fever"]]

@@ -40,15 +40,15 @@ def command(
     except ImportError as e:
         raise missing_extra("an encoder", "dense") from e
 
-    opened = KnowledgeBase.open(kb)
-    chosen = kind_for(kind, len(opened.names)).name
+    known = KnowledgeBase.open(kb)
+    index_kind = kind_for(kind, len(known.names)).name
     encoder = Encoder.open(folder_of(model, download=False))
-    with progress("encoding names", total=len(opened.names)) as bar:
+    with progress("encoding names", total=len(known.names)) as bar:
         if output:
-            build_index(opened, encoder, output, chosen, progress=shown_on(bar))
+            build_index(known, encoder, output, index_kind, progress=shown_on(bar))
             _, origin, artefact = open_index_artefact(output)
         else:
-            _, origin, artefact = open_derived_index_artefact(opened, encoder, chosen, progress=shown_on(bar))
+            _, origin, artefact = open_derived_index_artefact(known, encoder, index_kind, progress=shown_on(bar))
     rows = {"folder": str(artefact.location), "digest": artefact.digest, "kind": origin.kind, "precision": origin.precision}
     counts = artefact.manifest.counts
     if json:

@@ -22,9 +22,9 @@ def command(
     """
     from onym.index.info import info
 
-    found = [told for folder in folders for told in info(folder)]
+    found = [described for folder in folders for described in info(folder)]
     if json:
         write_json(found)
     else:
-        rows = [(name.replace("_", " "), value) for told in found for name, value in told.items()]
+        rows = [(name.replace("_", " "), value) for described in found for name, value in described.items()]
         write_lines([(name, value if isinstance(value, str) else f"{value:,}") for name, value in rows])

@@ -18,7 +18,7 @@ def command(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The picture to write, .png or .svg.")],
     concepts: Annotated[
-        Path | None, typer.Option(help="Show the concepts whose ids stand in this file, one a line, at most 40.")
+        Path | None, typer.Option(help="Show the concepts listed in this file, one per line, at most 40.")
     ] = None,
     sample: Annotated[
         int, typer.Option(min=2, max=40, help="Without --concepts: how many to draw, among those with 5 names or more.")
@@ -39,21 +39,21 @@ def command(
     from onym.kb import KnowledgeBase
     from onym.store.output import whole_file
 
-    kind, opened = format_of(output), KnowledgeBase.open(kb)
-    only = allowed(opened, types, concepts)
+    kind, known = format_of(output), KnowledgeBase.open(kb)
+    only = allowed(known, types, concepts)
     shown = only.nonzero()[0].tolist() if concepts and only is not None else None
     with whole_file(output, force=force) as file, progress("choosing names") as bar:
-        choice = choose_names(opened, shown or sampled_concepts(opened, sample, seed=seed, only=only), seed=seed)
+        choice = choose_names(known, shown or sampled_concepts(known, sample, seed=seed, only=only), seed=seed)
 
         def show(what: str, names: int) -> None:
             bar.update(bar.task_ids[0], description=what, completed=names, total=len(choice.names))
 
         picture = draw_names(choice, model, kind, seed=seed, download=download, progress=show)
         file.write(picture.data)
-    told = choice.counts
+    described = choice.counts
     if json:
         models = [{**config, "nearest_of_same_concept": share} for config, share in picture.shares]
-        write_json({**told, "concept_ids": [opened.concept_ids[c] for c in choice.concepts], "models": models})
+        write_json({**described, "concept_ids": [known.concept_ids[c] for c in choice.concepts], "models": models})
     else:
-        rows = [(what.replace("_", " "), f"{number:,}") for what, number in told.items()]
+        rows = [(what.replace("_", " "), f"{number:,}") for what, number in described.items()]
         write_lines(rows + [(config["model"], f"{100 * share:.1f} %") for config, share in picture.shares])

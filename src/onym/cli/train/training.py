@@ -11,7 +11,7 @@ import typer
 from onym.cli.console import log_to_stderr, write_lines
 
 if TYPE_CHECKING:
-    from onym.train.stages import Stage
+    from onym.train.stages import TrainingStage
 
 CONFIG = typer.Option(help="Configuration file, .toml.")
 PRESET = typer.Option(help="Preset that the configuration builds on; see onym train presets.")
@@ -21,7 +21,7 @@ DATA = typer.Option(envvar="ONYM_DATA", help="Folder of the source files of data
 DEVICE = typer.Option(help="Device to train on: auto, cpu, cuda, cuda:N or mps. Same as --set optim.device=...")
 
 
-def stage_command(stage: Stage, doc: str) -> Callable[..., None]:
+def stage_command(stage: TrainingStage, doc: str) -> Callable[..., None]:
     """Return the command of a stage; `doc` is its help."""
 
     def command(
@@ -39,7 +39,9 @@ def stage_command(stage: Stage, doc: str) -> Callable[..., None]:
     return command
 
 
-def run(stage: Stage, config: Path | None, preset: str, overrides: list[str], output: Path | None, data: Path | None) -> None:
+def run(
+    stage: TrainingStage, config: Path | None, preset: str, overrides: list[str], output: Path | None, data: Path | None
+) -> None:
     """Read the configuration, train, and print the paths of the results."""
     from onym.errors import ConfigError, missing_extra
     from onym.train.stages import read_config

@@ -20,17 +20,19 @@ def command(
     """
     from onym.trie.info import info
 
-    found = [told for folder in folders for told in info(folder)]
+    found = [described for folder in folders for described in info(folder)]
     if json:
         write_json(found)
     else:
-        write_lines([row for told in found for row in _rows(told)])
+        write_lines([row for described in found for row in _rows(described)])
 
 
-def _rows(told: dict[str, Any]) -> list[tuple[str, str]]:
+def _rows(described: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what is told of a trie as lines; where names are counted by length, one line for each."""
-    lengths = told["names_by_tokens"]
-    rows = [(name.replace("_", " "), _shown(value)) for name, value in told.items() if isinstance(value, str | int | float)]
+    lengths = described["names_by_tokens"]
+    rows = [
+        (name.replace("_", " "), _shown(value)) for name, value in described.items() if isinstance(value, str | int | float)
+    ]
     return rows + [("names", f"of {tokens} tokens: {count:,}") for tokens, count in lengths.items()]
 
 

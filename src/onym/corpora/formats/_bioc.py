@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from onym.corpora.base import ALL, Facet, Item, Style
-from onym.corpora.draft import Draft, MalformedError, Span
+from onym.corpora.draft import Draft, MalformedError
 from onym.corpora.ids import KEY, keeps_ids, noted_ids, parsed_ids, written_ids
 from onym.errors import InputError
 from onym.store.limits import DEFAULT_LIMITS
 from onym.text.units import Units
-from onym.types import Document, Mention, Notes, Passage, Problem, Relation
+from onym.types import Document, Mention, Notes, Offsets, Passage, Problem, Relation
 
 _TYPE, _IDENTIFIER = "type", "identifier"
 # What corpora call the infon with the ids, and the prefix of those that are bare.
@@ -238,7 +238,9 @@ def _add(draft: Draft, annotation: BiocAnnotation, to_code_point: Callable[[int]
     kind, concept_ids, notes = _meaning(annotation.infons)
     spot = f"{where}, annotation {annotation.id}" if annotation.id else where
     try:
-        spans: list[Span] = [(to_code_point(offset), to_code_point(offset + length)) for offset, length in annotation.locations]
+        spans: list[Offsets] = [
+            (to_code_point(offset), to_code_point(offset + length)) for offset, length in annotation.locations
+        ]
     except InputError:
         spans = []
     start = min((span[0] for span in spans), default=0)

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, Span, distinct
+from onym.corpora.draft import Draft, MalformedError, distinct
 from onym.corpora.formats._bioc import covers, padded
 from onym.corpora.formats._files import any_looks, head, matching_files
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, objects, pairs_of, string, strings
 from onym.kb.curie import to_curie
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Notes, Passage, Relation
+from onym.types import Document, Mention, Notes, Offsets, Passage, Relation
 
 HOLDS: frozenset[Facet] = ALL - {"notes"}
 IS_FOLDER = False
@@ -107,7 +107,7 @@ def _passage(plain: Plain, where: str) -> tuple[int, str, str]:
 
 
 def _add_entity(draft: Draft, plain: Plain, where: str) -> None:
-    spans: list[Span] = list(pairs_of(plain, "offsets", int, where))
+    spans: list[Offsets] = list(pairs_of(plain, "offsets", int, where))
     surface = " ".join(strings(plain, "text", where))
     normalised = objects(plain, "normalized", where)
     pairs = [(string(each, "db_name", where), string(each, "db_id", where)) for each in normalised]

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, Span, distinct
+from onym.corpora.draft import Draft, MalformedError, distinct
 from onym.corpora.formats._files import file_name, id_of_file, iter_lines, whole_text
 from onym.kb.curie import styled, to_curie
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Notes, Relation
+from onym.types import Document, Mention, Notes, Offsets, Relation
 
 HOLDS: frozenset[Facet] = ALL - {"passages"}
 IS_FOLDER = True
@@ -123,7 +123,7 @@ def _add_mention(draft: Draft, name: str, rest: str, ids: list[tuple[str, str]],
     match = _TYPE_AND_OFFSETS.fullmatch(head)
     if not match:
         raise MalformedError("a mention is not of the form: Type START END", where)
-    spans: list[Span] = [(int(start), int(end)) for start, end in (span.split(" ") for span in match[2].split(";"))]
+    spans: list[Offsets] = [(int(start), int(end)) for start, end in (span.split(" ") for span in match[2].split(";"))]
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
     flat = _flat(draft.text, spans)
     notes = tuple((f"{_NAME}{curie}", said) for curie, said in ids if said != flat)
@@ -148,7 +148,7 @@ def _relation(name: str, rest: str, where: str) -> Relation:
     return Relation(kind, pairs, name)
 
 
-def _flat(text: str, spans: Iterable[Span]) -> str:
+def _flat(text: str, spans: Iterable[Offsets]) -> str:
     return " ".join(text[start:end] for start, end in spans).translate(_TO_SPACE)
 
 

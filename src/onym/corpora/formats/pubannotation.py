@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, Span, distinct
+from onym.corpora.draft import Draft, MalformedError, distinct
 from onym.corpora.formats._files import any_looks, head, matching_files
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, number, objects, string
 from onym.kb.curie import styled, to_curie
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Relation
+from onym.types import Document, Mention, Offsets, Relation
 
 HOLDS: frozenset[Facet] = ALL - {"passages", "notes"}
 IS_FOLDER = False
@@ -116,7 +116,7 @@ def _add_mention(draft: Draft, plain: Plain, attributes: dict[str, list[tuple[st
     )
 
 
-def _spans(plain: Plain, where: str) -> list[Span]:
+def _spans(plain: Plain, where: str) -> list[Offsets]:
     span = plain.get("span")
     found: list[Any] = span if isinstance(span, list) else [span]
     if not all(isinstance(each, dict) for each in found):

@@ -22,7 +22,7 @@ class BartAdapter:
         self.head_width = config.d_model // self.heads
         self.vocabulary = config.vocab_size
         self.start, self.eos, self.pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
-        self.longest = config.max_position_embeddings
+        self.max_positions = config.max_position_embeddings
         self.scale = self.head_width**-0.5
         self.dtype, self.device = model.lm_head.weight.dtype, model.lm_head.weight.device
         self._words = decoder.embed_tokens.weight
@@ -47,8 +47,10 @@ class BartAdapter:
 
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         """Add words and positions."""
-        places = positions.clamp(max=self.longest - 1) + self._offset  # a name beyond the last position is still a name
-        states = F.embedding(tokens, self._words) * self._word_scale + F.embedding(places, self._positions)
+        embedding_rows = (
+            positions.clamp(max=self.max_positions - 1) + self._offset
+        )  # a name beyond the last position is still a name
+        states = F.embedding(tokens, self._words) * self._word_scale + F.embedding(embedding_rows, self._positions)
         return self._first_norm(states)
 
     def self_query(self, layer: int, states: Tensor) -> tuple[Heads, Heads, Heads]:

@@ -26,7 +26,7 @@ class Adapter(Protocol):
     start: int
     eos: int
     pad: int
-    longest: int
+    max_positions: int
     """The most positions that a decoder sequence may have."""
     scale: float
     """By what attention scores are multiplied before softmax."""

@@ -26,7 +26,7 @@ class T5Adapter:
         self.heads, self.head_width = config.num_heads, config.d_kv
         self.vocabulary = config.vocab_size
         self.start, self.eos, self.pad = config.decoder_start_token_id, config.eos_token_id, config.pad_token_id
-        self.longest = _UNBOUNDED
+        self.max_positions = _UNBOUNDED
         self.scale = 1.0
         self.dtype, self.device = model.lm_head.weight.dtype, model.lm_head.weight.device
         self._words = decoder.embed_tokens.weight

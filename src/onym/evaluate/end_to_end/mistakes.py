@@ -40,11 +40,11 @@ class EndToEndMistakes:
     """How many errors of each kind were made, and the most frequent ones of each kind."""
 
     counts: dict[str, int]
-    most_frequent: tuple[EndToEndMistake, ...]
+    commonest: tuple[EndToEndMistake, ...]
 
     def of_kind(self, kind: str) -> list[EndToEndMistake]:
         """Return the most frequent errors of a kind."""
-        return [mistake for mistake in self.most_frequent if mistake.kind == kind]
+        return [mistake for mistake in self.commonest if mistake.kind == kind]
 
 
 def find_mistakes(
@@ -60,7 +60,7 @@ def find_mistakes(
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> gold = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))
     >>> mistakes = find_mistakes([gold], [Document("1", "high fever")], kb)
-    >>> mistakes.counts["missed"], mistakes.most_frequent[0].gold.names
+    >>> mistakes.counts["missed"], mistakes.commonest[0].gold.names
     (1, ('Fever',))
     """
     groups: dict[_Key, list[_Error]] = {}

@@ -38,13 +38,13 @@ class Box:
         return not (is_next or is_above)
 
 
-def place_labels(anchors: Points, sizes: Sequence[Size], points: Points, picture: Size) -> list[Box | None]:
+def arrange_labels(anchors: Points, sizes: Sequence[Size], points: Points, picture: Size) -> list[Box | None]:
     """Return a position for each label, or None where there is no room for it.
 
     `anchors` (labels, 2) is what they name, `points` (points, 2) what they should not cover. Labels are placed one after
     another, and then again, given the positions of the others.
 
-    >>> boxes = place_labels(np.array([[50.0, 50.0], [50.0, 50.0]]), [(20, 10)] * 2, np.zeros((0, 2)), (100, 100))
+    >>> boxes = arrange_labels(np.array([[50.0, 50.0], [50.0, 50.0]]), [(20, 10)] * 2, np.zeros((0, 2)), (100, 100))
     >>> boxes[0].meets(boxes[1])
     False
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,15 +13,13 @@ from onym.evaluate.names.choice import NameChoice
 from onym.evaluate.names.nearness import perplexity, points_of, share_together
 from onym.evaluate.names.plot import Format, Panel, names_plot
 from onym.store.models import folder_of
+from onym.types import Progress, silent
 
 if TYPE_CHECKING:
     from onym.encoders.encoder import Encoder
 
 MAX_MODELS = 3
 FORMATS: dict[str, Format] = {".png": "png", ".svg": "svg"}
-
-Progress = Callable[[str, int], None]
-"""Called with what is being done, and how many names are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def draw_names(
     *,
     seed: int = 0,
     download: bool = False,
-    progress: Progress = lambda _what, _names: None,
+    progress: Progress = silent,
 ) -> Picture:
     """Encode the names with each model, and draw a panel for each. A model is a folder, or with `download` a name on the hub.
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import missing_extra, printable
-from onym.evaluate.names.labels import Box, place_labels
+from onym.evaluate.names.labels import Box, arrange_labels
 from onym.evaluate.names.nearness import Points
 from onym.evaluate.report.values import percent
 
@@ -100,7 +100,7 @@ def _draw_panel(axes: Axes, panel: Panel, labels: Sequence[str], owners: npt.NDA
         _draw_points(axes, points[owners == concept], concept, size=34)
     anchors = np.array([medoid(points[owners == concept]) for concept in present])
     sizes = [(_width(labels[concept]), _HIGH) for concept in present]
-    for concept, anchor, box in zip(present, anchors, place_labels(anchors, sizes, points, (_SIDE, _SIDE)), strict=True):
+    for concept, anchor, box in zip(present, anchors, arrange_labels(anchors, sizes, points, (_SIDE, _SIDE)), strict=True):
         if box:
             _draw_label(axes, labels[concept], concept, box, anchor)
 

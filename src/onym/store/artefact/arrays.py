@@ -31,20 +31,20 @@ _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:
     """Map a one-dimensional array, refusing one whose header or size is not what the manifest says."""
     if dtype not in _PLAIN:
-        raise IntegrityError("artefact-torn", f"a column of type {dtype!r}", where=path.name)
+        raise IntegrityError("artefact-corrupt", f"a column of type {dtype!r}", where=path.name)
     try:
         with open_regular(path) as file:
             shape, fortran, found = _header(file, path)
             offset, size = file.tell(), file.seek(0, os.SEEK_END)
             if shape != (length,) or fortran or found != np.dtype(dtype):
-                raise IntegrityError("artefact-torn", "a column's header is not the manifest's", where=path.name)
+                raise IntegrityError("artefact-corrupt", "a column's header is not the manifest's", where=path.name)
             if size != offset + length * found.itemsize:
-                raise IntegrityError("artefact-torn", "a column is shorter or longer than its header says", where=path.name)
+                raise IntegrityError("artefact-corrupt", "a column is shorter or longer than its header says", where=path.name)
             if length == 0:
                 return np.empty(0, dtype=found)
             return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(length,))
     except OSError as e:
-        raise IntegrityError("artefact-torn", "a column cannot be read", where=path.name) from e
+        raise IntegrityError("artefact-corrupt", "a column cannot be read", where=path.name) from e
 
 
 def _header(file: BinaryIO, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -55,7 +55,7 @@ def _header(file: BinaryIO, path: Path) -> tuple[tuple[int, ...], bool, np.dtype
         with warnings.catch_warnings(action="ignore"):
             return np.lib.format.read_array_header_1_0(file, max_header_size=4096)
     except Exception as e:  # numpy leaks syntax, token, memory and recursion errors of damaged headers
-        raise IntegrityError("artefact-torn", "a column has no readable header", where=path.name) from e
+        raise IntegrityError("artefact-corrupt", "a column has no readable header", where=path.name) from e
 
 
 def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -131,9 +131,9 @@ class Ragged:
         offsets, values = self.offsets, self.values
         sound = len(offsets) > 0 and int(offsets[0]) == 0 and int(offsets[-1]) == len(values)
         if not sound or bool((offsets[1:] < offsets[:-1]).any()):
-            raise IntegrityError("artefact-torn", "a column's offsets do not ascend", where=name)
+            raise IntegrityError("artefact-corrupt", "a column's offsets do not ascend", where=name)
         if bound is not None and len(values) and int(values.max()) >= bound:
-            raise IntegrityError("artefact-torn", "a column points beyond its table", where=name)
+            raise IntegrityError("artefact-corrupt", "a column points beyond its table", where=name)
 
 
 class Strings:
@@ -211,7 +211,7 @@ class Strings:
         Ragged(self.offsets, self.data).require_sound(name)
         starts = self.offsets[:-1][self.offsets[:-1] < len(self.data)]
         if len(self.data) and bool(((self.data[starts] & 0xC0) == 0x80).any()):
-            raise IntegrityError("artefact-torn", "a string begins inside a character", where=name)
+            raise IntegrityError("artefact-corrupt", "a string begins inside a character", where=name)
         cuts = [
             0,
             *(int(self.offsets[np.searchsorted(self.offsets, at)]) for at in range(_SLICE, len(self.data), _SLICE)),
@@ -220,4 +220,4 @@ class Strings:
             try:
                 str(self._raw[self._base + start : self._base + end], "utf-8")
             except UnicodeDecodeError as e:
-                raise IntegrityError("artefact-torn", "a column of strings is not UTF-8", where=name) from e
+                raise IntegrityError("artefact-corrupt", "a column of strings is not UTF-8", where=name) from e

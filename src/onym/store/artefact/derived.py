@@ -55,7 +55,7 @@ def open_derived(
     """
     while True:
         for location in locations:
-            if (found := _opened_if_sound(location, open_artefact)) is not None:
+            if (found := _open_if_sound(location, open_artefact)) is not None:
                 return found
         with ExitStack() as stack:
             try:
@@ -66,7 +66,7 @@ def open_derived(
                 waiting()
                 time.sleep(WAIT)
                 continue
-            if (found := _opened_if_sound(dest, open_artefact)) is not None:  # another process was quicker
+            if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process was quicker
                 return found
             build(stage, dest)
             return open_artefact(dest)
@@ -95,7 +95,7 @@ def describe_derived(folder: Path, what: str, describe: Callable[[Path], T], fin
     return found
 
 
-def _opened_if_sound(location: Path, open_artefact: Callable[[Path], T]) -> T | None:
+def _open_if_sound(location: Path, open_artefact: Callable[[Path], T]) -> T | None:
     try:
         return open_artefact(location)
     except IntegrityError:  # missing, torn, of another format: it can always be built again

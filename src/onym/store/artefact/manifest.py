@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from onym.errors import IntegrityError
 
 _DIGEST = r"^[0-9a-f]{64}$"
-_MOST_LISTS = 50_000
+_MAX_LISTS = 50_000
 
 
 class _Strict(BaseModel):
@@ -59,15 +59,15 @@ class Manifest(_Strict):
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Manifest:
         """Read a manifest, refusing anything that is not exactly one."""
-        if data.count(b"{") + data.count(b"[") > _MOST_LISTS:  # each costs a parser hundreds of bytes
-            raise IntegrityError("artefact-torn", "the manifest is too large", where=where, fix="build it again")
+        if data.count(b"{") + data.count(b"[") > _MAX_LISTS:  # each costs a parser hundreds of bytes
+            raise IntegrityError("artefact-corrupt", "the manifest is too large", where=where, fix="build it again")
         try:
             manifest = cls.model_validate_json(data)
         except ValidationError as e:
-            raise IntegrityError("artefact-torn", "the manifest cannot be read", where=where, fix="build it again") from e
+            raise IntegrityError("artefact-corrupt", "the manifest cannot be read", where=where, fix="build it again") from e
         bad = [
             name for name in manifest.files if "/" in name or "\\" in name or name.startswith(".") or name == "manifest.json"
         ]
         if bad:
-            raise IntegrityError("artefact-torn", "the manifest names a file outside the artefact", where=where)
+            raise IntegrityError("artefact-corrupt", "the manifest names a file outside the artefact", where=where)
         return manifest

@@ -52,7 +52,7 @@ class Artefact:
             self._others = {name: _read_small(folder / name) for name in others if name.endswith(".json")}
             self._mapped = {name: _mapped(folder / name) for name in others if not name.endswith(".json")}
         except OSError as e:
-            raise IntegrityError("artefact-torn", "a file cannot be read", where=str(folder), fix="build it again") from e
+            raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
 
     @classmethod
     def open(cls, dest: Path, kind: str, version: int) -> Artefact:
@@ -69,11 +69,11 @@ class Artefact:
             what = f"format {manifest.format}, while this Onym reads format {version}"
             raise IntegrityError("artefact-version", what, where=where, fix="build it again with this Onym")
         problems = _problems_of_sizes(folder, manifest)
-        is_new_here = not problems and not verified.is_remembered(folder, manifest)
+        is_new_here = not problems and not verified.is_verified(folder, manifest)
         if is_new_here:
             problems = _problems_of_files(folder, manifest)
         if problems:
-            raise IntegrityError("artefact-torn", problems[0], where=where, fix="build it again")
+            raise IntegrityError("artefact-corrupt", problems[0], where=where, fix="build it again")
         return cls(folder, manifest, is_new_here=is_new_here)
 
     @property
@@ -91,7 +91,7 @@ class Artefact:
         column = self._columns.get(name)
         if column is None or column.dtype.kind != kind:
             what = f"the column {name} is missing or of another type"
-            raise IntegrityError("artefact-torn", what, where=str(self.folder), fix="build it again")
+            raise IntegrityError("artefact-corrupt", what, where=str(self.folder), fix="build it again")
         return column
 
     def ragged(self, name: str) -> Ragged:
@@ -102,14 +102,14 @@ class Artefact:
         """Return a column of strings."""
         data = self.array(f"{name}.data")
         if data.dtype != np.uint8:
-            raise IntegrityError("artefact-torn", f"the column {name} holds no bytes", where=str(self.folder))
+            raise IntegrityError("artefact-corrupt", f"the column {name} holds no bytes", where=str(self.folder))
         return Strings(self.array(f"{name}.offsets"), data)
 
     def mapped(self, name: str) -> npt.NDArray[np.uint8]:
         """Return the bytes of a file that is no column and no `.json`, without reading them."""
         data = self._mapped.get(name)
         if data is None:
-            raise IntegrityError("artefact-torn", f"{name} is missing", where=str(self.folder), fix="build it again")
+            raise IntegrityError("artefact-corrupt", f"{name} is missing", where=str(self.folder), fix="build it again")
         return data
 
     def file(self, name: str) -> InputFile:
@@ -122,9 +122,9 @@ class Artefact:
         try:
             value = json.loads(self._others.get(name, b""))
         except (ValueError, RecursionError) as e:
-            raise IntegrityError("artefact-torn", f"{name} cannot be read", where=str(self.folder)) from e
+            raise IntegrityError("artefact-corrupt", f"{name} cannot be read", where=str(self.folder)) from e
         if not isinstance(value, dict):
-            raise IntegrityError("artefact-torn", f"{name} is not an object", where=str(self.folder))
+            raise IntegrityError("artefact-corrupt", f"{name} is not an object", where=str(self.folder))
         return value
 
 
@@ -181,9 +181,11 @@ def _read_manifest(folder: Path) -> Manifest:
     try:
         data = _read_small(folder / "manifest.json")
     except OSError as e:
-        raise IntegrityError("artefact-torn", "the current version has no manifest", where=where, fix="build it again") from e
+        raise IntegrityError(
+            "artefact-corrupt", "the current version has no manifest", where=where, fix="build it again"
+        ) from e
     if hashlib.sha256(data).hexdigest()[:16] != folder.name:
-        raise IntegrityError("artefact-torn", "the manifest was changed", where=where, fix="build it again")
+        raise IntegrityError("artefact-corrupt", "the manifest was changed", where=where, fix="build it again")
     return Manifest.from_bytes(data, where=where)
 
 

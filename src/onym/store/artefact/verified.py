@@ -15,7 +15,7 @@ def remember(folder: Path, manifest: Manifest) -> None:
     write_note(_KIND, folder, _state(folder, manifest))
 
 
-def is_remembered(folder: Path, manifest: Manifest) -> bool:
+def is_verified(folder: Path, manifest: Manifest) -> bool:
     """Return whether these very files were verified on this machine."""
     try:
         return bool(read_note(_KIND, folder) == _state(folder, manifest))

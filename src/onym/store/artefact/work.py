@@ -1,4 +1,4 @@
-"""Pieces of a long piece of work, kept until it is done: work that was killed goes on where it was."""
+"""Pieces of a long piece of work, kept until it is done: work that was killed resumes where it stopped."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class _Shape:
         self._where, self._limits, self._item_depth = where, limits, depth
         self._depth = self._item_bytes = self._item_values = self._token_bytes = 0
         self._in_text = False
-        self._held = b""  # the beginning of an escape, or of a pair of surrogates, at the end of a piece
+        self._rest = b""  # the beginning of an escape, or of a pair of surrogates, at the end of a piece
 
     def take(self, data: bytes) -> None:
         """Look at the next piece, and refuse what is too deep or too large."""
@@ -136,12 +136,12 @@ class _Shape:
         self._require_within_limits()
 
     def _without_escapes(self, data: bytes) -> bytes:
-        data, self._held = self._held + data, b""
+        data, self._rest = self._rest + data, b""
         if b"\\" not in data:
             return data
         data = data.replace(b"\\\\", b"  ").replace(b'\\"', b"  ")
         if cut := _CUT.search(data, max(0, len(data) - 12)):
-            data, self._held = data[: cut.start()], data[cut.start() :]
+            data, self._rest = data[: cut.start()], data[cut.start() :]
         if _HALF.search(_PAIR.sub(b"", data)):
             raise InputError("input-encoding", "half of a surrogate pair", where=self._where, fix="check the file")
         return data

@@ -17,7 +17,7 @@ from onym.store.files.stream import InputStream
 from onym.store.limits import KIB, MIB
 
 _FEW_ROWS, _MANY_ROWS, _BATCH_BYTES = 4096, 65_536, 4 * MIB
-_MOST_COLUMNS = 4096
+_MAX_COLUMNS = 4096
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -134,8 +134,8 @@ def _names(first: bytes, file: InputFile, form: TableFormat) -> list[str]:
 
 
 def _require_columns(there: list[str], wanted: Sequence[str], file: InputFile) -> None:
-    if len(there) > _MOST_COLUMNS:
-        raise InputError("table-columns", f"more than {_MOST_COLUMNS:,} columns", where=file.name)
+    if len(there) > _MAX_COLUMNS:
+        raise InputError("table-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
     for name in wanted:
         if there.count(name) != 1:
             what = f"{'no column is' if name not in there else 'two columns are'} named {name[:60]!r}"

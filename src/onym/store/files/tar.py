@@ -103,8 +103,8 @@ class _Passes:
 
 class _Pass:
     def __init__(self, file: InputFile) -> None:
-        self._file, self._opened = file, file.open()
-        self._stream = self._opened.__enter__()
+        self._file, self._context = file, file.open()
+        self._stream = self._context.__enter__()
         self.offset = 0
 
     def read(self, size: int) -> bytes:
@@ -119,7 +119,7 @@ class _Pass:
             self.read(min(_SKIP, offset - self.offset))
 
     def close(self) -> None:
-        self._opened.__exit__(None, None, None)
+        self._context.__exit__(None, None, None)
 
 
 class _Member(io.RawIOBase):

@@ -30,7 +30,7 @@ def is_zip(path: Path, head: bytes) -> bool:
 
 def zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
     """Yield the members, in the order of the directory."""
-    archive = _opened(_File(open_regular(path), path.name, limits), path)
+    archive = _open_zip(_File(open_regular(path), path.name, limits), path)
     members = [info for info in archive.infolist() if not info.filename.endswith("/")]
     require_few(len(members), path.name, limits)
     _require_apart(members, archive.start_dir, path)
@@ -46,7 +46,7 @@ def zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
         yield InputFile(info.filename, _opener(archive, info, where, limits), info.file_size, limits)
 
 
-def _opened(file: _File, path: Path) -> _Zip:
+def _open_zip(file: _File, path: Path) -> _Zip:
     try:
         return _Zip(file)
     except BaseException as e:  # zipfile leaks struct, Unicode and overflow errors of damaged directories

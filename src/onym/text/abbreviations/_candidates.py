@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from onym.text.abbreviations._filters import may_be_short
 from onym.text.abbreviations._layout import Bracket, Layout
 from onym.text.abbreviations._words import CUES
+from onym.types import Offsets
 
 _SEPARATOR = re.compile(r"[;,:]\s|\s(?:or|and)\s")
 _ANNOUNCEMENT = re.compile("abbreviated", re.IGNORECASE)
-_LONGEST_BRACKET = 300
-_LONGEST_SHORT = 16
-
-Span = tuple[int, int]
+_MAX_BRACKET = 300
+_MAX_SHORT = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A short form, and the text from `start` to `end` in which its long form ends, or, if `anchored`, which it fills.
 
-    `beside` are the other items in the bracket of the short form. `tidy` asks for the strictest rules.
+    `siblings` are the other items in the bracket of the short form. `tidy` asks for the strictest rules.
     """
 
     short_start: int
@@ -31,15 +30,15 @@ class Candidate:
     end: int
     anchored: bool = False
     tidy: bool = False
-    beside: tuple[str, ...] = ()
+    siblings: tuple[str, ...] = ()
 
 
 def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[Candidate]:
     """Yield what a bracket may define, the likeliest first."""
-    if bracket.end - bracket.start <= _LONGEST_BRACKET:
+    if bracket.end - bracket.start <= _MAX_BRACKET:
         items = _items(layout, bracket.start + 1, bracket.end)
-        for place in (_long_before, _both_inside, _equation, _short_before):
-            yield from place(layout, bracket, items)
+        for find in (_long_before, _both_inside, _equation, _short_before):
+            yield from find(layout, bracket, items)
 
 
 def announced(layout: Layout) -> Iterator[Candidate]:
@@ -54,11 +53,11 @@ def announced(layout: Layout) -> Iterator[Candidate]:
             if before and layout.words[before].lower in {"hereafter", "commonly", "often", "usually", "is", "was"}:
                 before -= 1
             start, end = layout.words[after].start, layout.words[before].end
-            token = layout.text[start : start + _LONGEST_SHORT].split()[0].rstrip(".,;:")
+            token = layout.text[start : start + _MAX_SHORT].split()[0].rstrip(".,;:")
             yield Candidate(start, start + len(token), layout.sentence_start(end), end)
 
 
-def _long_before(layout: Layout, bracket: Bracket, items: list[Span]) -> Iterator[Candidate]:
+def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
     """`odds ratio (OR)`, `(OR; P < 0.05)`, `(or OR)`, `(EC 1.15.1.1; SOD)`."""
     begin = max(bracket.inside_of, layout.sentence_start(bracket.start))
     first, last = items[0], items[-1]
@@ -68,18 +67,18 @@ def _long_before(layout: Layout, bracket: Bracket, items: list[Span]) -> Iterato
     for start, end in spans:
         if len(items) > 1 and layout.text[start:end].islower():
             continue  # `(range, 1-19)`, `(with or without)`
-        beside = tuple(layout.text[slice(*item)] for item in items if item[1] != end)
-        yield Candidate(start, end, begin, bracket.start, tidy=layout.is_attached(bracket.start), beside=beside)
+        siblings = tuple(layout.text[slice(*item)] for item in items if item[1] != end)
+        yield Candidate(start, end, begin, bracket.start, tidy=layout.is_attached(bracket.start), siblings=siblings)
 
 
-def _both_inside(_layout: Layout, bracket: Bracket, items: list[Span]) -> Iterator[Candidate]:
+def _both_inside(_layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
     """`(blood-brain barrier, BBB)` and `(BBB, blood-brain barrier)`."""
     if len(items) > 1:
         yield Candidate(*items[-1], bracket.start + 1, items[-2][1])
         yield Candidate(*items[0], *items[1], anchored=True)
 
 
-def _equation(layout: Layout, bracket: Bracket, _all: list[Span]) -> Iterator[Candidate]:
+def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator[Candidate]:
     """`(AI = artificial insemination)` and the other way round."""
     sign = layout.text.find("=", bracket.start, bracket.end)
     if sign > 0:
@@ -89,7 +88,7 @@ def _equation(layout: Layout, bracket: Bracket, _all: list[Span]) -> Iterator[Ca
         yield Candidate(*right, *left, anchored=True)
 
 
-def _short_before(layout: Layout, bracket: Bracket, items: list[Span]) -> Iterator[Candidate]:
+def _short_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
     """`OR (odds ratio)`, `PAM (for PABP-interacting motif)`."""
     end = bracket.start
     while end > bracket.inside_of and layout.text[end - 1].isspace():
@@ -98,13 +97,13 @@ def _short_before(layout: Layout, bracket: Bracket, items: list[Span]) -> Iterat
         return
     start, end = layout.trimmed(max(bracket.inside_of, layout.token_start(end - 1)), end)
     short = layout.text[start:end]
-    if 1 < len(short) <= _LONGEST_SHORT and short != short.lower():
+    if 1 < len(short) <= _MAX_SHORT and short != short.lower():
         begin = _after_cues(layout, bracket.start + 1, bracket.end)
         for stop in dict.fromkeys((items[0][1], bracket.end)):
             yield Candidate(start, end, begin, stop, anchored=True)
 
 
-def _items(layout: Layout, start: int, end: int) -> list[Span]:
+def _items(layout: Layout, start: int, end: int) -> list[Offsets]:
     """Return the parts of a stretch between commas, semicolons, colons, `or` and `and`."""
     items = []
     for found in _SEPARATOR.finditer(layout.text, start, end):

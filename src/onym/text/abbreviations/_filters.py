@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from onym.text.abbreviations._words import CLAUSE_WORDS, GREEK_NAMES, NEVER_SHORT, STOP_WORDS, Word
 from onym.text.brackets import is_balanced
 
-_MOST_LETTERS = 10
-_LONGEST_SHORT = 25
-_LONGEST_LONG = 300
+_MAX_LETTERS = 10
+_MAX_SHORT = 25
+_MAX_LONG = 300
 
 
 def may_be_short(text: str) -> bool:
@@ -18,13 +18,13 @@ def may_be_short(text: str) -> bool:
     >>> [may_be_short(text) for text in ("IFN-gamma", "PI 3-kinase", "[Ca2+]i", "n = 12", "group 2", "1998", "i.e.")]
     [True, True, True, False, False, False, False]
     """
-    if not 0 < len(text) <= _LONGEST_SHORT or not (text[0].isalnum() or text[0] in "[(-+"):
+    if not 0 < len(text) <= _MAX_SHORT or not (text[0].isalnum() or text[0] in "[(-+"):
         return False
     if any(char in "=<>%" for char in text) or not is_balanced(text):
         return False
     if text.strip(".") in NEVER_SHORT or text in STOP_WORDS:
         return False
-    return any(map(str.isalpha, text)) and _letters(text) <= _MOST_LETTERS and _may_be_words(text.split())
+    return any(map(str.isalpha, text)) and _letters(text) <= _MAX_LETTERS and _may_be_words(text.split())
 
 
 def _letters(text: str) -> int:
@@ -53,7 +53,7 @@ Refusal = Callable[[str, str, Sequence[Word]], bool]
 
 def _is_no_longer(short: str, long: str, _words: Sequence[Word]) -> bool:
     """Refuse what is not longer than its short form, by more than the ending of a plural."""
-    return not len(short) < len(long) <= _LONGEST_LONG or (len(long) == len(short) + 1 and long.startswith(short))
+    return not len(short) < len(long) <= _MAX_LONG or (len(long) == len(short) + 1 and long.startswith(short))
 
 
 def _holds_short(short: str, long: str, _words: Sequence[Word]) -> bool:

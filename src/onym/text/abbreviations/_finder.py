@@ -13,7 +13,7 @@ from onym.text.abbreviations._strategies import STRATEGIES, Strategy, first_word
 from onym.text.abbreviations._words import Word
 
 _MORE_WORDS = 3  # than Schwartz and Hearst's min(2n, n + 5) for n letters: parts of hyphenated words count one by one here
-_LONGEST_ATTACHED = 80
+_MAX_ATTACHED = 80
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _BREAKS = ("--", "\u2014", "\u2013", "/", ":", '"')
 _NEGATIONS = ("anti-", "non-")
@@ -101,7 +101,7 @@ def _attempt(layout: Layout, candidate: Candidate, short: str, words: list[Word]
 def _has_siblings(candidate: Candidate, short: str) -> bool:
     """Tell whether the bracket holds more of a kind, `(PLS-1 and PLS-2)`: the long form then is that of the kind."""
     stem = short.rstrip("0123456789-").lower()
-    return any(stem in item.lower() for item in candidate.beside)
+    return any(stem in item.lower() for item in candidate.siblings)
 
 
 def _one_letter(layout: Layout, candidate: Candidate, short: str) -> Abbreviation | None:
@@ -111,7 +111,7 @@ def _one_letter(layout: Layout, candidate: Candidate, short: str) -> Abbreviatio
         return None
     word = layout.words[number]
     is_before = word.start >= candidate.start and layout.text[word.end : candidate.end].isspace()
-    is_item = any(len(item) == 1 and item.isalpha() for item in candidate.beside)
+    is_item = any(len(item) == 1 and item.isalpha() for item in candidate.siblings)
     if not is_before or is_item or len(word.raw) < 4 or not initial(word, short.lower()):
         return None
     return Abbreviation(short, word.raw, candidate.short_start, candidate.short_end, word.start, word.end, "one-letter")
@@ -123,7 +123,7 @@ def _beginning(layout: Layout, candidate: Candidate, word: Word) -> int:
     if start < word.start:
         return start
     start = max(candidate.start, layout.token_start(word.start))
-    if word.start - start > _LONGEST_ATTACHED:
+    if word.start - start > _MAX_ATTACHED:
         return word.start
     attached = layout.text[start : word.start]
     for sign in _BREAKS:

@@ -17,7 +17,7 @@ _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 _SENTENCE_END = re.compile(r"(?:[^\W_]{2}|[\])\"'%])[.!?][\])\"']?\s++(?=[^a-z(\[])|[;:]\s|\n[ \t\r]*+\n")
 # No long form has more between two of its words, or more asides. The bounds keep the time linear.
 _WIDEST_GAP = 40
-_MOST_ASIDES = 2
+_MAX_ASIDES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,21 @@ class Layout:
     def _token_starts(self) -> list[int]:
         return [found.start() for found in _TOKEN.finditer(self.text)]
 
-    def sentence_start(self, place: int) -> int:
-        """Return where the sentence begins that holds a place."""
-        return self._sentence_starts[bisect_right(self._sentence_starts, place) - 1]
+    def sentence_start(self, offset: int) -> int:
+        """Return where the sentence begins that holds an offset."""
+        return self._sentence_starts[bisect_right(self._sentence_starts, offset) - 1]
 
-    def token_start(self, place: int) -> int:
-        """Return where the run without white space begins that holds a place."""
-        return self._token_starts[bisect_right(self._token_starts, place) - 1]
+    def token_start(self, offset: int) -> int:
+        """Return where the run without white space begins that holds an offset."""
+        return self._token_starts[bisect_right(self._token_starts, offset) - 1]
 
-    def word_before(self, place: int) -> int:
-        """Return the number of the last word that begins before a place; -1 if there is none."""
-        return bisect_left(self.words.starts, place) - 1
+    def word_before(self, offset: int) -> int:
+        """Return the number of the last word that begins before an offset; -1 if there is none."""
+        return bisect_left(self.words.starts, offset) - 1
 
-    def is_attached(self, place: int) -> bool:
-        """Tell whether what begins at a place follows without a space, as the bracket of `E(2)`."""
-        return place > 0 and not self.text[place - 1].isspace()
+    def is_attached(self, offset: int) -> bool:
+        """Tell whether what begins at an offset follows without a space, as the bracket of `E(2)`."""
+        return offset > 0 and not self.text[offset - 1].isspace()
 
     def trimmed(self, start: int, end: int) -> tuple[int, int]:
         """Return a span without white space and quotation marks at its ends."""
@@ -82,13 +82,13 @@ class Layout:
             end -= 1
         return start, end
 
-    def region(self, start: int, end: int, most: int) -> Region:
-        """Return at most `most` words between two places, the last ones, without asides in brackets of their own."""
+    def region(self, start: int, end: int, max_words: int) -> Region:
+        """Return at most `max_words` words between two offsets, the last ones, without asides in brackets of their own."""
         words: list[Word] = []
         near: int | None = None
         asides = 0
         number, right = self.word_before(end), end
-        while number >= 0 and len(words) < most and self.words[number].start >= start:
+        while number >= 0 and len(words) < max_words and self.words[number].start >= start:
             word = self.words[number]
             if right - word.end > _WIDEST_GAP:
                 break
@@ -98,7 +98,7 @@ class Layout:
             if aside is None:
                 words.append(word)
                 number, right = number - 1, word.start
-            elif aside >= start and asides < _MOST_ASIDES:
+            elif aside >= start and asides < _MAX_ASIDES:
                 asides += 1
                 number, right = self.word_before(aside), aside
             else:
@@ -108,9 +108,9 @@ class Layout:
 
     def _aside(self, start: int, end: int) -> int | None:
         """Return where an aside begins that closes between two places."""
-        for place in range(start, end):
-            if self.text[place] in _CLOSING:
-                opening = self._opening_of.get(place)
+        for offset in range(start, end):
+            if self.text[offset] in _CLOSING:
+                opening = self._opening_of.get(offset)
                 if opening is not None and not self.is_attached(opening):
                     return opening
         return None

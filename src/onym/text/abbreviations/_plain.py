@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 
 from onym.text.abbreviations._definition import Abbreviation
+from onym.types import Offsets
 
 _WHITE = re.compile(r"\s")
-
-Span = tuple[int, int]
 
 
 def plain_schwartz_hearst(text: str) -> list[Abbreviation]:
@@ -34,7 +33,7 @@ def plain_schwartz_hearst(text: str) -> list[Abbreviation]:
     return found
 
 
-def _pair(text: str, done: int, opening: int, closing: int) -> tuple[Span, Span] | None:
+def _pair(text: str, done: int, opening: int, closing: int) -> tuple[Offsets, Offsets] | None:
     """Return the spans of the short form and of the text that holds the long form."""
     clause = max(text.rfind(". ", done, opening), text.rfind(", ", done, opening))
     before = (clause + 2 if clause >= 0 else done, opening)
@@ -49,7 +48,7 @@ def _pair(text: str, done: int, opening: int, closing: int) -> tuple[Span, Span]
     return inside, before
 
 
-def _definition(text: str, short_span: Span, long_span: Span) -> Abbreviation | None:
+def _definition(text: str, short_span: Offsets, long_span: Offsets) -> Abbreviation | None:
     short_start, short_end = _stripped(text, *short_span)
     start, end = _stripped(text, *long_span)
     short = text[short_start:short_end]
@@ -69,22 +68,22 @@ def _definition(text: str, short_span: Span, long_span: Span) -> Abbreviation | 
 
 def _best_long_form(short: str, long: str) -> int | None:
     """Return where the long form begins in the text before the bracket (the paper's figure 1)."""
-    place = len(long)
+    offset = len(long)
     for number in range(len(short) - 1, -1, -1):
         letter = short[number].lower()
         if not letter.isalnum():
             continue
-        place -= 1
-        while place >= 0 and (long[place].lower() != letter or (number == 0 and place > 0 and long[place - 1].isalnum())):
-            place -= 1
-        if place < 0:
+        offset -= 1
+        while offset >= 0 and (long[offset].lower() != letter or (number == 0 and offset > 0 and long[offset - 1].isalnum())):
+            offset -= 1
+        if offset < 0:
             return None
-    while place > 0 and not long[place - 1].isspace():
-        place -= 1
-    return place
+    while offset > 0 and not long[offset - 1].isspace():
+        offset -= 1
+    return offset
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def _stripped(text: str, start: int, end: int) -> Offsets:
     while start < end and text[start].isspace():
         start += 1
     while start < end and text[end - 1].isspace():

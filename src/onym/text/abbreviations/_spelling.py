@@ -19,7 +19,7 @@ _PARTS = each(
     "transfer trop troph tub vir vit zyg"
 )
 _X_WORDS = ("ex", "trans", "cross")
-_LONGEST_WORD = 80  # beyond this no word is looked into, so that the time stays linear
+_MAX_WORD = 80  # beyond this no word is looked into, so that the time stays linear
 
 
 def initial(word: Word, letters: str) -> bool:
@@ -62,20 +62,20 @@ def spelt_out(word: Word) -> str:
 
 def _has_in_order(word: Word, letters: str, first: int, *, at_parts: bool = False) -> bool:
     """Tell whether the word has the letters from `first` on, in order, each where a part begins if `at_parts`."""
-    if len(word.lower) > _LONGEST_WORD:
+    if len(word.lower) > _MAX_WORD:
         return False
-    place = first - 1
+    offset = first - 1
     for letter in letters[first:]:
-        place = word.lower.find(letter, place + 1)
-        while at_parts and place > 0 and not _begins_part(word, place):
-            place = word.lower.find(letter, place + 1)
-        if place < 0:
+        offset = word.lower.find(letter, offset + 1)
+        while at_parts and offset > 0 and not _begins_part(word, offset):
+            offset = word.lower.find(letter, offset + 1)
+        if offset < 0:
             return False
     return True
 
 
-def _begins_part(word: Word, place: int) -> bool:
-    here, before = word.raw[place], word.raw[place - 1]
+def _begins_part(word: Word, offset: int) -> bool:
+    here, before = word.raw[offset], word.raw[offset - 1]
     if here.isupper() or here.isdigit() != before.isdigit():
         return True
-    return before in "oy" or word.lower.startswith(_PARTS, place)
+    return before in "oy" or word.lower.startswith(_PARTS, offset)

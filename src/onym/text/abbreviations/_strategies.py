@@ -15,7 +15,7 @@ from onym.text.abbreviations._words import STOP_WORDS, Word
 Reading = Callable[[str], Iterator[str]]
 
 
-def as_written(short: str) -> Iterator[str]:
+def verbatim(short: str) -> Iterator[str]:
     """Read all letters and digits, in order."""
     yield "".join(char for char in short.lower() if char.isalnum())
 
@@ -32,7 +32,7 @@ def rotated(short: str) -> Iterator[str]:
     >>> list(rotated("L1CAM"))
     ['1caml', 'caml1']
     """
-    letters = next(as_written(short))
+    letters = next(verbatim(short))
     count = 0
     for before, char in zip(" " + short, short, strict=False):
         if char.isalnum():
@@ -44,7 +44,7 @@ def rotated(short: str) -> Iterator[str]:
 def turned(short: str) -> Iterator[str]:
     """Move the first letters of a short form in capitals to its end: `DM` for myotonic dystrophy."""
     if short.isupper():
-        letters = next(as_written(short))
+        letters = next(verbatim(short))
         yield from (letters[cut:] + letters[:cut] for cut in range(1, len(letters)))
 
 
@@ -58,7 +58,7 @@ class Strategy:
 
     name: str
     spelling: Spelling
-    reading: Reading = as_written
+    reading: Reading = verbatim
     over_stop_words: bool = True
     skips: int = 0
     tail: int = 0

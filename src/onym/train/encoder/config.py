@@ -15,9 +15,9 @@ EncoderStage = Literal["align", "match"]
 class EncoderStartConfig(StartConfig):
     """The encoder to start from. Pooling, similarity and length are the folder's own unless they are set."""
 
-    pooling: Literal["", "cls", "mean", "mean-all"] = ""
-    similarity: Literal["", "dot", "cosine"] = ""
-    length: int = Field(default=0, ge=0)
+    pooling: Literal["cls", "mean", "mean-all"] | None = None
+    similarity: Literal["dot", "cosine"] | None = None
+    length: int | None = Field(default=None, ge=4)
 
 
 class EncoderDataConfig(DataConfig):

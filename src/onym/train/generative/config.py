@@ -23,7 +23,7 @@ class GenerativeStartConfig(StartConfig):
 class GenerativeDataConfig(DataConfig):
     """The training data, and which names are targets."""
 
-    target: Literal["similar", "shortest", "sampled"] = "similar"
+    target: Literal["similar", "short", "sampled"] = "similar"
     names: int = Field(default=1, ge=1, le=50)
     mention: Literal["random", "similar"] = "random"
 

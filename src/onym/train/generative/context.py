@@ -51,13 +51,13 @@ class GenerativeContext(TrainingContext[GenerativeTrainingConfig]):
         """How its input and output are laid out."""
         start = self.config.start
         tokens = Tokenizer.open(start.tokenizer or start.model)
-        return Layout(template_named(start.template), tokens, start.window, adapter_of(self.model).longest)
+        return Layout(template_named(start.template), tokens, start.window, adapter_of(self.model).max_positions)
 
     @cached_property
     def collate(self) -> NameCollate:
         """How its samples become tensors."""
         config = self.model.config
-        return NameCollate(config.decoder_start_token_id, config.eos_token_id, config.pad_token_id, self.layout.longest)
+        return NameCollate(config.decoder_start_token_id, config.eos_token_id, config.pad_token_id, self.layout.max_tokens)
 
     @cached_property
     def dev(self) -> GenerativeDev | None:

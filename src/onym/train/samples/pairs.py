@@ -76,5 +76,5 @@ def read_pairs(path: Path) -> tuple[list[PreferencePair], list[Reference]]:
             for mention, right, wrong, one, two in rows
         ]
     except (OSError, ValueError, TypeError, IndexError) as e:
-        raise IntegrityError("artefact-torn", "the pairs cannot be read", where=str(path), fix="remove the file") from e
+        raise IntegrityError("artefact-corrupt", "the pairs cannot be read", where=str(path), fix="remove the file") from e
     return [each for each, _ in pairs], [reference for _, reference in pairs]

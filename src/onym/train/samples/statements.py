@@ -107,7 +107,7 @@ class Statements:
             return pick([number], len(names), exclude={target})[0]
         others = [other for other in range(len(names)) if other != target]
         texts = self._kb.names
-        return others[most_similar(texts[names[target]], [texts[names[other]] for other in others])]
+        return others[closest(texts[names[target]], [texts[names[other]] for other in others])]
 
 
 class KnowledgeSamples:
@@ -134,12 +134,12 @@ class KnowledgeSamples:
         return Sample(source, layout.prompt(names[statement.mention]), layout.name(names[statement.target]))
 
 
-def most_similar(name: str, others: Sequence[str]) -> int:
+def closest(name: str, others: Sequence[str]) -> int:
     """Return the index of the most similar of the others, by cosine of the sets of character 3-grams; the first of equal ones.
 
     For the few names of one concept. `text.similarity` weighs 3-grams by all names, and stores them all.
 
-    >>> most_similar("heart attack", ["coronary attack", "heart attacks", "mi"])
+    >>> closest("heart attack", ["coronary attack", "heart attacks", "mi"])
     1
     """
     own = _grams(name)

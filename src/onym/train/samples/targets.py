@@ -16,7 +16,7 @@ from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
 from onym.types import Document, Mention
 
-Choice = Literal["similar", "shortest", "sampled"]
+Choice = Literal["similar", "short", "sampled"]
 """The most similar names, the shortest, or any: GenBioEL's Table 4."""
 DocMention = tuple[Document, Mention]
 """A mention with its document."""
@@ -37,10 +37,10 @@ def targets_of(
     names = [names_of(concepts_of(mention, kb), kb) for _, mention in mentions]
     if choice == "sampled":
         return [found[:_ANY] for found in names]
-    if choice == "shortest":
+    if choice == "short":
         return [tuple(sorted(found, key=lambda name: (len(kb.names[name]), kb.names[name]))[:count]) for found in names]
     surfaces = [normal_name(mention.surface) for _, mention in mentions]
-    return _most_similar(surfaces, names, kb, count)
+    return _closest_names(surfaces, names, kb, count)
 
 
 def concepts_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def require_linkable(mentions: int) -> None:
         raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
 
 
-def _most_similar(
+def _closest_names(
     surfaces: Sequence[str], names: Sequence[tuple[int, ...]], kb: KnowledgeBase, count: int
 ) -> list[tuple[int, ...]]:
     if not names:

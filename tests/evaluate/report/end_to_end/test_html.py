@@ -20,7 +20,7 @@ def page() -> Page:
     return Page(end_to_end_page(sample()))
 
 
-def test_every_part_is_there(page: Page) -> None:
+def test_each_part_is_there(page: Page) -> None:
     kinds = [kind.replace(" ", "-") for kind in KINDS]
     assert page.named("aria-labelledby") == ["figures", "left-out", "types", "errors", *kinds, "manifest"]
     text = " ".join(page.words)
@@ -29,7 +29,7 @@ def test_every_part_is_there(page: Page) -> None:
     assert "1,900, gold id in the KB: 1,800" in text
 
 
-def test_every_protocol_and_error_is_explained() -> None:
+def test_each_protocol_and_error_is_explained() -> None:
     assert list(PROTOCOLS) == list(END_TO_END)
     assert list(ERRORS) == list(KINDS)
 

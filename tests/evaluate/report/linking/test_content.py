@@ -9,7 +9,7 @@ from onym.evaluate.report.linking.content import DEFINITIONS, Bin, ExampleRow, M
 from tests.evaluate.report.linking.sample import sample
 
 
-def test_every_protocol_says_what_is_right() -> None:
+def test_each_protocol_says_what_is_right() -> None:
     assert list(DEFINITIONS) == list(PROTOCOLS)
     assert all(text.endswith(".") for text in DEFINITIONS.values())
     assert sample().definition == DEFINITIONS["strict"]

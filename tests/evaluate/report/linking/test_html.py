@@ -24,7 +24,7 @@ def hostile() -> Page:
     return Page(linking_page(sample(HOSTILE)))
 
 
-def test_every_part_is_there(page: Page) -> None:
+def test_each_part_is_there(page: Page) -> None:
     parts = ["figures", "left-out", "recall", "slices", "similarity", "mistakes", "examples", "manifest"]
     assert page.named("aria-labelledby") == parts
     assert page.tags["svg"] == 3

@@ -18,7 +18,7 @@ def shown(text: str = "fever") -> str:
     return capture.get()
 
 
-def test_the_figures_of_every_protocol() -> None:
+def test_the_figures_of_each_protocol() -> None:
     lines = [line.split() for line in shown().splitlines()]
     assert ["→", "strict", "90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "1,200"] in lines
     assert ["biosyn", "90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "1,200"] in lines

@@ -7,7 +7,7 @@ from typing import Any
 from onym.evaluate.evaluation import Evaluation, SliceScore
 from onym.evaluate.examples import examples_of
 from onym.evaluate.metrics import Scores
-from onym.evaluate.mistakes import most_frequent_mistakes
+from onym.evaluate.mistakes import common_mistakes
 from onym.evaluate.report.linking.content import (
     Bin,
     ExampleRow,
@@ -39,7 +39,7 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
         without_slices=tuple((SLICES[name].title, reason) for name, reason in evaluation.without_slices.items()),
         bins=tuple(_bin(part) for part in evaluation.slices if part.name in SIMILARITY_BINS),
         recall_curve=_curve(evaluation.scores[evaluation.protocol]),
-        mistakes=tuple(map(MistakeRow.of, most_frequent_mistakes(evaluation.cases, evaluation.gold_ranks, kb, MISTAKES))),
+        mistakes=tuple(map(MistakeRow.of, common_mistakes(evaluation.cases, evaluation.gold_ranks, kb, MISTAKES))),
         examples=tuple(map(ExampleRow.of, examples_of(evaluation.cases, evaluation.gold_ranks, kb))),
         manifest=tuple(flat(manifest)),
     )
