@@ -17,12 +17,12 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.kb.mutation import mutated
-from benchmarks.kb.samples import SAMPLES, Release
 from onym.errors import OnymError
 from onym.kb import readers
 from onym.kb.schema import SCHEMA
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
+from onym.testing.releases import SAMPLES, Release
 
 HANG_S = 5.0  # of one process's time
 _GROWTH = 256 * 2**20  # bytes that a process may grow while it works

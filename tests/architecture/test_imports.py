@@ -20,7 +20,7 @@ DOORS: dict[str, set[str]] = {
     "shutil": {"store"}, "tempfile": {"store"}, "mmap": {"store"}, "fcntl": {"store"}, "msvcrt": {"store"},
     "socket": {"store"}, "http": {"store"}, "urllib": {"store"}, "httpx": {"store"}, "requests": {"store"},
     "subprocess": set(),
-    "torch": {"decoding", "encoders", "linkers", "detect", "train"},
+    "torch": {"decoding", "encoders", "linkers", "detect", "train", "testing"},
 }  # fmt: skip
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "breakpoint"}
 
@@ -54,7 +54,7 @@ def test_doors() -> None:
 def test_files_are_written_in_the_store_alone() -> None:
     found = []
     for path in modules():
-        if room_of(path, SRC) == "store":
+        if room_of(path, SRC) in ("store", "testing"):  # tests write what they are about
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and _opens_for_writing(node):
@@ -74,7 +74,8 @@ def test_nothing_is_evaluated_printed_or_asserted() -> None:
     for path in modules():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FORBIDDEN_CALLS
-            if is_call or isinstance(node, ast.Assert):
+            is_assert = isinstance(node, ast.Assert) and room_of(path, SRC) != "testing"
+            if is_call or is_assert:
                 found.append(f"{path.relative_to(SRC)}:{node.lineno}")  # type: ignore[attr-defined]
     assert found == []
 

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.commands.collective_speed import all_at_once, one_at_a_time
 
 from onym.encoders.collective import Collective
+from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
-from tests.encoders.tiny_collective import save_collective
 
 TEXT = "A heart attack, then fever."
 DOCS = [

@@ -17,8 +17,8 @@ from benchmarks.results.section import PAGE
 from benchmarks.results.store import FOLDER, Row, Store
 from benchmarks.results.tasks import KINDS
 
+from onym.testing.tiny_encoder import save_encoder
 from tests.datasets.made import write
-from tests.encoders.tiny_encoder import save_encoder
 
 pytest.importorskip("faiss")
 KEY = "ncbi_disease_biosyn/aligned/tiny-bert-flat-own"

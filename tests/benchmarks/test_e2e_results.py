@@ -20,9 +20,9 @@ from benchmarks.results.store import FOLDER, Store
 
 from onym.kb import KnowledgeBase
 from onym.predictions.file import Prediction, Predictions
+from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
 from tests.datasets.made import write
-from tests.encoders.tiny_collective import save_collective
 
 pytest.importorskip("faiss")
 KEY = "ncbi_disease/dictionary+exact"

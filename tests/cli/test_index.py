@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from onym.testing.tiny_encoder import save_encoder
 from tests.cli.command import onym
-from tests.encoders.tiny_encoder import save_encoder
 
 pytest.importorskip("faiss")
 

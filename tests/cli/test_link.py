@@ -15,10 +15,10 @@ from onym.corpora.corpus import read_corpus
 from onym.errors import InputError
 from onym.linkers._queries import queries
 from onym.pipeline.folder import build_pipeline
+from onym.testing.tiny_seq2seq import add_defaults, save_model, save_tokenizer
 from onym.types import Document
 from tests.cli.command import onym
 from tests.cli.test_corpus import BAD, GOOD
-from tests.linkers.tiny_model import add_defaults, save_model, save_tokenizer
 
 
 @pytest.fixture

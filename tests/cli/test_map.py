@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from onym.testing.tiny_seq2seq import save_model
 from tests.cli.command import onym
-from tests.linkers.tiny_model import save_model
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from onym.testing.tiny_encoder import save_encoder
 from tests.cli.command import onym
-from tests.encoders.tiny_encoder import save_encoder
 from tests.evaluate.names.families import build_families
 
 

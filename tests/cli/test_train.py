@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from onym.testing.tiny_encoder import save_encoder
+from onym.testing.tiny_seq2seq import save_model
 from onym.train.stages import presets
 from tests.cli.command import onym
-from tests.encoders.tiny_encoder import save_encoder
-from tests.linkers.tiny_model import save_model
 
 SMALL = ["optim.steps=2", "optim.batch_size=2", "optim.precision=fp32", "start.window=32", "dev.mentions=0"]
 

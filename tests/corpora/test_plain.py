@@ -11,8 +11,8 @@ from hypothesis import given
 from onym.corpora.draft import MalformedError
 from onym.corpora.plain import from_plain, linked_from_plain, linked_to_plain, to_plain, with_answers
 from onym.errors import InputError
+from onym.testing.documents import after_round_trip, documents, linked_documents
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
-from tests.corpora.strategies import after_round_trip, documents, linked_documents
 
 
 @given(documents())

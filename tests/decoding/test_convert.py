@@ -18,7 +18,7 @@ import torch
 from onym.decoding.convert import convert_weights
 from onym.decoding.weights import open_model
 from onym.errors import ConfigError, InputError
-from tests.linkers.tiny_model import save_model, tiny_bart
+from onym.testing.tiny_seq2seq import save_model, tiny_bart
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ import torch
 
 from onym.decoding.weights import open_model
 from onym.errors import ConfigError, InputError
+from onym.testing.tiny_seq2seq import add_defaults, save_model, tiny_bart
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
-from tests.linkers.tiny_model import add_defaults, save_model, tiny_bart
 
 
 @pytest.fixture(scope="module")

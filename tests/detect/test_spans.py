@@ -9,8 +9,8 @@ import pytest
 from onym.detect._overlaps import resolved
 from onym.detect._spans import SpanDetector, scored_spans
 from onym.encoders.collective import Collective
+from onym.testing.tiny_collective import save_collective
 from onym.types import Document
-from tests.encoders.tiny_collective import save_collective
 
 TEXT = "Fever, then a heart attack and hyper-\r\ntension; the MI came 🙂 late. " * 6
 

@@ -9,8 +9,8 @@ import torch
 
 from onym.detect._tags import TagDetector, tagged_spans
 from onym.encoders.collective import Collective
+from onym.testing.tiny_collective import save_collective
 from onym.types import Document
-from tests.encoders.tiny_collective import save_collective
 
 TEXT = "no fever heart attacks today"
 

@@ -11,8 +11,8 @@ import torch
 
 from onym.encoders.collective import HEADS, Collective, CollectiveSettings
 from onym.errors import OnymError
+from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
-from tests.encoders.tiny_collective import save_collective
 
 DOC = Document("1", "fever and pain", (Mention(0, 5, "fever"), Mention(5, 6, " "), Mention(10, 14, "pain")))
 

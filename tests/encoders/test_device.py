@@ -16,9 +16,9 @@ from onym.encoders.device import Device, resolve_device, resolve_precision
 from onym.encoders.encoder import Encoder
 from onym.errors import ConfigError
 from onym.store.config import Strict
+from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
 from tests.encoders.second_device import DEVICE, second_device
-from tests.encoders.tiny_collective import save_collective
 
 TEXTS = ["fever", "a heart attack of the left side", "fever"]
 DOC = Document("1", "fever and pain in the left arm", (Mention(0, 5, "fever"), Mention(10, 14, "pain")))

@@ -17,11 +17,11 @@ from onym.encoders import encoder as encoder_module
 from onym.encoders.encoder import Encoder
 from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError, InputError
+from onym.testing.tiny_encoder import FAMILIES, save_encoder
+from onym.testing.tiny_seq2seq import save_model, save_tokenizer
 from onym.text.tokens import Tokenizer
 from tests.encoders.spoil import configured
 from tests.encoders.test_modules import save_modules
-from tests.encoders.tiny_encoder import FAMILIES, save_encoder
-from tests.linkers.tiny_model import save_model, save_tokenizer
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
 

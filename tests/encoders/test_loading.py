@@ -14,8 +14,8 @@ import torch
 from onym.encoders.device import Precision
 from onym.encoders.loading import in_precision, library, open_pretrained
 from onym.errors import ConfigError, InputError
+from onym.testing.tiny_encoder import tiny_encoder
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
-from tests.encoders.tiny_encoder import tiny_encoder
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from onym.linkers.base import link_batches
 from onym.linkers.cascade import CascadeLinker, Config
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
+from onym.testing.tiny_encoder import save_encoder
+from onym.testing.tiny_seq2seq import save_model
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-from tests.encoders.tiny_encoder import save_encoder
-from tests.linkers.tiny_model import save_model
 from tests.threads import one_thread
 
 TEXT = "Heart attack, MI, chest pain and fever."

@@ -16,8 +16,8 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_with_ids
 from onym.linkers.collective import CollectiveLinker, Config
+from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
-from tests.encoders.tiny_collective import save_collective
 from tests.index.made import names_of
 from tests.threads import one_thread
 

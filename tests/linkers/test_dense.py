@@ -22,8 +22,8 @@ from onym.linkers import _nearest as nearest
 from onym.linkers import dense
 from onym.linkers.dense import Config, DenseLinker
 from onym.store.parts import OpenContext
+from onym.testing.tiny_encoder import save_encoder
 from onym.types import Candidate, Document, Mention
-from tests.encoders.tiny_encoder import save_encoder
 from tests.index.made import Hashed, names_of
 from tests.threads import one_thread
 

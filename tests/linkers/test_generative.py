@@ -22,10 +22,10 @@ from onym.kb.recipe import Recipe
 from onym.linkers import generative
 from onym.linkers.generative import Config, GenerativeLinker, ModelSettings
 from onym.store.parts import OpenContext
+from onym.testing.tiny_seq2seq import add_defaults, save_model, save_tokenizer, tiny_bart
 from onym.text.template import GENBIOEL, GENRE, Template
 from onym.text.tokens import Tokenizer
 from onym.types import Candidate, Document, Mention
-from tests.linkers.tiny_model import add_defaults, save_model, save_tokenizer, tiny_bart
 from tests.threads import one_thread
 
 TEXT = "He had a heart attack, then fever and high blood pressure."

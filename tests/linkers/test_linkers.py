@@ -14,9 +14,9 @@ from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
 from onym.registry import LINKERS
 from onym.store.parts import OpenContext
-from tests.encoders.tiny_collective import save_collective
-from tests.encoders.tiny_encoder import save_encoder
-from tests.linkers.tiny_model import save_model, save_tokenizer
+from onym.testing.tiny_collective import save_collective
+from onym.testing.tiny_encoder import save_encoder
+from onym.testing.tiny_seq2seq import save_model, save_tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoModelForSeq2SeqLM
 
+from onym.testing.tiny_seq2seq import tiny_bart
 from onym.train.master import MasterAdamW
-from tests.linkers.tiny_model import tiny_bart
 from tests.train.tiny import are_equal, optim, samples, trained, weights_of
 
 OPTIONS: dict[str, Any] = {"lr": 1e-4, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01}

@@ -14,9 +14,9 @@ from safetensors.torch import load_file
 from onym.datasets import PreparedDataset
 from onym.kb import KnowledgeBase
 from onym.store.models import weights_digest
+from onym.testing.tiny_seq2seq import SPECIAL, save_tokenizer
 from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.run import train
-from tests.linkers.tiny_model import SPECIAL, save_tokenizer
 from tests.train.made import open_linker, record
 from tests.train.tiny import config
 

@@ -16,13 +16,13 @@ from safetensors.torch import load_file
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
+from onym.testing.tiny_encoder import tiny_encoder
+from onym.testing.tiny_seq2seq import tiny_bart
 from onym.train.run import train
 from onym.train.sharded import drop_tied_copies, is_sharded, one_embedding, require_shardable
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
-from tests.encoders.tiny_encoder import tiny_encoder
-from tests.linkers.tiny_model import tiny_bart
 from tests.train.launched import accelerated
 from tests.train.tiny import config, furthest, losses, optim, samples, trained, weights_of
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from onym.errors import ConfigError, InputError
+from onym.testing.tiny_encoder import FAMILIES, tiny_encoder
+from onym.testing.tiny_seq2seq import save_model, tiny_bart
 from onym.train.start import open_start, set_dropout
-from tests.encoders.tiny_encoder import FAMILIES, tiny_encoder
-from tests.linkers.tiny_model import save_model, tiny_bart
 from tests.train.tiny import are_equal, weights_of
 
 IDS = torch.tensor([[0, 17, 5, 9, 2], [0, 8, 2, 1, 1]])

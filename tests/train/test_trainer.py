@@ -13,10 +13,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from onym.testing.tiny_seq2seq import tiny_bart
 from onym.train import trainer as trainer_module
 from onym.train.generative.config import GenerativeOptimConfig
 from onym.train.samples.base import Batch, Sample
-from tests.linkers.tiny_model import tiny_bart
 from tests.train.tiny import (
     COLLATE,
     are_equal,

@@ -17,6 +17,7 @@ from typer.main import get_command
 from onym.registry import DETECTORS, LINKERS, Registry
 
 DOWNLOAD = typer.Option("--download", help="Fetch a model that is named from the hub.")
+DEVICE = typer.Option(help="Where the model runs: auto, cpu, cuda, cuda:N or mps.")
 DETECTOR_PREFIX = "detector_"
 _NUMBERS = (int, float, bool)
 

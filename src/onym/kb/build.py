@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ from onym.store.artefact.manifest import InputEntry, Manifest
 from onym.store.artefact.stage import Record, Stage, staging
 from onym.store.files.source import InputFile, Source
 from onym.types import Progress, silent
+
+_log = logging.getLogger("onym.kb")
 
 
 def build_kb(
@@ -44,7 +47,9 @@ def build_kb(
         numbers = _write_terms(stage, found, identity, recipe)
         stage.write_json("report.json", {"dropped": _plain(found.dropped), "decided": _plain(found.decided)})
         progress("writing", found.rows)
-        return stage.publish(dest, KIND, FORMAT, Record(_config(recipe), found.inputs, {**numbers, "rows": found.rows}))
+        counts = {**numbers, "rows": found.rows}
+        _log.info("built %s: %d concepts, %d names", dest, counts["concepts"], counts["names"])
+        return stage.publish(dest, KIND, FORMAT, Record(_config(recipe), found.inputs, counts))
 
 
 def _config(recipe: Recipe) -> dict[str, Any]:

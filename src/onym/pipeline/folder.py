@@ -7,6 +7,7 @@ over it. What lies inside the pipeline's folder is named relative to it, so that
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from onym.store.output import whole_file
 from onym.store.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path
 
 FILE = "pipeline.json"
+_log = logging.getLogger("onym.pipeline")
 
 
 def build_pipeline(
@@ -126,6 +128,7 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
     linker = open_linker(config.linker.with_references(resolve), kb, context)
     found = config.detector
     detector = None if found is None else open_detector(found.with_references(resolve), kb, context, only=only)
+    _log.info("opened %s: detector %s, linker %s", folder, found.kind if found else "none", config.linker.kind)
     return Pipeline(linker, detector, only=only, threshold=config.threshold, top_k=config.top_k)
 
 

@@ -13,8 +13,8 @@ from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import READ_ONLY, get
 from onym.errors import OnymError
 from onym.store.files.source import InputFile, Source
+from onym.testing.documents import assert_preserved, documents, lists_of_mentions, trip, written
 from onym.types import Document, Mention, Passage, Problem, Relation
-from tests.corpora.strategies import assert_preserved, documents, lists_of_mentions, trip, written
 
 # Formats of single mentions: a document of several becomes several.
 OF_MENTIONS = {"genbioel", "biosyn", "cometa", "askapatient"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from onym.corpora.formats import cometa, detect
+from onym.testing.documents import source_of, written
 from onym.types import Document, Problem
-from tests.corpora.strategies import source_of, written
 
 HEAD = "ID\tTerm\tGeneral SNOMED Label\tGeneral SNOMED ID\tSpecific SNOMED Label\tSpecific SNOMED ID\tExample\n"
 ROWS = '1\tfever\tFever\t386661006\tHigh fever\t64882008\t"a high ""fever"" and fever"\n2\tabsent\tX\t1234567\t\t\tnothing\n'

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from onym.corpora.formats import detect, jsonl
 from onym.corpora.plain import with_answers
 from onym.errors import InputError
+from onym.testing.documents import Memory, after_round_trip, linked_documents, source_of, written
 from onym.types import Document, LinkedDocument, Mention, Problem
-from tests.corpora.strategies import Memory, after_round_trip, linked_documents, source_of, written
 
 
 def test_a_line_is_readable_json() -> None:

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from onym.corpora.formats import detect, pubannotation
+from onym.testing.documents import source_of, written
 from onym.types import Document, Problem, Relation
-from tests.corpora.strategies import source_of, written
 
 DOC = {
     "sourcedb": "PubMed",

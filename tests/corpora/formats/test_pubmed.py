@@ -10,8 +10,8 @@ import pytest
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import detect, pubmed
 from onym.errors import ConfigError
+from onym.testing.documents import source_of, written
 from onym.types import Document, Passage, Problem
-from tests.corpora.strategies import source_of, written
 
 ARTICLE = (
     "<PubmedArticle><MedlineCitation><PMID Version='1'>{pmid}</PMID><Article>{article}</Article></MedlineCitation>"

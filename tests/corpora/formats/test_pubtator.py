@@ -9,8 +9,8 @@ import pytest
 from onym.corpora.base import Item, documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import pubtator
+from onym.testing.documents import source_of, written
 from onym.types import Document, Mention, Passage, Problem
-from tests.corpora.strategies import source_of, written
 
 CDR = """1|t|Breast and ovarian cancer.
 1|a|Cisplatin\thelps \U0001f9ec cancer.

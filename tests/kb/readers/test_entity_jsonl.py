@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.kb.samples import SAMPLES
 
 from onym.errors import InputError
 from onym.kb import readers
 from onym.store.files.source import Source
+from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of, source_of
 
 LINES, LIST = SAMPLES["entity_jsonl"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.kb.samples import SAMPLES
 
 from onym.errors import InputError
 from onym.kb import readers
 from onym.kb.readers import genbioel
+from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import names_of, rows_of, source_of
 
 

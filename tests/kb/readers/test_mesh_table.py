@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from benchmarks.kb.samples import SAMPLES
 
 from onym.errors import InputError
 from onym.kb import readers
 from onym.kb.readers import mesh_table
 from onym.store.files.source import Source
+from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
 
 DESCRIPTORS, SUPPLEMENTS = SAMPLES["mesh_table"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.kb.samples import SAMPLES
 
 from onym.errors import OnymError
 from onym.kb import readers
 from onym.store.files.source import Source
+from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
 
 DESCRIPTORS, SUPPLEMENTS = SAMPLES["mesh_xml"]

@@ -11,7 +11,6 @@ from typing import Any
 import fastobo
 import polars as pl
 import pytest
-from benchmarks.kb.samples import SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from onym.errors import InputError, LimitError
 from onym.kb import readers
 from onym.store.files import lines
 from onym.store.files.source import Source
+from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of
 
 

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from benchmarks.kb.samples import SAMPLES
 
 from onym.errors import InputError
+from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of
 
 OBO = "http://purl.obolibrary.org/obo/"

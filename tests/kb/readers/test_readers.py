@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from benchmarks.kb.fuzz_cases import judge, make_case
-from benchmarks.kb.samples import SAMPLES, Release
 
 from onym.errors import ConfigError, OnymError
 from onym.kb import readers
 from onym.store.files.source import Source
+from onym.testing.releases import SAMPLES, Release
 from tests.kb.readers.conftest import packed, rows_of, source_of
 
 RELEASES = [

@@ -13,13 +13,13 @@ from torch.nn.functional import logsigmoid, normalize
 from onym.encoders.heads import Heads
 from onym.encoders.settings import EncoderSettings
 from onym.encoders.vectors import vectors_of
+from onym.testing.tiny_encoder import tiny_encoder
 from onym.text.tokens import Tokenizer
 from onym.train.collective.collate import WindowCollate
 from onym.train.collective.config import CollectiveLossConfig
 from onym.train.collective.module import CollectiveModule
 from onym.train.samples.windows import TrainingWindows
 from onym.types import Document, Mention
-from tests.encoders.tiny_encoder import tiny_encoder
 
 SETTINGS = EncoderSettings(pooling="mean", similarity="cosine")
 DOCS = [

@@ -10,8 +10,8 @@ import torch
 
 from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError
+from onym.testing.tiny_seq2seq import save_model
 from onym.train.encoder.context import EncoderContext
-from tests.linkers.tiny_model import save_model
 from tests.train.tiny import encoder_config
 
 

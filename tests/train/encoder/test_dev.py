@@ -16,11 +16,11 @@ from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
+from onym.testing.tiny_encoder import tiny_encoder
 from onym.text.tokens import Tokenizer
 from onym.train.dev import dev_documents
 from onym.train.encoder.dev import EncoderDev
 from onym.types import Document, Mention
-from tests.encoders.tiny_encoder import tiny_encoder
 from tests.train.tiny import require_left_alone
 
 SETTINGS = EncoderSettings(pooling="mean", similarity="cosine")

@@ -15,6 +15,7 @@ from onym.encoders.encoder import Encoder
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings
 from onym.kb import KnowledgeBase
+from onym.testing.tiny_encoder import tiny_encoder
 from onym.text.tokens import Tokenizer
 from onym.train.encoder import trainer as module
 from onym.train.encoder.collate import PairCollate
@@ -22,7 +23,6 @@ from onym.train.encoder.config import EncoderLossConfig, EncoderOptimConfig
 from onym.train.encoder.trainer import AlignTrainer
 from onym.train.samples.base import Batch, Positive
 from onym.train.samples.positives import PositivePairs
-from tests.encoders.tiny_encoder import tiny_encoder
 from tests.train.adamw import AdamWByHand
 from tests.train.tiny import are_equal, encoder_optim, furthest, weights_of
 

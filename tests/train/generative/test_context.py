@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
+from onym.testing.tiny_seq2seq import save_model, save_tokenizer
 from onym.train.generative.context import GenerativeContext
-from tests.linkers.tiny_model import save_model, save_tokenizer
 from tests.train.tiny import config
 
 

@@ -12,12 +12,12 @@ from onym.decoding.search import SearchConfig
 from onym.encoders import loading
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
+from onym.testing.tiny_seq2seq import tiny_bart
 from onym.train.generative.config import GenerativeDevConfig
 from onym.train.generative.dev import GenerativeDev, linker_of
 from onym.train.samples.mentions import mentions_of
 from onym.train.samples.targets import DocMention
 from onym.types import Document, Mention
-from tests.linkers.tiny_model import tiny_bart
 from tests.train.tiny import layout, require_left_alone
 
 

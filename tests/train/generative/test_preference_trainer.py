@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from onym.testing.tiny_seq2seq import tiny_bart
 from onym.train.generative.config import GenerativeOptimConfig, PreferConfig
 from onym.train.generative.preference_trainer import PreferenceTrainer, loss_of, name_scores, reference_scores, score_of
 from onym.train.samples.base import Pair
-from tests.linkers.tiny_model import tiny_bart
 from tests.train.tiny import COLLATE, EOS, START, RecordingSamples, are_equal, furthest, optim, pairs, weights_of
 
 

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from onym.testing.tiny_seq2seq import tiny_bart
 from onym.train.generative.trainer import NameTrainer
 from onym.train.samples.base import Sample
-from tests.linkers.tiny_model import tiny_bart
 from tests.train.adamw import AdamWByHand
 from tests.train.tiny import COLLATE, EOS, START, furthest, optim, samples, trained, weights_of
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.options import DEVICE
 
 
 def command(
@@ -19,6 +20,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder of the index; by default it is kept with KB.")
     ] = None,
+    device: Annotated[str, DEVICE] = "auto",
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Encode all names of a knowledge base and build the index of their vectors.
@@ -42,7 +44,7 @@ def command(
 
     known = KnowledgeBase.open(kb)
     index_kind = kind_for(kind, len(known.names)).name
-    encoder = Encoder.open(folder_of(model, download=False))
+    encoder = Encoder.open(folder_of(model, download=False), device=device)
     with progress("encoding names", total=len(known.names)) as bar:
         if output:
             build_index(known, encoder, output, index_kind, progress=shown_on(bar))

@@ -9,6 +9,7 @@ import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
 from onym.cli.linking import KB, TYPES
+from onym.cli.options import DEVICE
 
 
 def command(
@@ -26,6 +27,7 @@ def command(
     types: Annotated[str, TYPES] = "",
     seed: Annotated[int, typer.Option(min=0, help="Another number draws other concepts.")] = 0,
     download: Annotated[bool, typer.Option("--download", help="Fetch a model that is named from the hub.")] = False,
+    device: Annotated[str, DEVICE] = "auto",
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -48,7 +50,7 @@ def command(
         def show(what: str, names: int) -> None:
             bar.update(bar.task_ids[0], description=what, completed=names, total=len(choice.names))
 
-        picture = draw_names(choice, model, kind, seed=seed, download=download, progress=show)
+        picture = draw_names(choice, model, kind, seed=seed, download=download, device=device, progress=show)
         file.write(picture.data)
     described = choice.counts
     if json:

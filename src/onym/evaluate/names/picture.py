@@ -50,6 +50,7 @@ def draw_names(
     *,
     seed: int = 0,
     download: bool = False,
+    device: str = "auto",
     progress: Progress = silent,
 ) -> Picture:
     """Encode the names with each model, and draw a panel for each. A model is a folder, or with `download` a name on the hub.
@@ -61,7 +62,7 @@ def draw_names(
         raise ConfigError("config-invalid", what, fix=f"name one to {MAX_MODELS} models")
     panels, shares = [], []
     for model, title in zip(models, titles(models), strict=True):
-        encoder = _open_encoder(model, title, download=download)
+        encoder = _open_encoder(model, title, download=download, device=device)
         vectors = encoder.encode(choice.names, progress=partial(progress, title))
         panels.append(Panel(title, points_of(vectors, seed), share_together(vectors, choice.owners)))
         shares.append((encoder.config, panels[-1].share))
@@ -89,9 +90,9 @@ def titles(models: Sequence[str]) -> list[str]:
     return found
 
 
-def _open_encoder(model: str, name: str, *, download: bool) -> Encoder:
+def _open_encoder(model: str, name: str, *, download: bool, device: str) -> Encoder:
     try:
         from onym.encoders.encoder import Encoder
     except ImportError as e:
         raise missing_extra("an encoder", "dense") from e
-    return Encoder.open(folder_of(model, download=download), precision="fp32", name=name)
+    return Encoder.open(folder_of(model, download=download), precision="fp32", device=device, name=name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from onym.store.artefact.stage import Stage, staging
 from onym.store.cache import cache_folder
 
 T = TypeVar("T")
+_log = logging.getLogger("onym.store")
 WAIT = 0.2  # seconds between two looks at what another process is building
 
 
@@ -68,6 +70,7 @@ def open_derived(
                 continue
             if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process was quicker
                 return found
+            _log.info("building %s", dest)
             build(stage, dest)
             return open_artefact(dest)
 

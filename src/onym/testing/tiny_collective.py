@@ -10,7 +10,7 @@ import torch
 from onym.encoders.collective import HEADS, NAMES, CollectiveSettings, heads_bytes
 from onym.encoders.heads import Heads
 from onym.encoders.settings import EncoderSettings
-from tests.encoders.tiny_encoder import save_encoder
+from onym.testing.tiny_encoder import save_encoder
 
 WIDTH = 16
 

@@ -135,7 +135,7 @@ def after_round_trip(linked: LinkedDocument) -> LinkedDocument:
 
 @st.composite
 def lists_of_mentions(draw: st.DrawFn) -> Document:
-    """A document that is nothing but mentions, one per line; often just one."""
+    """Draw a document that is nothing but mentions, one per line; often just one."""
     surfaces = draw(st.lists(_word.map(lambda word: word.replace("\n", " ")), min_size=1, max_size=2))
     mentions, start = [], 0
     for surface in surfaces:
@@ -153,12 +153,14 @@ class Memory:
 
     @contextmanager
     def file(self, name: str = "") -> Iterator[BinaryIO]:
+        """Open a file of that name."""
         file = io.BytesIO()
         yield file
         assert name not in self.files
         self.files[name] = file.getvalue()
 
     def source(self, name: str = "corpus") -> Source:
+        """Return the files as a source to read."""
         return Source.of_files(name, [InputFile.from_bytes(key or name, data) for key, data in self.files.items()])
 
 
@@ -172,6 +174,7 @@ def source_of(**files: str | bytes) -> Source:
 
 
 def written(form: Format, docs: Iterable[Document], style: Style = "") -> dict[str, bytes]:
+    """Return the files that a format writes, by name."""
     output = Memory()
     form.write(docs, output, style)
     return output.files

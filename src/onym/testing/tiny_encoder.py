@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tests.linkers.tiny_model import save_tokenizer
+from onym.testing.tiny_seq2seq import save_tokenizer
 
 VOCABULARY = 420
 _IDS = {"vocab_size": VOCABULARY, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
