@@ -174,7 +174,11 @@ def write_packed(path: Path, predictions: Predictions) -> None:
 
 def shortened(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
     """Yield predictions with short scores."""
-    return (replace(one, answers=short_scores(one.answers)) for one in predictions)
+    return (replace(one, answers=short_scores(one.answers), detection_score=_short(one.detection_score)) for one in predictions)
+
+
+def _short(score: float | None) -> float | None:
+    return None if score is None else round(score, DIGITS)
 
 
 def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answer, ...]:

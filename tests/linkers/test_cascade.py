@@ -217,3 +217,17 @@ def test_the_options_go_to_the_parts(tmp_path: Path) -> None:
     for name in ("candidates", "names"):
         with pytest.raises(ConfigError, match="config-invalid"):
             linker_config("cascade", encoder="e", **{name: 0})
+
+
+def test_a_bug_of_a_part_stays_a_bug_of_the_whole(kb: KnowledgeBase) -> None:
+    class Broken(ExactLinker):
+        def _candidates(self, query: str, top_k: int, only: ConceptMask | None) -> tuple[Candidate, ...]:
+            raise KeyError(query)
+
+    doc = Document("1", "fever", (Mention(0, 5, "fever"),))
+    (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([doc, doc][:1])
+    assert linked.is_complete  # the exact part answered
+    other = Document("2", "nothing known", (Mention(0, 13, "nothing known"),))
+    (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([other])
+    assert [problem.code for problem in linked.problems] == ["internal-error"]
+    assert "nothing" not in linked.problems[0].what

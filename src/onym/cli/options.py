@@ -83,12 +83,7 @@ def _parameter(name: str, parts: list[str], info: Any) -> inspect.Parameter:
     kind = kind if kind in _NUMBERS else str
     word = name.replace("_", "-")
     declaration = f"--{word}/--no-{word}" if kind is bool else f"--{word}"
-    bounds = {
-        bound: getattr(each, of) for each in info.metadata for bound, of in (("min", "ge"), ("max", "le")) if hasattr(each, of)
-    }
-    option = typer.Option(
-        declaration, help=f"{', '.join(parts)}: {info.description}", **(bounds if kind in (int, float) else {})
-    )
+    option = typer.Option(declaration, help=f"{', '.join(parts)}: {info.description}", **_bounds(kind, info))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
 
 

@@ -68,6 +68,8 @@ def problem_of(error: Exception, document_id: str) -> Problem:
     >>> problem_of(ValueError("patient Smith"), "1").what
     'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
     """
+    if isinstance(error.__cause__, _ProblemError):  # of a part that isolated it already
+        return error.__cause__.problem
     if isinstance(error, OnymError):
         return Problem(document_id, error.code, error.what, error.where)
     what = f"{type(error).__name__} {_location(error)}; this is a bug in Onym or in a plug-in"
@@ -85,8 +87,17 @@ def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocumen
     for each in linked:
         if not each.is_complete:
             first = each.problems[0]
-            raise InputError("document-failed", f"{first.code}: {first.what}", where=f"document {first.document_id}")
+            what, where = f"{first.code}: {first.what}", f"document {first.document_id}"
+            raise InputError("document-failed", what, where=where) from _ProblemError(first)
         yield each
+
+
+class _ProblemError(Exception):
+    """Carries the problem of a document from a part to the whole."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
 
 
 def _location(error: Exception) -> str:

@@ -88,7 +88,9 @@ def with_answers(linked: LinkedDocument) -> Document:
     ('mesh:D005334',)
     """
     answers = ((link.mention, (link.concept_id,) if link.concept_id else ()) for link in linked.links)
-    return replace(linked.document, mentions=tuple(replace(mention, concept_ids=ids) for mention, ids in answers))
+    mentions = tuple(replace(mention, concept_ids=ids) for mention, ids in answers)
+    relations = linked.document.relations if linked.is_complete else ()  # they may name mentions that are not there
+    return replace(linked.document, mentions=mentions, relations=relations)
 
 
 def string(plain: Plain, key: str, where: str) -> str:
@@ -215,11 +217,20 @@ def _read_link(mention: Mention, plain: Plain, where: str) -> Link:
     if reason not in (None, *get_args(NilReason)):
         raise MalformedError("a link has an unknown 'nil_reason'", where)
     candidates = tuple(
-        Candidate(string(each, "concept_id", where), string(each, "name", where), _real(each, "score", where) or 0.0)
+        Candidate(string(each, "concept_id", where), string(each, "name", where), _score(each, where))
         for each in objects(plain, "candidates", where)
     )
     scores = {name: _real(plain, name, where) for name in ("detection_score", "confidence")}
+    if not 0.0 <= (scores["confidence"] or 0.0) <= 1.0:
+        raise MalformedError("a confidence is not a probability", where)
     return Link(mention, candidates, stage=string(plain, "stage", where) or None, nil_reason=reason, **scores)  # type: ignore[arg-type]
+
+
+def _score(plain: Plain, where: str) -> float:
+    score = _real(plain, "score", where)
+    if score is None:
+        raise MalformedError("a candidate has no 'score'", where)
+    return score
 
 
 def _real(plain: Plain, key: str, where: str) -> float | None:

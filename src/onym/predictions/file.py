@@ -217,7 +217,8 @@ def _line(value: object, where: str) -> Prediction | Problem:
 def _evidence(more: Mapping[Any, Any], where: str) -> dict[str, Any]:
     known = {name: more[name] for name in _EVIDENCE if more.get(name) is not None}
     numbers = [known[name] for name in ("detection_score", "confidence") if name in known]
-    are_numbers = all(isinstance(each, int | float) and math.isfinite(each) for each in numbers)
+    are_numbers = all(type(each) in (int, float) and math.isfinite(each) for each in numbers)
+    are_numbers = are_numbers and 0 <= known.get("confidence", 0) <= 1
     if (
         not are_numbers
         or not isinstance(known.get("stage", ""), str)
