@@ -19,20 +19,20 @@ class Package:
         self.name, self.version = name, "1.0"
 
 
-def points(monkeypatch: pytest.MonkeyPatch, *named: tuple[str, str]) -> Registry:
+def points(monkeypatch: pytest.MonkeyPatch, *named: tuple[str, str], value: str = "onym.linkers.exact") -> Registry:
     """Return the linkers with entry points of these names and packages."""
 
     def entry_points(group: str) -> list[Any]:
         assert group == "onym.linkers"
         found = []
         for name, package in named:
-            point = EntryPoint(name, "onym.linkers.exact", group)
+            point = EntryPoint(name, value, group)
             vars(point)["dist"] = Package(package)
             found.append(point)
         return found
 
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    return Registry("linker", "onym.linkers", "onym.linkers")
+    return Registry("linker", "onym.linkers", "onym.linkers", ("Config", "open"))
 
 
 def test_each_file_is_a_part() -> None:
@@ -80,3 +80,11 @@ def test_two_plug_ins_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ConfigError, match="part-conflict"):
         found.load("soundex")
     assert all(refusal for part, refusal in found.parts() if part.name == "soundex")
+
+
+@pytest.mark.parametrize("value", ["no.such.module", "json", "onym.linkers.exact:nothing"])
+def test_a_plug_in_that_is_broken_costs_itself_alone(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    found = points(monkeypatch, ("soundex", "onym-soundex"), value=value)
+    assert found.load("exact")
+    with pytest.raises(ConfigError, match="part-broken"):
+        found.load("soundex")

@@ -56,8 +56,8 @@ class Registry:
     'onym'
     """
 
-    def __init__(self, kind: str, room: str, group: str) -> None:
-        self.kind, self.room, self.group = kind, room, group
+    def __init__(self, kind: str, room: str, group: str, has: tuple[str, ...]) -> None:
+        self.kind, self.room, self.group, self._has = kind, room, group, has
 
     @cached_property
     def _built_in(self) -> dict[str, Part]:
@@ -102,8 +102,21 @@ class Registry:
         return found[0]
 
     def load(self, name: str) -> Any:
-        """Import the part of that name."""
-        return self.part(name).load()
+        """Import the part of that name. A plug-in that cannot be imported, or is no such part, costs itself alone."""
+        part = self.part(name)
+        if part.is_built_in:
+            return part.load()
+        try:
+            found = part.load()
+        except Exception as e:  # whatever a stranger's module raises
+            raise self._broken(part, f"raises {type(e).__name__} when it is imported") from e
+        if missing := [each for each in self._has if not hasattr(found, each)]:
+            raise self._broken(part, f"has no {missing[0]}")
+        return found
+
+    def _broken(self, part: Part, why: str) -> ConfigError:
+        what = f"the {self.kind} {part.name!r} of {part.package} {part.version} {why}"
+        return ConfigError("part-broken", what, fix=f"upgrade or uninstall {part.package}")
 
     def parts(self) -> list[tuple[Part, str]]:
         """Return every part, and why a plug-in cannot be used; the reason is empty for one that can."""
@@ -121,8 +134,8 @@ def _plug_in(kind: str, point: EntryPoint) -> Part:
     return Part(kind, point.name, package, point.dist.version if point.dist else "", point.load)
 
 
-LINKERS = Registry("linker", "onym.linkers", "onym.linkers")
-DETECTORS = Registry("detector", "onym.detect", "onym.detectors")
-READERS = Registry("reader", "onym.kb.readers", "onym.readers")
-FORMATS = Registry("format", "onym.corpora.formats", "onym.formats")
+LINKERS = Registry("linker", "onym.linkers", "onym.linkers", ("Config", "open"))
+DETECTORS = Registry("detector", "onym.detect", "onym.detectors", ("Config", "open"))
+READERS = Registry("reader", "onym.kb.readers", "onym.readers", ("matches", "read"))
+FORMATS = Registry("format", "onym.corpora.formats", "onym.formats", ("matches", "read", "write"))
 REGISTRIES = (LINKERS, DETECTORS, READERS, FORMATS)

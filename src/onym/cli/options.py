@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import types
+from contextlib import suppress
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
+from onym.errors import ConfigError
 from onym.registry import DETECTORS, LINKERS, Registry
 
 DOWNLOAD = typer.Option("--download", help="Fetch a model that is named from the hub.")
@@ -60,8 +62,9 @@ def part_options(registry: Registry, prefix: str = "") -> list[inspect.Parameter
     """
     found: dict[str, tuple[list[str], Any]] = {}
     for part, refusal in registry.parts():
-        if not refusal:
-            for name, info in part.load().Config.options().items():
+        with suppress(ConfigError):  # a plug-in that is broken says so when it is used
+            options = {} if refusal else registry.load(part.name).Config.options()
+            for name, info in options.items():
                 found.setdefault(name, ([], info))[0].append(part.name)
     return [_parameter(f"{prefix}{name}", parts, info) for name, (parts, info) in found.items()]
 
