@@ -106,8 +106,8 @@ def test_annotated_mentions_have_figures_and_a_table_of_their_own(store: Store) 
     predict(store, "--split", "dev")
     predict(store, "--detector", "gold", "--split", "dev")
     predict(store, "--detector", "gold")
-    figures: Any = run(options(write=True, rerun="ncbi_disease/given+exact"), store)
-    (annotated,) = [row for row in figures["runs"] if row["row"] == "ncbi_disease/given+exact"]
+    figures: Any = run(options(write=True, rerun="ncbi_disease/gold+exact"), store)
+    (annotated,) = [row for row in figures["runs"] if row["row"] == "ncbi_disease/gold+exact"]
     assert set(ANNOTATED_FIGURES) <= set(annotated)
     assert figures["best"]["ncbi_disease"]["row"] == KEY
     assert f"| exact |  | train | {annotated['strict_r1']:.1f} |" in (store.folder.parent / "results.md").read_text("utf-8")

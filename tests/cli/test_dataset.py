@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
+from unittest.mock import patch
 
+from tests.cli import command
 from tests.datasets.made import write_biosyn, write_ncbi, write_species
 
 
 def onym(*words: str, cwd: Path, status: int = 0, data: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key != "ONYM_DATA"}
-    if data:
-        environment["ONYM_DATA"] = str(data)
-    command = [sys.executable, "-m", "onym", "dataset", *words]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done
+    with patch.dict(os.environ):
+        os.environ.pop("ONYM_DATA", None)
+        return command.onym("dataset", *words, cwd=cwd, status=status, env={"ONYM_DATA": str(data)} if data else {})
 
 
 def test_list(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_name_of_the_maximal_length_and_one_token_more() -> None:
 
 
 def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "MOST_NODES", 6)
+    monkeypatch.setattr(growth, "MAX_NODES", 6)
     assert len(grow(ragged([[3, 4], [5]]), EOS, VOCABULARY).tokens) == 6
     with pytest.raises(LimitError) as caught:
         grow(ragged([[3, 4], [5, 5]]), EOS, VOCABULARY)
