@@ -8,7 +8,7 @@ short names, never a path to code.
 |---|---|---|---|
 | linkers | `onym.linkers` | `onym.linkers` | `Config`, `open(config, kb, context)` |
 | detectors | `onym.detect` | `onym.detectors` | `Config`, `open(config, kb, context)` |
-| readers | `onym.kb.readers` | `onym.readers` | `matches(source)`, `read(source)` |
+| readers | `onym.kb.readers` | `onym.readers` | `matches(source)`, `read(source)`; with a `Config`: `read(source, config)` |
 | formats | `onym.corpora.formats` | `onym.formats` | `matches(source)`, `read(source)`, `write(documents, output, style)` |
 """
 

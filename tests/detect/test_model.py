@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.store.parts import OpenContext
 from onym.types import Document
+from tests.modules import without_torch
 
 TEXT = "Fever, then a heart attack."
 
@@ -65,9 +65,7 @@ def test_without_a_model(kb: KnowledgeBase, model: str | None) -> None:
 
 
 def test_without_its_packages(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    for name in [name for name in sys.modules if name.startswith(("onym.encoders", "onym.detect._"))]:
-        monkeypatch.delitem(sys.modules, name)
+    without_torch(monkeypatch, "onym.encoders", "onym.detect._")
     with pytest.raises(ConfigError, match=r"onym\[dense\]"):
         open_detector(detector_config("model", model="lab/model"), kb)
 

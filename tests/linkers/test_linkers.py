@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from onym.store.parts import OpenContext
 from onym.testing.tiny_collective import save_collective
 from onym.testing.tiny_encoder import save_encoder
 from onym.testing.tiny_seq2seq import save_model, save_tokenizer
+from tests.modules import without_torch
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +104,7 @@ def test_a_linker_with_embeddings_without_its_model(tiny_kb: Path, name: str, mo
     ("name", "extra"), [("dense", r"onym\[dense\]"), ("collective", r"onym\[dense\]"), ("generative", r"onym\[generative\]")]
 )
 def test_a_linker_without_its_packages(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch, name: str, extra: str) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    for module in [module for module in sys.modules if module.startswith(("onym.decoding", "onym.encoders", "onym.linkers."))]:
-        monkeypatch.delitem(sys.modules, module)
+    without_torch(monkeypatch, "onym.decoding", "onym.encoders", "onym.linkers.")
     with pytest.raises(ConfigError, match=extra) as caught:
         open_linker(linker_config(name, model="lab/model"), KnowledgeBase.open(tiny_kb))
     assert caught.value.code == "extra-missing"

@@ -38,8 +38,9 @@ def detect(source: Source) -> str:
 def read(
     source: Source, format_name: str, columns: Mapping[str, str] | None = None, prefix: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the statements of a release in the given format; `columns` and `prefix` are for tables alone."""
+    """Yield the statements of a release in the given format; `columns` and `prefix` are for readers that have a `Config`."""
     reader: Any = READERS.load(format_name)
-    if format_name == "table":
-        return reader.read(source, dict(columns or {}), prefix)  # type: ignore[no-any-return]
-    return reader.read(source)  # type: ignore[no-any-return]
+    if not hasattr(reader, "Config"):
+        return reader.read(source)  # type: ignore[no-any-return]
+    config = reader.Config.from_options({"columns": dict(columns) if columns else None, "prefix": prefix or None})
+    return reader.read(source, config)  # type: ignore[no-any-return]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import polars as pl
 import pyarrow as pa
+from pydantic import Field
 
 from onym.errors import ConfigError
 from onym.kb.curie import curies
 from onym.kb.readers._frame import bar_list, batches, kind
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, header, iter_table
+from onym.store.parts import PartConfig
 from onym.types import NameKind
 
 USUAL = {
@@ -34,17 +37,28 @@ def matches(source: Source) -> bool:
     return any({"id", "name"} <= _columns(file, {}).keys() for file in _files(source))
 
 
-def read(source: Source, columns: dict[str, str] | None = None, prefix: str = "") -> Iterator[pa.RecordBatch]:
-    """Yield the rows; members of one cell are separated by `|`. `columns` names those that are called otherwise."""
+class Config(PartConfig):
+    """Which columns play which role, where they are called otherwise, and the prefix of bare ids."""
+
+    kind: Literal["table"] = "table"
+    columns: dict[str, str] = Field(default_factory=dict, description="Names of columns by role: id, name, synonyms ...")
+    prefix: str | None = Field(default=None, description="Prefix of bare ids; by default the name of the file.")
+
+
+def read(source: Source, config: Config | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows; members of one cell are separated by `|`."""
+    config = config or Config()
     for file in _files(source):
         form = _form(file)
-        found = _columns(file, columns or {})
+        found = _columns(file, config.columns)
         if not {"id", "name"} <= found.keys():
             fix = f"name them with columns; the file has {', '.join(header(file, form)[:12])}"[:200]
             raise ConfigError("table-columns", "no column for the id or the name is known", where=file.name, fix=fix)
         for batch in iter_table(file, form, list(dict.fromkeys(found.values()))):
             frame = pl.DataFrame(batch).select(**{role: pl.col(name) for role, name in found.items()})
-            yield from _read_rows(frame.filter(pl.col("id").str.strip_chars() != ""), prefix or source.name.split(".")[0])
+            yield from _read_rows(
+                frame.filter(pl.col("id").str.strip_chars() != ""), config.prefix or source.name.split(".")[0]
+            )
 
 
 def _files(source: Source) -> list[InputFile]:

@@ -22,4 +22,4 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
             rows = [line.split(" => ") for line in stream.read().decode().splitlines()]
         text = "id\tname\n" + "".join(f"{concept_id}\t{name}\n" for concept_id, name in rows)
         made = InputFile.from_bytes("pairs.tsv", text.encode())
-        yield from table.read(Source.of_files("pairs", [made]), {}, "")
+        yield from table.read(Source.of_files("pairs", [made]))
