@@ -34,7 +34,8 @@ def iter_parquet(file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]
         for name in schema.names:
             if found.schema_arrow.field(name).type != schema.field(name).type:
                 raise InputError("parquet-columns", f"the column {name!r} has another type", where=file.name)
-        yield from found.iter_batches(batch_size=_ROWS, columns=schema.names, use_threads=False)
+        if found.metadata.num_rows:  # of a file without any, older versions of Arrow cannot read nested columns
+            yield from found.iter_batches(batch_size=_ROWS, columns=schema.names, use_threads=False)
     except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as e:
         code = "parquet-columns" if isinstance(e, KeyError) else "parquet-malformed"
         what = "a column is missing" if isinstance(e, KeyError) else "not a whole Parquet file"
