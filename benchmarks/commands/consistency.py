@@ -4,7 +4,7 @@
 `average_repeated_mentions`: repeated mentions (same surface) of a document have one embedding, the mean of theirs.
 
 The mentions of BC5CDR's dev over the open knowledge base, with models of the results page, found below `ONYM_RUNS`; what helps
-here is the default. With `--quick` 200 mentions of NCBI disease over BioSyn's dictionary with an off-the-shelf MiniLM, which
+here is the default. With `--quick` 60 mentions of NCBI disease over BioSyn's dictionary with an off-the-shelf MiniLM, which
 was never taught to read documents: only the machinery is shown.
 """
 
@@ -29,7 +29,7 @@ from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
 
-_QUICK = 200  # documents, each of them a mention in its text
+_QUICK = 60  # documents, each of them a mention in its text
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
