@@ -179,15 +179,17 @@ def _drawn_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: 
     _require_alike(len(values), len(groups))
     numbers: dict[Any, int] = {}
     group_of = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
-    sums = np.bincount(group_of, weights=values)
-    sizes = np.bincount(group_of)
-    means = np.empty(replicates)
-    step = max(1, _BLOCK // len(sizes))
-    for start in range(0, replicates, step):
-        block = means[start : start + step]
-        drawn = rng.integers(0, len(sizes), (len(block), len(sizes)))
-        block[:] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    return means
+    sums_and_sizes = (np.bincount(group_of, weights=values), np.bincount(group_of))
+    rows = np.stack(sums_and_sizes, axis=1).astype(np.float64)  # (groups, 2)
+    sums, sizes = drawn_sums(rows, replicates, rng).T
+    return np.asarray(sums / sizes, dtype=np.float64)
+
+
+def drawn_sums(rows: _Floats, replicates: int, rng: np.random.Generator) -> _Floats:
+    """Return the sums of the rows that each replicate draws, with replacement. *Shape:* (replicates, columns of `rows`)."""
+    step = max(1, _BLOCK // len(rows))
+    blocks = (min(step, replicates - start) for start in range(0, replicates, step))
+    return np.concatenate([rows[rng.integers(0, len(rows), (block, len(rows)))].sum(axis=1) for block in blocks])
 
 
 def _percentiles(drawn: _Floats, level: float) -> tuple[float, float]:

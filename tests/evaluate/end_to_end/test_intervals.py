@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.evaluate.end_to_end import intervals
+from onym.evaluate import significance
 from onym.evaluate.end_to_end.intervals import bootstrap_intervals, score_all, score_with_intervals
 from onym.evaluate.end_to_end.protocols import END_TO_END
 from onym.types import Document, Mention
@@ -40,7 +40,7 @@ def test_the_interval_of_strict_f1_is_that_of_the_counts() -> None:
 def test_many_documents_are_drawn_in_blocks_that_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = np.random.default_rng(1).integers(0, 5, (30, 4)).astype(float)
     whole = bootstrap_intervals(counts)
-    monkeypatch.setattr(intervals, "_BLOCK", 100)
+    monkeypatch.setattr(significance, "_BLOCK", 100)
     assert bootstrap_intervals(counts) == whole
 
 

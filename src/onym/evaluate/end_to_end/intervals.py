@@ -12,12 +12,12 @@ import numpy.typing as npt
 from onym.datasets.overlap import corpus_document
 from onym.evaluate.cases import CanonicalId
 from onym.evaluate.end_to_end.protocols import END_TO_END, EndToEndScores, score_end_to_end
+from onym.evaluate.significance import drawn_sums
 from onym.types import Document
 
 REPLICATES = 2_000
 Interval = tuple[float, float]
 _Floats = npt.NDArray[np.float64]
-_BLOCK = 4_000_000  # numbers drawn at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +80,10 @@ def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int
     """
     if not len(counts):
         return (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
-    right, predicted, found, gold = _drawn_sums(counts, replicates, seed).T
+    right, predicted, found, gold = drawn_sums(counts, replicates, np.random.default_rng(seed)).T
     precision, recall = right / np.maximum(predicted, 1), found / np.maximum(gold, 1)
     f1 = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
     return _percentiles(precision), _percentiles(recall), _percentiles(f1)
-
-
-def _drawn_sums(counts: _Floats, replicates: int, seed: int) -> _Floats:
-    """Return the sums of the documents that each replicate draws, with replacement. *Shape:* (replicates, 4)."""
-    rng = np.random.default_rng(seed)
-    step = max(1, _BLOCK // len(counts))
-    blocks = (min(step, replicates - start) for start in range(0, replicates, step))
-    return np.concatenate([counts[rng.integers(0, len(counts), (block, len(counts)))].sum(axis=1) for block in blocks])
 
 
 def _percentiles(values: _Floats) -> Interval:
