@@ -1,8 +1,9 @@
 """The cascade compared with its parts: accuracy, speed, and which part of the cascade answered.
 
 The mentions are the test mentions of BC5CDR, over the open knowledge base. The models were trained by the recipes of the
-results page, and are found below `ONYM_RUNS`. With `--quick`, 60 mentions of NCBI disease are linked over BioSyn's dictionary
-with off-the-shelf MiniLM and flan-t5-small: that shows only that it runs. Indexes and tries are built before the clock starts.
+results page, and are found below `ONYM_RUNS`. With `--quick`, 60 mentions of NCBI disease are linked over the names of its own
+concepts with off-the-shelf MiniLM and flan-t5-small: that shows only that it runs. Indexes and tries are built before the clock
+starts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.results.predict import folder_of, parts
-from benchmarks.results.tasks import Task, open_task
+from benchmarks.results.tasks import Task, open_quick_task, open_task
 from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.linkers.base import Linker
@@ -38,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    task = open_task("ncbi_disease" if options.quick else options.dataset, "test")
+    task = open_quick_task("test") if options.quick else open_task(options.dataset, "test")
     models = {"encoder": "model:minilm", "model": "model:flan-t5-small"} if options.quick else vars(options)
     encoder, model = folder_of(models["encoder"]), folder_of(models["model"])
     count = options.mentions or (_QUICK if options.quick else sys.maxsize)

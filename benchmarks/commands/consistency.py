@@ -4,8 +4,8 @@
 `average_repeated_mentions`: repeated mentions (same surface) of a document have one embedding, the mean of theirs.
 
 The mentions of BC5CDR's dev over the open knowledge base, with models of the results page, found below `ONYM_RUNS`; what helps
-here is the default. With `--quick` 60 mentions of NCBI disease over BioSyn's dictionary with an off-the-shelf MiniLM, which
-was never taught to read documents: only the machinery is shown.
+here is the default. With `--quick` 60 mentions of NCBI disease over the names of its own concepts with an off-the-shelf
+MiniLM, which was never taught to read documents: only the machinery is shown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.results.e2e_judge import judge_annotated
 from benchmarks.results.e2e_predict import found_by
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
 from benchmarks.results.predict import folder_of
-from benchmarks.results.tasks import open_task
+from benchmarks.results.tasks import open_quick_task
 from onym.encoders.collective import Collective
 from onym.index import open_derived_index
 from onym.linkers import collective, dense, exact
@@ -70,6 +70,6 @@ def systems(task: EndToEndTask, encoder: DenseLinker, model: Collective) -> Iter
 
 
 def _quick_task() -> EndToEndTask:
-    task = open_task("ncbi_disease", "test")
+    task = open_quick_task("test")
     documents = [replace(doc, relations=()) for doc in task.dataset.documents("test")]
     return EndToEndTask(tuple(documents[:_QUICK]), task.kb, None, {})

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.dense.vectors import Drawn
+from benchmarks.fuzz.mutation import BINARY
 from benchmarks.kb.big_kb import kb_of_numbers
-from benchmarks.kb.mutation import BINARY
 from onym.errors import OnymError
 from onym.index import KINDS, artefact, build_index, open_index
 from onym.index.artefact import FILE, VECTORS

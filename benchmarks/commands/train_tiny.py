@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
-from benchmarks.results.tasks import open_task
+from benchmarks.results.tasks import open_quick_task, open_task
 from onym.train.arguments import METRIC
 from onym.train.generative.context import GenerativeContext
 from onym.train.generative.finetune import finetune
@@ -20,7 +20,8 @@ from onym.train.stages import read_config
 START = "flan-t5-small"
 MARGIN = 20.0
 """By how many points recall@1 on dev has to rise."""
-STEPS, QUICK_STEPS = 60, 25
+STEPS, QUICK_STEPS = 60, 12
+MENTIONS, QUICK_MENTIONS = 100, 50
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     steps = options.steps or (QUICK_STEPS if options.quick else STEPS)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        scores = _scores(steps, Path(folder))
+        scores = _scores(steps, Path(folder), quick=options.quick)
     seconds = round(time.monotonic() - began, 1)
     figures = {"start_r1": round(scores[0], 1), "end_r1": round(scores[-1], 1), "seconds": seconds, "model": START}
     if scores[-1] < scores[0] + MARGIN:
@@ -39,15 +40,15 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
-def _scores(steps: int, folder: Path) -> list[float]:
-    dev = open_task("ncbi_disease", "dev")
+def _scores(steps: int, folder: Path, *, quick: bool) -> list[float]:
+    dev = open_quick_task("dev") if quick else open_task("ncbi_disease", "dev")
     settings = {
         "start.model": model_folder(START),
         "data.dataset": "ncbi-disease-genbioel",
         "data.exclude_splits": ["dev"],
         "data.kb": dev.kb.folder.parent,
         "dev.kb": dev.kb.folder.parent,
-        "dev.mentions": 100,
+        "dev.mentions": QUICK_MENTIONS if quick else MENTIONS,
         "optim.steps": steps,
         "optim.eval_steps": steps,
         "optim.warmup_steps": 5,

@@ -1,22 +1,15 @@
-"""One case of fuzzing: a mutated release, read to its end in memory; and the process that runs many of them."""
+"""One case of fuzzing: a mutated release, read to its end in memory."""
 
 from __future__ import annotations
 
 import gzip
-import os
 import random
-import resource
-import signal
-import sys
-import traceback
-import warnings
 from dataclasses import dataclass, fields
-from multiprocessing.connection import Connection
-from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.kb.mutation import mutated
+from benchmarks.fuzz.mutation import mutated
+from benchmarks.fuzz.worker import Suite
 from onym.errors import OnymError
 from onym.kb import readers
 from onym.kb.schema import SCHEMA
@@ -24,8 +17,6 @@ from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from onym.testing.releases import SAMPLES, Release
 
-HANG_S = 5.0  # of one process's time
-_GROWTH = 256 * 2**20  # bytes that a process may grow while it works
 _TIGHT = Limits(**{limit.name: min(max(1, getattr(DEFAULT_LIMITS, limit.name) // 10), 300) for limit in fields(Limits)})
 _OTHERS = [data for releases in SAMPLES.values() for release in releases for data in release.values()]
 
@@ -63,42 +54,14 @@ def judge(case: Case, reader: str) -> str:
     return "parsed"
 
 
-def work(connection: Connection, current: Any, seed: int) -> None:
-    """Run the cases that are asked for, telling of everything else at once; `current[0]` is the case being run."""
-    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
-        os.dup2(nowhere.fileno(), 2)  # Rust prints its panics
-    warnings.simplefilter("error")
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends a process that hangs, even inside of C
-    peak = _peak()
-    while task := connection.recv():
-        reader, start, stop = task
-        counts = {"parsed": 0, "refused": 0}
-        for number in range(start, stop):
-            current[0] = number
-            case = make_case(seed, reader, number)
-            signal.setitimer(signal.ITIMER_PROF, HANG_S)
-            try:
-                counts[judge(case, reader)] += 1
-            except KeyboardInterrupt:
-                raise
-            except BaseException as e:  # a panic of Rust is not an Exception
-                connection.send((number, " ".join(f"{type(e).__name__}: {e}".split())[:200]))
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            if _peak() > peak + _GROWTH:
-                connection.send((number, f"memory grew from {peak >> 20} to {_peak() >> 20} MB"))
-                peak = _peak()
-        connection.send((-1, {**counts, "megabytes": _peak() >> 20}))
+def judged(seed: int, reader: str, number: int) -> dict[str, int]:
+    """Make and read a case, and count what came of it."""
+    return {judge(make_case(seed, reader, number), reader): 1}
 
 
-def replay(seed: int, reader: str, number: int) -> None:
-    """Run one case here and say on stderr what happens."""
-    case = make_case(seed, reader, number)
-    for name, data in case.files:
-        print(f"{name}: {data!r}", file=sys.stderr)
-    try:
-        print(judge(case, reader), file=sys.stderr)
-    except BaseException:
-        traceback.print_exc()
+def files_of(seed: int, reader: str, number: int) -> dict[str, bytes]:
+    """Return the files of a case."""
+    return dict(make_case(seed, reader, number).files)
 
 
 def _some_files(rng: random.Random, release: Release) -> Release:
@@ -125,6 +88,4 @@ def _require_sound(batch: pa.RecordBatch) -> None:
         raise ValueError("a row has no concept_id")
 
 
-def _peak() -> int:
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size if sys.platform == "darwin" else size * 1024
+SUITE = Suite(judged, files_of)

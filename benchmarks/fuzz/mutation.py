@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from benchmarks.kb.reshaping import can_reshape, reshaped
+from benchmarks.fuzz.reshaping import can_reshape, reshaped
 
 Mutator = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
 

@@ -1,0 +1,20 @@
+"""Print what pip would install as requirements with hashes, from its report on standard input.
+
+torch is left out: its builds differ from machine to machine, so `.ci/run` names its version alone.
+"""
+
+import json
+import sys
+
+OWN = ("onym", "torch")
+
+rows = {
+    each["metadata"]["name"].lower().replace("_", "-"): (
+        each["metadata"]["version"],
+        each["download_info"].get("archive_info", {}).get("hashes", {}).get("sha256"),
+    )
+    for each in json.load(sys.stdin)["install"]
+}
+for name, (version, digest) in sorted(rows.items()):
+    if name not in OWN:
+        print(f"{name}=={version} --hash=sha256:{digest}")

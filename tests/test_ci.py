@@ -1,0 +1,70 @@
+"""What CI installs: locked by hashes, as the project asks for it, under licences that allow any use."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+CI = Path(__file__).parents[1] / ".ci"
+PROJECT = tomllib.loads((CI.parent / "pyproject.toml").read_text())
+LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
+BY_VERSION = ("torch", "onym")  # installed before the others, and the project itself
+
+
+def locked(name: str) -> dict[str, str]:
+    lines = (CI / "locked" / f"{name}.txt").read_text().splitlines()
+    found = [LINE.fullmatch(line) for line in lines]
+    assert lines
+    assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
+    return {match[1]: match[2] for match in found if match}
+
+
+def asked(*groups: str) -> list[Requirement]:
+    extras = PROJECT["project"]["optional-dependencies"]
+    rows = [*PROJECT["project"]["dependencies"], *(row for name in extras if name != "testing" for row in extras[name])]
+    rows += [row for group in groups for row in PROJECT["dependency-groups"][group]]
+    return [each for each in map(Requirement, rows) if each.name not in BY_VERSION]
+
+
+def key(requirement: Requirement) -> str:
+    return requirement.name.lower().replace("_", "-")
+
+
+@pytest.mark.parametrize(("name", "groups"), [("newest", ("test", "lint", "docs")), ("lowest", ("test",))])
+def test_every_requirement_is_locked(name: str, groups: tuple[str, ...]) -> None:
+    versions = locked(name)
+    for requirement in asked(*groups):
+        assert requirement.specifier.contains(versions[key(requirement)], prereleases=True), requirement
+
+
+def test_the_lowest_versions_are_the_bounds() -> None:
+    versions = locked("lowest")
+    for requirement in asked():
+        (bound,) = requirement.specifier
+        assert versions[key(requirement)] in (bound.version, f"{bound.version}.0", f"{bound.version}.0.0"), requirement
+
+
+def test_what_installs_the_others_is_locked() -> None:
+    assert set(locked("uv")) == {"uv"}
+
+
+@pytest.mark.parametrize(
+    ("licence", "is_permissive"),
+    [
+        ("MIT", True),
+        ("BSD-3-Clause", True),
+        ("Mozilla Public License 2.0 (MPL 2.0)", True),
+        ("GNU General Public License v3 (GPLv3)", False),
+        ("LGPL-2.1-or-later", False),
+        ("MIT AND GPL-3.0-only", False),
+        ("", False),
+    ],
+)
+def test_which_licences_are_permissive(licence: str, *, is_permissive: bool) -> None:
+    check = runpy.run_path(str(CI / "licences.py"))["is_permissive"]
+    assert check(licence) is is_permissive
