@@ -201,3 +201,29 @@ def test_without_torch(tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ConfigError, match="extra-missing"):
         convert_weights(old, tmp_path / "new")
+
+
+# Folders that lead out of themselves.
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "pytorch_model.bin", "pytorch_model.bin.index.json", "names/config.json"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_only_regular_files_of_the_folder_are_read(tmp_path: Path, old: Path, name: str, kind: str) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("{}")
+    (old / name).unlink(missing_ok=True)
+    (old / name).parent.mkdir(exist_ok=True)
+    if kind == "link":
+        (old / name).symlink_to(secret)
+    else:
+        os.mkfifo(old / name)
+    with pytest.raises(InputError, match="model-outside"):
+        convert_weights(old, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_tensor_that_repeats_one_number_is_not_written_out(tmp_path: Path, old: Path) -> None:
+    """A file of some kilobytes could ask for any amount of memory."""
+    torch.save({"weight": torch.ones(1).expand(10**6, 10**6)}, old / "pytorch_model.bin")
+    with pytest.raises(InputError, match="model-malformed"):
+        convert_weights(old, tmp_path / "new")

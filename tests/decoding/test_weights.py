@@ -87,13 +87,10 @@ def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str,
         lambda folder: cut(folder, -100),
         lambda folder: cut(folder, 50),
         lambda folder: cut(folder, 0),
-        lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 1000),
+        lambda folder: (folder / "model.safetensors").write_bytes(b"\xff\xff" + b"\0" * 1000),
         lambda folder: (folder / "config.json").unlink(),
         lambda folder: (folder / "config.json").write_text('{"model_type"'),
         lambda folder: (folder / "config.json").write_text("[]"),
-        lambda folder: (folder / "generation_config.json").write_text("[]"),
-        configured(model_type="none"),
-        configured(model_type="gpt2"),
         configured(d_model="wide"),
         configured(d_model=-1),
         configured(d_model=32),
@@ -103,13 +100,31 @@ def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str,
         configured(pad_token_id=None),
         configured(eos_token_id=[2, 3]),
         configured(decoder_start_token_id=420),
-        configured(quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True}),
     ],
 )
 def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
     spoil(model)
     with pytest.raises(InputError, match="model-malformed"):
         open_model(model)
+
+
+@pytest.mark.parametrize("family", ["none", "gpt2", "bert", "encoder-decoder"])
+def test_a_family_that_is_not_known(model: Path, family: str) -> None:
+    configured(model_type=family)(model)
+    with pytest.raises(ConfigError, match="model-family"):
+        open_model(model)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "generation_config.json").write_text("[]"),
+        configured(quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True}),
+    ],
+)
+def test_what_is_not_used_is_not_looked_at(model: Path, spoil: Callable[[Path], Any]) -> None:
+    spoil(model)
+    assert torch.equal(open_model(model, "fp32").lm_head.weight, tiny_bart().lm_head.weight)
 
 
 @pytest.mark.parametrize("spoil", [configured(decoder_layers=2), configured(encoder_layers=2)])
@@ -132,7 +147,7 @@ def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPat
     if family == "bart":
         assert open_model(model)
     else:
-        with pytest.raises(InputError, match="model-malformed"):
+        with pytest.raises(ConfigError, match="model-family"):
             open_model(model)
     assert not mark.exists()
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from onym.encoders.collective import HEADS, Collective, CollectiveSettings
 from onym.errors import OnymError
@@ -48,8 +49,42 @@ def test_a_folder_without_settings_is_another_model(tmp_path: Path) -> None:
 def test_spoilt_heads(tmp_path: Path, spoil: Any) -> None:
     path = save_collective(tmp_path / "m") / HEADS
     path.write_bytes(spoil(path.read_bytes()))
-    with pytest.raises(OnymError, match="model-malformed"):
+    with pytest.raises(OnymError, match="model-malformed|limit-model"):
         Collective.open(tmp_path / "m")
+
+
+def test_no_room_is_made_for_heads_that_are_not_there(tmp_path: Path) -> None:
+    """The settings ask for 13 gigabytes."""
+    folder = save_collective(tmp_path / "m")
+    (folder / CollectiveSettings.FILE).write_text(
+        '{"dim": 100000, "represent": "ends", "links": false, "window": 32, "overlap": 8}'
+    )
+    with pytest.raises(OnymError, match="model-malformed"):
+        Collective.open(folder)
+
+
+@pytest.mark.parametrize("settings", [{"window": 65}, {"overlap": 30}, {"overlap": 31}, {"overlap": 50_000}])
+def test_windows_that_cannot_be_read(tmp_path: Path, settings: dict[str, int]) -> None:
+    folder = save_collective(tmp_path / "m", **settings)
+    with pytest.raises(OnymError, match="model-malformed") as caught:
+        Collective.open(folder)
+    assert caught.value.where.endswith(CollectiveSettings.FILE)
+
+
+def test_heads_that_are_no_numbers(tmp_path: Path) -> None:
+    folder = save_collective(tmp_path / "m")
+    found = load_file(folder / HEADS)
+    save_file({name: values * torch.nan for name, values in found.items()}, folder / HEADS)
+    with pytest.raises(OnymError, match="model-not-finite"):
+        Collective.open(folder)
+
+
+def test_names_outside_of_the_folder(tmp_path: Path) -> None:
+    folder = save_collective(tmp_path / "m")
+    (folder / "names").rename(tmp_path / "names")
+    (folder / "names").symlink_to(tmp_path / "names")
+    with pytest.raises(OnymError, match="model-outside"):
+        Collective.open(folder)
 
 
 def test_heads_of_another_model(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from onym.encoders.device import Precision
+from onym.encoders.encoder import FAMILIES
 from onym.encoders.loading import in_precision, library, open_pretrained
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError, InputError, OnymError
 from onym.testing.tiny_encoder import tiny_encoder
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 
@@ -25,7 +26,7 @@ def model(tmp_path: Path, saved: Path) -> Path:
 
 
 def load(folder: Path, precision: Precision = "fp32", spare: str = "") -> Any:
-    return open_pretrained(library().AutoModel, folder, precision, what="an encoder", spare=spare)
+    return open_pretrained(FAMILIES, folder, precision, what="an encoder", spare=spare)
 
 
 def test_the_weights_are_those_of_the_file(model: Path) -> None:
@@ -83,22 +84,54 @@ def test_only_what_is_not_used_may_be_missing(model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    ("spoil", "code"),
     [
-        lambda folder: cut(folder, -100),
-        lambda folder: cut(folder, 0),
-        lambda folder: (folder / "config.json").unlink(),
-        lambda folder: (folder / "config.json").write_text("[]"),
-        configured(model_type="none"),
-        configured(hidden_size=32),
-        configured(num_attention_heads=0),
+        (lambda folder: cut(folder, -100), "model-malformed"),
+        (lambda folder: cut(folder, 0), "model-malformed"),
+        (lambda folder: (folder / "config.json").unlink(), "model-malformed"),
+        (lambda folder: (folder / "config.json").write_text("[]"), "model-malformed"),
+        (configured(model_type="none"), "model-family"),
+        (configured(model_type=3), "model-malformed"),
+        (configured(hidden_size=32), "model-malformed"),
+        (configured(hidden_size="wide"), "model-malformed"),
+        (configured(hidden_size=100_000, num_attention_heads=1, vocab_size=100_000), "model-malformed"),
+        (configured(num_attention_heads=0), "model-malformed"),
+        (configured(layer_norm_eps=float("nan")), "model-malformed"),
+        (configured(num_hidden_layers=200_000), "limit-model"),
+        (configured(vocab_size=10**12), "limit-model"),
     ],
 )
-def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
+def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any], code: str) -> None:
     spoil(model)
-    with pytest.raises(InputError, match="model-malformed") as caught:
+    with pytest.raises(OnymError) as caught:
         load(model)
-    assert caught.value.what.endswith("not those of an encoder")
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 3.4e38])
+def test_weights_that_are_no_numbers_are_refused(model: Path, value: float) -> None:
+    rewritten(model, lambda found: found["encoder.layer.1.output.dense.weight"].fill_(value))
+    with pytest.raises(InputError, match="model-not-finite"):
+        load(model)
+
+
+def test_an_adapter_beside_the_model_is_refused(model: Path) -> None:
+    (model / "adapter_config.json").write_text('{"base_model_name_or_path": "/elsewhere"}')
+    with pytest.raises(ConfigError, match="model-adapter"):
+        load(model)
+
+
+def test_transformers_is_told_neither_the_folder_nor_a_name(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import BertModel
+
+    told: list[Any] = []
+    plain = BertModel.from_pretrained
+    monkeypatch.setattr(BertModel, "from_pretrained", lambda *args, **more: told.append((args, more)) or plain(*args, **more))
+    configured(_name_or_path="/elsewhere", transformers_weights="other.safetensors", attn_implementation="a/kernel")(model)
+    found = load(model)
+    assert [args for args, _ in told] == [(None,)]
+    assert found.config._attn_implementation in ("sdpa", "eager")
+    assert not hasattr(found.config, "transformers_weights")
 
 
 def test_old_files_of_weights_are_refused_unread(model: Path) -> None:
@@ -114,7 +147,7 @@ def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPat
     if family == "bert":
         assert load(model)
     else:
-        with pytest.raises(InputError, match="model-malformed"):
+        with pytest.raises(ConfigError, match="model-family"):
             load(model)
     assert not mark.exists()
 

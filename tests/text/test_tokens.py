@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -93,11 +94,59 @@ def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
     assert str(tmp_path) in caught.value.where
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b"\xff\x00", b'{"version": "1.0", "model": {"type": "Nothing"}}'])
+@pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b"\xff\x00", b'{"version": "1.0", "model": {"type": "BPE"}}'])
 def test_a_file_that_is_no_tokenizer(data: bytes) -> None:
     with pytest.raises(InputError) as caught:
         Tokenizer(data, "there")
     assert (caught.value.code, caught.value.where) == ("tokenizer-malformed", "there")
+
+
+def changed(**parts: Any) -> bytes:
+    """Return a tokenizer with other parts."""
+    return json.dumps(json.loads(tokenizer_json()) | parts).encode()
+
+
+def template(*pieces: str, ids: tuple[int, ...] = (0,)) -> dict[str, Any]:
+    single = [{"SpecialToken": {"id": piece, "type_id": 0}} for piece in pieces] + [{"Sequence": {"id": "A", "type_id": 0}}]
+    special = {"<s>": {"id": "<s>", "ids": list(ids), "tokens": ["<s>"] * len(ids)}}
+    return {"type": "TemplateProcessing", "single": single, "pair": single, "special_tokens": special}
+
+
+@pytest.mark.parametrize(
+    "part", [template("<none>"), template("<s>", ids=(99_999,)), template(*["<s>"] * 17), template("<s>", ids=(0,) * 17)]
+)
+def test_what_cannot_stand_around_a_text(part: dict[str, Any]) -> None:
+    """The first of them makes tokenizers panic."""
+    with pytest.raises(InputError, match="tokenizer-malformed"):
+        Tokenizer(changed(post_processor=part))
+
+
+def test_a_tokenizer_that_knows_no_word_for_unknown_ones() -> None:
+    vocabulary = {"</s>": 0, "a": 1}
+    model = {"type": "WordPiece", "unk_token": "[U]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    with pytest.raises(InputError, match="tokenizer-malformed"):
+        Tokenizer(changed(model=model | {"vocab": vocabulary}, post_processor=None, added_tokens=[]))
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
+def test_half_of_a_surrogate_pair(tokens: Tokenizer, text: str) -> None:
+    for act in (tokens.ids, tokens.placed, lambda text: tokens.ids_of(["fine", text])):
+        with pytest.raises(InputError, match="input-encoding"):
+            act(text)
+
+
+def test_a_text_that_tokenizers_cannot_read(tokens: Tokenizer) -> None:
+    with pytest.raises(InputError, match="tokenizer-failed") as caught:
+        tokens.text([-1])
+    assert caught.value.__suppress_context__, "what the library says may hold the text"
+
+
+def test_a_tokenizer_outside_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "outside.json").write_bytes(tokenizer_json())
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "tokenizer.json").symlink_to("../outside.json")
+    with pytest.raises(InputError, match="model-outside"):
+        Tokenizer.open(tmp_path / "model")
 
 
 def test_a_tokenizer_that_cannot_end_a_text() -> None:

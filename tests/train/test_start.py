@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError
 from onym.testing.tiny_encoder import FAMILIES, tiny_encoder
 from onym.testing.tiny_seq2seq import save_model, tiny_bart
 from onym.train.start import open_start, set_dropout
@@ -147,7 +147,7 @@ def test_the_values_are_those_that_were_passed(tmp_path: Path) -> None:
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="model-malformed"):
+    with pytest.raises(ConfigError, match="model-missing"):
         open_model(tmp_path)
     roberta(tmp_path / "old")
     (tmp_path / "old" / "model.safetensors").rename(tmp_path / "old" / "pytorch_model.bin")

@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onym.errors import ConfigError, InputError, missing_extra
+from onym.store.files.regular import read_regular
+from onym.store.model_files import find_model_file, model_files
+from onym.store.model_settings import read_model_json
 from onym.store.output import whole_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_KEPT = ("*.json", "*.txt", "*.model")
+_KEPT = (".json", ".txt", ".model")
+_MAX_KEPT = 1_000_000_000  # bytes
 _INDEX = "pytorch_model.bin.index.json"
 
 
 def convert_weights(source: Path, dest: Path, *, force: bool = False) -> int:
     """Write a model's folder anew with safetensors, and return the number of tensors. Nothing of the old file is executed."""
+    parts = _parts(source)
+    kept = [path for path in model_files(source) if path.parent == source and path.suffix in _KEPT and path.name != _INDEX]
     tensors: dict[str, Tensor] = {}
-    for path in _parts(source):
+    for path in parts:
         tensors |= _tensors(path)
     data = _saved(tensors, source)
     with whole_folder(dest, force=force) as folder:
-        for path in sorted(path for pattern in _KEPT for path in source.glob(pattern) if path.name != _INDEX):
+        for path in kept:
             with folder.file(path.name) as file:
-                file.write(path.read_bytes())
+                file.write(read_regular(path, _MAX_KEPT))
         with folder.file("model.safetensors") as file:
             file.write(data)
     return len(tensors)
 
 
 def _parts(source: Path) -> list[Path]:
-    index = source / _INDEX
-    if index.is_file():
-        try:
-            names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
-            is_inside = all(Path(name).name == name for name in names)
-        except (ValueError, KeyError, AttributeError, TypeError) as e:
-            raise InputError("model-malformed", "the index of the weights cannot be read", where=str(index)) from e
-        if not is_inside:
-            raise InputError("model-malformed", "the index names a file outside of the folder", where=str(index))
-        paths = [source / name for name in names]
-    else:
-        paths = [source / "pytorch_model.bin"]
-    if missing := [path for path in paths if not path.is_file()]:
-        raise ConfigError("model-missing", f"there is no {missing[0].name} in the folder", where=str(source))
-    return paths
+    index = find_model_file(source, _INDEX)
+    names = _shards(index) if index else ["pytorch_model.bin"]
+    paths = [find_model_file(source, name) for name in names]
+    if None in paths:
+        raise ConfigError("model-missing", f"there is no {names[paths.index(None)]} in the folder", where=str(source))
+    return [path for path in paths if path]
+
+
+def _shards(index: Path) -> list[str]:
+    try:
+        names = sorted(set(read_model_json(index)["weight_map"].values()))
+        is_inside = all(Path(name).name == name for name in names)
+    except (KeyError, AttributeError, TypeError) as e:
+        raise InputError("model-malformed", "the index of the weights cannot be read", where=str(index)) from e
+    if not is_inside:
+        raise InputError("model-malformed", "the index names a file outside of the folder", where=str(index))
+    return names
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:
@@ -65,8 +72,10 @@ def _saved(tensors: dict[str, Tensor], source: Path) -> bytes:
     from safetensors.torch import save
 
     try:
+        if any(tensor.nbytes > tensor.untyped_storage().nbytes() for tensor in tensors.values()):
+            raise ValueError("a tensor is larger than what the file holds of it")
         data: bytes = save(_unshared(tensors), metadata={"format": "pt"})
-    except Exception as e:  # sparse, quantised or empty ones
+    except Exception as e:  # sparse, quantised, empty or repeated ones
         what = "the file has tensors that safetensors cannot hold"
         raise InputError("model-malformed", what, where=str(source), fix="fetch it again") from e
     return data

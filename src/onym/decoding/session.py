@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from onym.decoding.adapters.base import Adapter
+from onym.encoders.finite import require_finite
 
 Ints = npt.NDArray[np.int64]
 _ROOM = 32  # slots, at first
@@ -71,7 +72,7 @@ class TreeSession:
         last = np.cumsum(lengths) - 1
         slots, states = self._read(owners, parents, tokens, wave)
         with torch.inference_mode():
-            return slots[last], self._adapter.logits(states[self._tensor(last)])
+            return slots[last], require_finite(self._adapter.logits(states[self._tensor(last)]))
 
     def read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
         """Read a token after each parent slot, all in one pass."""
@@ -98,7 +99,7 @@ class TreeSession:
         self._grow(self._used + rows.count)
         self._see(owners, parents, slots, wave)
         states = self._adapter.embed(self._tensor(tokens), self._tensor(self._depths[owners, slots]))
-        states = self._through(states, rows)
+        states = require_finite(self._through(states, rows))
         self._used += rows.count
         return slots, states
 

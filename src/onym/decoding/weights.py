@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from onym.encoders.device import Precision
-from onym.encoders.loading import library, open_pretrained
+from onym.encoders.loading import open_pretrained
 from onym.errors import InputError
+
+FAMILIES = {"bart": "BartForConditionalGeneration", "marian": "MarianMTModel", "t5": "T5ForConditionalGeneration"}
+"""The families that are known, each with the class of transformers that opens it."""
 
 
 def open_model(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
@@ -15,7 +18,7 @@ def open_model(folder: Path, precision: Precision = "auto", *, device: str = "au
 
     A published checkpoint may bring defaults of `generate` with it, as BART's `no_repeat_ngram_size`: nothing here uses them.
     """
-    model = open_pretrained(library().AutoModelForSeq2SeqLM, folder, precision, device=device, what="a seq2seq model")
+    model = open_pretrained(FAMILIES, folder, precision, device=device, what="a seq2seq model")
     config = model.config
     special = (config.decoder_start_token_id, config.eos_token_id, config.pad_token_id)
     if not all(isinstance(token, int) and 0 <= token < config.vocab_size for token in special):

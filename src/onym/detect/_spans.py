@@ -12,6 +12,7 @@ from onym.detect._words import word_spans
 from onym.detect.base import Detected, Span, detect_batches
 from onym.encoders.collective import Collective
 from onym.encoders.documents import ReadText
+from onym.encoders.finite import require_finite
 from onym.types import Document
 
 
@@ -49,7 +50,7 @@ def scored_spans(model: Collective, text: str, read: ReadText, threshold: float)
     if not len(word_ranges):
         return []
     firsts, lasts = torch.from_numpy(word_ranges).unbind(1)
-    chances = model.heads.span_scores(read.states, firsts, lasts).sigmoid().numpy()
+    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()
     starts, ends = read.tokens.starts, read.tokens.ends
     return [
         Span(int(starts[first]), int(ends[last - 1]), float(chance))

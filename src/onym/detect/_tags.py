@@ -12,6 +12,7 @@ from onym.detect._words import word_edges
 from onym.detect.base import Detected, Span, detect_batches
 from onym.encoders.collective import Collective
 from onym.encoders.documents import ReadText
+from onym.encoders.finite import require_finite
 from onym.encoders.heads import BEGIN, INSIDE, OUTSIDE
 from onym.types import Document
 
@@ -52,7 +53,7 @@ def tagged_spans(model: Collective, text: str, read: ReadText, threshold: float)
     words = np.flatnonzero(begins)
     if not len(words):
         return []
-    chances = model.heads.tag_scores(read.states[torch.from_numpy(words)]).softmax(1).numpy()
+    chances = require_finite(model.heads.tag_scores(read.states[torch.from_numpy(words)])).softmax(1).numpy()
     starts, ends = read.tokens.starts[words], read.tokens.ends[np.flatnonzero(finishes)]
     found: list[Span] = []
     run: list[float] = []

@@ -14,24 +14,23 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from pydantic import Field
-from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import save
 
 from onym.encoders.device import Precision
 from onym.encoders.documents import DocumentReader
-from onym.encoders.encoder import Encoder, Vectors, open_body
+from onym.encoders.encoder import Encoder, Vectors, max_length, open_body, require_fitting
+from onym.encoders.finite import require_finite
 from onym.encoders.heads import Detect, Heads, Represent
 from onym.encoders.vectors import comparable
+from onym.encoders.weights import read_tensors
 from onym.errors import ConfigError, InputError
-from onym.store.files.regular import read_regular
 from onym.store.model_settings import FolderSettings
-from onym.store.models import folder_digest
+from onym.store.models import folder_digest, require_safe
 from onym.store.parts import ModelReference, OpenContext
 from onym.text.tokens import Tokenizer
 from onym.types import Document
 
 HEADS, NAMES = "heads.safetensors", "names"
-_MAX_BYTES = 1_000_000_000
 
 
 class CollectiveSettings(FolderSettings):
@@ -71,18 +70,19 @@ class Collective:
     def open(cls, folder: Path | str, precision: Precision = "auto", *, device: str = "auto") -> Collective:
         """Open the model of a folder."""
         folder = Path(folder)
+        require_safe(folder)
         if not (folder / CollectiveSettings.FILE).is_file():
             fix = "name a folder that `onym train collective` wrote"
             raise ConfigError("model-family", "the model reads no documents", where=str(folder), fix=fix)
         settings = CollectiveSettings.read(folder)
-        model = open_body(folder, precision, device=device)
+        model, tokenizer = open_body(folder, precision, device=device), Tokenizer.open(folder)
+        require_fitting(model, tokenizer)
+        _require_windows(settings, max_length(model), tokenizer, folder)
         digest = folder_digest(folder)
         reader = DocumentReader(
-            model, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap, key=f"{digest} {model.dtype}"
+            model, tokenizer, length=settings.window, overlap=settings.overlap, key=f"{digest} {model.dtype}"
         )
-        heads = _open_heads(
-            folder / HEADS, Heads(reader.width, settings.dim or reader.width, settings.represent, settings.detect)
-        )
+        heads = _open_heads(folder / HEADS, reader.width, settings)
         names = None
         if settings.links:
             names = Encoder.open(folder / NAMES, precision=precision, device=device, name=f"{folder.name}/{NAMES}")
@@ -115,7 +115,7 @@ class Collective:
     def _vectors(self, states: torch.Tensor, spans: list[tuple[int, int]]) -> Vectors:
         """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, dim)."""
         firsts, lasts = torch.tensor(spans, dtype=torch.long).reshape(-1, 2).unbind(1)
-        found = self.heads.vectors(states, firsts, lasts)
+        found = require_finite(self.heads.vectors(states, firsts, lasts))
         found = found if self.names is None else comparable(found, self.names.settings)
         return np.asarray(found.numpy(), dtype=np.float32)
 
@@ -132,10 +132,22 @@ def heads_bytes(heads: Heads) -> bytes:
     return save({name: value.contiguous() for name, value in heads.state_dict().items()})
 
 
-def _open_heads(path: Path, heads: Heads) -> Heads:
+def _open_heads(path: Path, width: int, settings: CollectiveSettings) -> Heads:
+    with torch.device("meta"):  # room is made for what the file holds, not for what the settings say
+        heads = Heads(width, settings.dim or width, settings.represent, settings.detect)
     try:
-        heads.load_state_dict(load(read_regular(path, _MAX_BYTES)))
-    except (SafetensorError, RuntimeError, KeyError, ValueError, OSError) as e:
-        what = "the layers over the document's tokens cannot be read, or are those of another model"
+        heads.load_state_dict(read_tensors(path), assign=True)
+    except (RuntimeError, KeyError, ValueError) as e:
+        what = "the layers over the document's tokens are those of another model"
         raise InputError("model-malformed", what, where=str(path), fix="fetch the model again") from e
+    for values in heads.parameters():
+        require_finite(values, str(path))
     return heads.float().eval().requires_grad_(False)
+
+
+def _require_windows(settings: CollectiveSettings, positions: int, tokenizer: Tokenizer, folder: Path) -> None:
+    """Refuse windows that are longer than the model reads, or that overlap so much that none goes on."""
+    around = len(tokenizer.before) + len(tokenizer.after)
+    if settings.window > positions or settings.overlap >= settings.window - around:
+        what = "the windows are longer than the model can read, or overlap altogether"
+        raise InputError("model-malformed", what, where=str(folder / CollectiveSettings.FILE), fix="fetch the model again")

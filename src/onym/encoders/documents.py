@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from onym.encoders.batches import batches
+from onym.encoders.finite import require_finite
 from onym.encoders.threads import fix_thread_count
 from onym.encoders.windows import Window, windows
 from onym.text.analysis import TextAnalysis, analysis_of
@@ -84,7 +85,7 @@ def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, lengt
     for batch in batches(lengths, _BUDGET):
         selected = [rows[row] for row in batch.tolist()]
         ids, mask = window_rows(tokenizer, [(texts[text], window) for text, window in selected], model.config.pad_token_id)
-        hidden = hidden_of(model, ids.to(model.device), mask.to(model.device)).cpu()
+        hidden = require_finite(hidden_of(model, ids.to(model.device), mask.to(model.device))).cpu()
         before = len(tokenizer.before)
         for row, (text, window) in enumerate(selected):
             own = slice(before + window.first - window.start, before + window.last - window.start)

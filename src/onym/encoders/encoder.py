@@ -14,7 +14,8 @@ import torch
 
 from onym.encoders.batches import batches
 from onym.encoders.device import Precision
-from onym.encoders.loading import library, open_pretrained
+from onym.encoders.finite import require_finite
+from onym.encoders.loading import open_pretrained
 from onym.encoders.reading import Reading
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.encoders.threads import fix_thread_count
@@ -24,8 +25,19 @@ from onym.store.digests import file_digest
 from onym.store.models import weights_digest
 from onym.text.tokens import Tokenizer
 
-FAMILIES = ("bert", "camembert", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta")
+FAMILIES = {
+    "bert": "BertModel",
+    "camembert": "CamembertModel",
+    "distilbert": "DistilBertModel",
+    "electra": "ElectraModel",
+    "modernbert": "ModernBertModel",
+    "mpnet": "MPNetModel",
+    "roberta": "RobertaModel",
+    "xlm-roberta": "XLMRobertaModel",
+}
+"""The families that are known, each with the class of transformers that opens it."""
 Vectors = npt.NDArray[np.float32]
+_MIN_LENGTH = 4  # tokens that a model has to read: two around a text and some of it
 _BUDGET = 4_096  # tokens read at once, padding included: what a layer works on stays in the cache of a core
 
 
@@ -38,9 +50,9 @@ class Encoder:
     def __init__(
         self, model: Any, tokenizer: Tokenizer, settings: EncoderSettings | None = None, about: dict[str, Any] | None = None
     ) -> None:
-        _require_fitting(model, tokenizer)
+        require_fitting(model, tokenizer)
         settings = settings or EncoderSettings()
-        self.settings = settings.changed(length=min(settings.length, _max_length(model)))
+        self.settings = settings.changed(length=min(settings.length, max_length(model)))
         self.width: int = model.config.hidden_size
         self.precision = str(model.dtype).removeprefix("torch.")
         self._model, self._tokenizer = model, tokenizer
@@ -106,35 +118,37 @@ class Encoder:
         """Return the vectors of padded texts, on the CPU; ids and mask (texts, tokens) -> (texts, width)."""
         device = self._model.device
         with torch.inference_mode():
-            found = vectors_of(self._model, ids.to(device), mask.to(device), self.settings)
+            found = require_finite(vectors_of(self._model, ids.to(device), mask.to(device), self.settings))
         return np.asarray(found.cpu().numpy(), dtype=np.float32)
 
 
 def open_body(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
     """Return the model of an encoder's folder, for inference, without its layer over the first token, which no pooling uses."""
-    model = open_pretrained(library().AutoModel, folder, precision, device=device, what="an encoder", spare="pooler.")
-    _require_family(model.config, folder)
+    model = open_pretrained(FAMILIES, folder, precision, device=device, what="an encoder", spare="pooler.")
+    _require_readable(model, folder)
     model.pooler = None
     return model
 
 
-def _require_family(config: Any, folder: Path) -> None:
-    if config.model_type not in FAMILIES:
-        what = f"{config.model_type!r} is no encoder that is known; those are {', '.join(FAMILIES)}"
-        raise ConfigError("model-family", what, where=str(folder), fix="use an encoder of one of these families")
-    pad = config.pad_token_id
-    if not isinstance(pad, int) or not 0 <= pad < config.vocab_size:
+def _require_readable(model: Any, folder: Path) -> None:
+    """Refuse a model that cannot fill a text, or that can read hardly any of it."""
+    pad = model.config.pad_token_id
+    if not isinstance(pad, int) or not 0 <= pad < model.config.vocab_size:
         what = "the configuration does not name the token that fills a text"
+        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
+    if max_length(model) < _MIN_LENGTH:
+        what = f"the model reads less than {_MIN_LENGTH} tokens"
         raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
 
 
-def _require_fitting(model: Any, tokenizer: Tokenizer) -> None:
+def require_fitting(model: Any, tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer that has more tokens than the model."""
     if tokenizer.vocabulary > model.config.vocab_size:
         what = f"the tokenizer has {tokenizer.vocabulary:,} tokens, the model {model.config.vocab_size:,}"
         raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
 
 
-def _max_length(model: Any) -> int:
+def max_length(model: Any) -> int:
     """Return how many tokens the model can read: RoBERTa and its kin count positions from behind the padding's id."""
     positions = getattr(model.embeddings, "position_embeddings", None)
     first = getattr(positions, "padding_idx", None)

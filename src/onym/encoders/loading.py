@@ -1,44 +1,60 @@
-"""Opening a model with transformers: safetensors alone, no code of the model's own, no network, and whole or not at all."""
+"""Opening a model with transformers: from its checked configuration and its tensors alone, and whole or not at all."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from onym.encoders.device import Precision, resolve_device, resolve_precision
-from onym.errors import InputError, missing_extra
+from onym.encoders.finite import require_finite
+from onym.encoders.shape import CONFIG, config_of, read_shape
+from onym.encoders.weights import read_weights
+from onym.errors import InputError, OnymError, missing_extra
 from onym.store.models import require_safe
+
+_SPARE = 4_000_000  # weights that may be missing: a layer that is not used, positions that are computed
 
 
 def open_pretrained(
-    auto: Any, folder: Path, precision: Precision = "auto", *, device: str = "auto", what: str, spare: str = ""
+    families: Mapping[str, str],
+    folder: Path,
+    precision: Precision = "auto",
+    *,
+    device: str = "auto",
+    what: str,
+    spare: str = "",
 ) -> Any:
-    """Return the model of a folder on a device, for inference, as one of transformers' Auto classes opens it.
+    """Return the model of a folder on a device, for inference. `families` has the class of transformers of each family.
 
-    `what` says what it has to be, as "a seq2seq model". Weights whose names begin with `spare` may be missing: the caller does
-    not use them.
+    Transformers is told neither the folder nor a name: it gets the configuration and the tensors, and can read nothing else.
+    `what` says what the model has to be, as "a seq2seq model". Weights whose names begin with `spare` may be missing: the
+    caller does not use them.
     """
     target = resolve_device(device)
     require_safe(folder)
+    family, shape = read_shape(folder, families, what)
+    kind, tensors = getattr(library(), families[family]), read_weights(folder)
     try:
         with quiet():
-            model, found = auto.from_pretrained(
-                folder,
-                use_safetensors=True,
-                trust_remote_code=False,
-                local_files_only=True,
-                dtype=torch.float32,
-                output_loading_info=True,
+            config = config_of(kind.config_class, shape, str(folder / CONFIG))
+            _require_filled(kind, config, tensors, folder)
+            model, found = kind.from_pretrained(
+                None, config=config, state_dict=tensors, local_files_only=True, dtype=torch.float32, output_loading_info=True
             )
+    except OnymError:
+        raise
     except Exception as e:  # of a damaged file transformers raises whatever its parts raise
         problem = f"the model cannot be opened: its configuration or its weights are not those of {what}"
         raise InputError("model-malformed", problem, where=str(folder), fix="fetch it again") from e
     _require_whole({name for name in found["missing_keys"] if not (spare and name.startswith(spare))}, folder)
+    for values in chain(model.parameters(), model.buffers()):
+        require_finite(values, str(folder))
     return for_inference(model.to(target), precision)
 
 
@@ -61,6 +77,15 @@ def library() -> Any:
     except ImportError as e:
         raise missing_extra("a model", "generative") from e
     return transformers
+
+
+def _require_filled(kind: Any, config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
+    """Refuse a configuration of a far larger model than the weights are of: transformers would make room for all of it."""
+    with torch.device("meta"):
+        needed = sum(each.numel() for each in kind(config).parameters())
+    if needed > 2 * sum(each.numel() for each in tensors.values()) + _SPARE:
+        what = "the configuration is of a larger model than the weights are"
+        raise InputError("model-malformed", what, where=str(folder), fix="fetch it again")
 
 
 def _require_whole(missing: set[str], folder: Path) -> None:

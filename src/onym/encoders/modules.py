@@ -5,12 +5,11 @@ Prompts that such a folder may name for whole questions and passages are not use
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from onym.errors import ConfigError, InputError
-from onym.store.model_settings import read_small
+from onym.store.model_settings import read_model_json
 
 MODULES = "modules.json"
 _MAX_TOKENS = 100_000
@@ -33,7 +32,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
 def _modules(folder: Path) -> list[tuple[str, str]]:
     """Return the kinds of the modules, without the path of their code, and their folders."""
     try:
-        found = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in _parsed(folder / MODULES)]
+        found = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in read_model_json(folder / MODULES)]
     except (TypeError, KeyError) as e:
         raise _malformed(folder / MODULES, "a module has no type or no path") from e
     if any(path.startswith(".") or Path(path).name != path for _, path in found):
@@ -74,17 +73,10 @@ def _length(folder: Path) -> int:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    found = _parsed(path)
+    found = read_model_json(path)
     if not isinstance(found, dict):
         raise _malformed(path, "the file is not an object")
     return found
-
-
-def _parsed(path: Path) -> Any:
-    try:
-        return json.loads(read_small(path))
-    except (ValueError, RecursionError) as e:
-        raise _malformed(path, "the file is not valid JSON") from e
 
 
 def _malformed(path: Path, what: str) -> InputError:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
 
-from onym.errors import InputError
+from onym.errors import InputError, LimitError
 from onym.store.config import Strict
 from onym.store.files.regular import read_regular
-
-_MAX_BYTES = 1_000_000
+from onym.store.limits import DEFAULT_LIMITS
+from onym.store.model_files import find_model_file
 
 
 class FolderSettings(Strict):
@@ -37,16 +39,45 @@ class FolderSettings(Strict):
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Return the settings of a folder; one without the file has those that the class has by itself."""
-        path = folder / cls.FILE
-        if not path.is_file():
+        path = find_model_file(folder, cls.FILE)
+        if path is None:
             return cls()
         try:
-            return cls.model_validate_json(read_small(path))
+            return cls.model_validate(read_model_json(path))
         except ValidationError as e:
             what = f"{'.'.join(map(str, e.errors()[0]['loc'])) or 'the file'}: {e.errors()[0]['msg']}"
-            raise InputError("model-malformed", what, where=str(path), fix="fetch the model again") from e
+            raise _malformed(path, what) from e
+
+
+def read_model_json(path: Path) -> Any:
+    """Return the value of a small JSON file of a model's folder, all of whose numbers are finite.
+
+    >>> path = getfixture("tmp_path") / "config.json"
+    >>> _ = path.write_text('{"layer_norm_eps": NaN}')
+    >>> read_model_json(path)
+    Traceback (most recent call last):
+    onym.errors.InputError: [model-malformed] the file is not valid JSON, or a number in it is none...
+    """
+    try:
+        return json.loads(read_small(path), parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError) as e:
+        raise _malformed(path, "the file is not valid JSON, or a number in it is none") from e
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("not finite")
+    return value
 
 
 def read_small(path: Path) -> bytes:
-    """Return the content of a small file of a model's folder; of a large one, its beginning."""
-    return read_regular(path, _MAX_BYTES)
+    """Return the content of a file of settings, which has to be small."""
+    data = read_regular(path, DEFAULT_LIMITS.model_json_bytes + 1)
+    if len(data) > DEFAULT_LIMITS.model_json_bytes:
+        raise LimitError("limit-model", f"more than {DEFAULT_LIMITS.model_json_bytes:,} bytes of settings", where=str(path))
+    return data
+
+
+def _malformed(path: Path, what: str) -> InputError:
+    return InputError("model-malformed", what, where=str(path), fix="fetch the model again")

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.store.digests import file_digest
-from onym.store.files.member import require_few
-from onym.store.files.regular import read_regular
-from onym.store.limits import DEFAULT_LIMITS
+from onym.store.model_files import find_model_file, model_files
+from onym.store.model_settings import read_model_json
 
-SAFE = ("model.safetensors", "model.safetensors.index.json")
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 UNSAFE = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 ADAPTER = "adapter_config.json"
 FETCHED = ("*.json", "*.safetensors", "*.txt", "*.model", "*.md")
 """What is fetched of a model on the hub, in sub-folders too: no other form of its weights, and no code."""
-NOT_READ = {".bin", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx", ".ot", ".pt", ".pth", ".py", ".tflite"}
-"""Files that no model is opened from: weights of other libraries, and code."""
-_MAX_BYTES = 64_000_000  # of a file of settings
 
 
 def folder_of(model: Path | str, files: Sequence[str] = FETCHED, *, download: bool) -> Path:
@@ -56,14 +50,15 @@ def fetch_model(name: str, files: Sequence[str] = FETCHED) -> Path:
 
 
 def require_safe(folder: Path) -> None:
-    """Refuse a folder without safetensors, for older files of weights may hold code, and one with an adapter.
+    """Refuse a folder that leads out of itself, one without safetensors, for older files may hold code, and an adapter.
 
     Where `peft` is installed, transformers would add the adapter to the weights, or load others than those of the folder.
     """
-    if (folder / ADAPTER).is_file():
+    names = {path.relative_to(folder).as_posix() for path in model_files(folder)}
+    if ADAPTER in names:
         fix = "merge the adapter into its model, and name the folder of the merged model"
         raise ConfigError("model-adapter", f"the folder holds an adapter ({ADAPTER})", where=str(folder), fix=fix)
-    if any((folder / name).is_file() for name in SAFE):
+    if names & {WEIGHTS, INDEX}:
         return
     if any((folder / name).is_file() for name in UNSAFE):
         fix = f"if you trust it: onym model convert {folder} -o NEW_FOLDER"
@@ -73,40 +68,31 @@ def require_safe(folder: Path) -> None:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the files of a model's weights: one, or the shards and then their index.
+    """Return the files of a model's weights: one, or the shards that an index names and then the index.
 
-    They have their usual names, or those that `config.json` and an index give them.
+    Each is a safetensors file among those that `model_files` returns, so that the digest of the folder covers it.
     """
-    named = _object(folder / "config.json").get("transformers_weights")
-    own = {_inside(folder, named)} if isinstance(named, str) else set()
-    indexes = {*folder.glob("model.safetensors.index.json"), *(path for path in own if path.suffix == ".json")}
-    shards = {_inside(folder, name) for index in indexes for name in _shards_of(index)}
-    weights = {*folder.glob("model*.safetensors"), *shards, *own} - indexes
-    return sorted(weights) + sorted(indexes)
+    if find_model_file(folder, WEIGHTS):
+        return [folder / WEIGHTS]
+    index = folder / INDEX
+    known = set(model_files(folder))
+    if index not in known:
+        return []
+    shards = {folder / name for name in _shards_of(index)}
+    if not shards or not shards <= known or any(path.suffix != ".safetensors" for path in shards):
+        what = "the index names weights that are not among the folder's safetensors files"
+        raise InputError("model-malformed", what, where=str(index), fix="fetch the model again")
+    return [*sorted(shards), index]
 
 
 def _shards_of(index: Path) -> set[str]:
-    named = _object(index).get("weight_map")
+    found = read_model_json(index)
+    named = found.get("weight_map") if isinstance(found, dict) else None
     return {str(name) for name in named.values()} if isinstance(named, dict) else set()
 
 
-def _object(path: Path) -> dict[str, Any]:
-    """Return an object of a small JSON file; one that is missing or damaged is empty: opening the model says so."""
-    try:
-        found = json.loads(read_regular(path, _MAX_BYTES)) if path.is_file() else {}
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _inside(folder: Path, name: str) -> Path:
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise InputError("model-malformed", "its weights lie outside of the folder", where=str(folder), fix="fetch it again")
-    return folder / name
-
-
 def weights_digest(folder: Path) -> str:
-    """Return the first 16 digits of the SHA-256 of a model's weights: of the file, or of the index and every shard."""
+    """Return the first 16 digits of the SHA-256 of a model's weights: of the file, or of every shard and their index."""
     digests = [file_digest(path) for path in weight_files(folder)]
     if len(digests) == 1:
         return digests[0][:16]
@@ -116,8 +102,7 @@ def weights_digest(folder: Path) -> str:
 def folder_digest(folder: Path, names: Sequence[str] | None = None) -> str:
     """Return the first 16 digits of a digest of a model's folder: of the names and contents of the files that count.
 
-    All files count, in sub-folders and behind links too, but for hidden ones and those that no model is opened from: weights of
-    other libraries, and code. With `names`, only these files count.
+    All files count that may be loaded, see `model_files`. With `names`, only these files count.
 
     >>> folder = getfixture("tmp_path")
     >>> before = folder_digest(folder)
@@ -125,27 +110,7 @@ def folder_digest(folder: Path, names: Sequence[str] | None = None) -> str:
     >>> folder_digest(folder) == before
     False
     """
-    paths = model_files(folder) if names is None else [folder / name for name in names if (folder / name).is_file()]
+    named = [find_model_file(folder, name) for name in names or ()]
+    paths = model_files(folder) if names is None else [path for path in named if path]
     entries = [(path.relative_to(folder).as_posix(), file_digest(path)) for path in sorted(paths)]
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()[:16]
-
-
-def model_files(folder: Path) -> list[Path]:
-    """Return the files of a model's folder that count, see `folder_digest`."""
-    found = list(islice(_iter_files(folder, ()), DEFAULT_LIMITS.archive_members + 1))
-    require_few(len(found), folder.name, DEFAULT_LIMITS)
-    weights = [path for path in weight_files(folder) if path.is_file()]  # whatever an index calls them
-    return list({*weights, *(path for path in found if path.suffix.lower() not in NOT_READ)})
-
-
-def _iter_files(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
-    own = folder.resolve()
-    if own in above:  # a link to a folder that holds it
-        return
-    for path in folder.iterdir():
-        if path.name.startswith("."):
-            continue
-        if path.is_dir():
-            yield from _iter_files(path, (*above, own))
-        elif path.is_file():
-            yield path

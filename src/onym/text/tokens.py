@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from onym.errors import ConfigError, InputError, missing_extra
+from onym.errors import ConfigError, InputError, OnymError, missing_extra
 from onym.store.artefact.arrays import Ragged
 from onym.store.digests import file_digest
 from onym.store.files.regular import read_regular
+from onym.store.limits import DEFAULT_LIMITS
+from onym.store.model_files import find_model_file
+from onym.store.panics import panics_as_errors
+from onym.text.tokenizer_parts import require_tame
 
 FILE = "tokenizer.json"
-_MAX_BYTES = 1_000_000_000
+_MAX_AROUND = 16  # tokens
+_PROBE = "Any text, 1 é."
 _EOS = ("</s>", "[SEP]", "<|endoftext|>")
 
 
@@ -51,35 +57,43 @@ class Tokenizer:
     """
 
     def __init__(self, data: bytes, where: str = FILE, *, digest: str | None = None) -> None:
-        self._fast = _parsed(data, where)
-        self._fast.no_padding()
-        self._fast.no_truncation()
-        self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
+        require_tame(data, where)
+        with _readable(where):
+            self._fast = _parsed(data)
+            self._fast.no_padding()
+            self._fast.no_truncation()
+            self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
+            self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
+            around: list[int] = self._fast.encode("").ids
+            self._fast.encode(_PROBE)  # a table that leads nowhere is found out now, and not by the first document
         self.data = data
         self.digest = (digest or hashlib.sha256(data).hexdigest())[:16]
-        self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
         self.eos = self._special(where)
-        around: list[int] = self._fast.encode("").ids
+        if len(around) > _MAX_AROUND or not all(token < self.vocabulary for token in around):
+            what = "the tokenizer puts many tokens around a text, or such as it does not have"
+            raise InputError("tokenizer-malformed", what, where=where, fix="fetch it again")
         end = around.index(self.eos) if self.eos in around else len(around)
         self.before, self.after = tuple(around[:end]), tuple(around[end:])
 
     @classmethod
     def open(cls, folder: Path | str) -> Tokenizer:
         """Read the tokenizer of a model's folder."""
-        path = Path(folder) / FILE
-        if not path.is_file():
+        path = find_model_file(Path(folder), FILE)
+        if path is None:
             fix = "save the fast tokenizer of the model's family there, as tokenizer.json"
             raise ConfigError("tokenizer-missing", "the model has no tokenizer of its own", where=str(folder), fix=fix)
-        return cls(read_regular(path, _MAX_BYTES), str(path), digest=file_digest(path))
+        return cls(read_regular(path, DEFAULT_LIMITS.tokenizer_bytes + 1), str(path), digest=file_digest(path))
 
     def ids(self, text: str) -> list[int]:
         """Return the tokens of a text, without special ones."""
-        found: list[int] = self._fast.encode(text, add_special_tokens=False).ids
+        with _encodable([text]):
+            found: list[int] = self._fast.encode(text, add_special_tokens=False).ids
         return found
 
     def ids_of(self, texts: Sequence[str]) -> Ragged:
         """Return the tokens of many texts."""
-        found = [each.ids for each in self._fast.encode_batch_fast(list(texts), add_special_tokens=False)]
+        with _encodable(texts):
+            found = [each.ids for each in self._fast.encode_batch_fast(list(texts), add_special_tokens=False)]
         offsets = np.zeros(len(found) + 1, dtype=np.int64)
         np.cumsum([len(each) for each in found], out=offsets[1:])
         flat = np.fromiter((token for each in found for token in each), dtype=np.int32, count=int(offsets[-1]))
@@ -87,13 +101,15 @@ class Tokenizer:
 
     def placed(self, text: str) -> Placed:
         """Return the tokens of a text and where each stands in it, without special ones and without the space around one."""
-        found = self._fast.encode(text, add_special_tokens=False)
+        with _encodable([text]):
+            found = self._fast.encode(text, add_special_tokens=False)
         offsets = np.array([_trimmed(text, *span) for span in found.offsets], dtype=np.int64).reshape(-1, 2)
         return Placed(np.array(found.ids, dtype=np.int64), offsets[:, 0], offsets[:, 1])
 
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, for people to look at."""
-        return str(self._fast.decode(list(ids), skip_special_tokens=True))
+        with _encodable([]):
+            return str(self._fast.decode(list(ids), skip_special_tokens=True))
 
     def _special(self, where: str) -> int:
         for name in _EOS:
@@ -111,12 +127,33 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _parsed(data: bytes, where: str) -> Any:
+@contextmanager
+def _readable(where: str) -> Iterator[None]:
+    """Turn whatever tokenizers raises for a file that it cannot read into an error with a code."""
+    try:
+        with panics_as_errors():
+            yield
+    except OnymError:
+        raise
+    except Exception as e:  # a plain one, mostly
+        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="fetch it again") from e
+
+
+@contextmanager
+def _encodable(texts: Sequence[str]) -> Iterator[None]:
+    """Turn whatever tokenizers raises for a text into an error with a code, and without the text."""
+    try:
+        with panics_as_errors():
+            yield
+    except Exception:
+        if any("\ud800" <= char <= "\udfff" for text in texts for char in text):
+            raise InputError("input-encoding", "half of a surrogate pair", fix="check where the text comes from") from None
+        raise InputError("tokenizer-failed", "the tokenizer cannot read a text", fix="use another model") from None
+
+
+def _parsed(data: bytes) -> Any:
     try:
         from tokenizers import Tokenizer as Fast
     except ImportError as e:
         raise missing_extra("a tokenizer", "generative") from e
-    try:
-        return Fast.from_buffer(data)
-    except Exception as e:  # tokenizers raises plain Exception for whatever it cannot read
-        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="fetch it again") from e
+    return Fast.from_buffer(data)

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from onym.decoding.weights import open_model
+from onym.decoding.weights import FAMILIES, open_model
 from onym.encoders.encoder import open_body
-from onym.errors import InputError
+from onym.encoders.shape import read_shape
 from onym.store.models import require_safe
 from onym.train.config import StartConfig
 
@@ -19,7 +19,9 @@ def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any
 
     The folder of an encoder of RoBERTa's family gives a BART whose encoder and decoder are warm-started from it.
     """
-    model = _bart_of(folder) if _family(folder) == "roberta" else open_model(folder, "fp32", device="cpu")
+    require_safe(folder)
+    family, _ = read_shape(folder, {**FAMILIES, "roberta": ""}, "a seq2seq model")
+    model = _bart_of(folder) if family == "roberta" else open_model(folder, "fp32", device="cpu")
     set_dropout(model, dropout, attention_dropout)
     return model.requires_grad_(True).train()
 
@@ -53,24 +55,11 @@ def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
         module.dropout = attention_dropout if is_attention else dropout
 
 
-def _family(folder: Path) -> str:
-    from transformers import AutoConfig
-
-    try:
-        return str(AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False).model_type)
-    except (OSError, ValueError) as e:
-        fix = "name a folder with config.json and model.safetensors"
-        raise InputError("model-malformed", "the folder holds no model's configuration", where=str(folder), fix=fix) from e
-
-
 def _bart_of(folder: Path) -> Any:
     """Return a BART of an encoder's shape: layers copied one to one into both stacks, cross-attention from self-attention."""
-    from transformers import AutoModel, BartConfig, BartForConditionalGeneration
+    from transformers import BartConfig, BartForConditionalGeneration
 
-    require_safe(folder)
-    encoder = AutoModel.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32
-    )
+    encoder = open_body(folder, "fp32", device="cpu")
     shape = encoder.config
     config = BartConfig(
         vocab_size=shape.vocab_size,

@@ -1,0 +1,49 @@
+"""The tensors of a model's files: safetensors whose headers are small, in the usual types of numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from onym.errors import InputError, LimitError
+from onym.store.files.regular import read_regular
+from onym.store.limits import DEFAULT_LIMITS
+from onym.store.models import weight_files
+from onym.store.panics import panics_as_errors
+
+_LENGTH = 8  # bytes that say how long the header is
+_TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64)
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """Return the tensors of a model by their names, from its one file or from its shards."""
+    found: dict[str, Tensor] = {}
+    for path in weight_files(folder):
+        if path.suffix == ".safetensors":
+            found |= read_tensors(path)
+    return found
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file, which lie where it lies until they are used."""
+    from safetensors.torch import load_file
+
+    _require_small_header(path)
+    try:
+        with panics_as_errors():
+            found: dict[str, Tensor] = load_file(path)
+    except Exception as e:  # of a damaged file safetensors raises whatever its parts raise
+        raise InputError("model-malformed", "the weights cannot be read", where=str(path), fix="fetch it again") from e
+    if other := [str(each.dtype) for each in found.values() if each.dtype not in _TYPES]:
+        what = f"a tensor is of the type {other[0].removeprefix('torch.')}, which no model here has"
+        raise InputError("model-malformed", what, where=str(path), fix="save it in float32, float16 or bfloat16")
+    return found
+
+
+def _require_small_header(path: Path) -> None:
+    length = int.from_bytes(read_regular(path, _LENGTH), "little")
+    if length > DEFAULT_LIMITS.model_header_bytes:
+        what = f"its header has more than {DEFAULT_LIMITS.model_header_bytes:,} bytes"
+        raise LimitError("limit-model", what, where=str(path))

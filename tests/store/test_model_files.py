@@ -1,0 +1,129 @@
+"""What a model's folder consists of: regular files inside of it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.errors import InputError, LimitError
+from onym.store.limits import Limits
+from onym.store.model_files import find_model_file, model_files
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    (folder / "1_Pooling").mkdir(parents=True)
+    for name in ("config.json", "1_Pooling/config.json", "code.py", ".hidden"):
+        (folder / name).write_text("{}")
+    (tmp_path / "outside.json").write_text("{}")
+    (tmp_path / "outside").mkdir()
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in model_files(folder)]
+
+
+def test_files_in_sub_folders_count_and_code_does_not(model: Path) -> None:
+    assert names(model) == ["1_Pooling/config.json", "config.json"]
+
+
+def test_a_link_may_lead_to_a_file_of_the_folder(model: Path) -> None:
+    (model / "1_Pooling" / "more.json").symlink_to("../config.json")
+    assert "1_Pooling/more.json" in names(model)
+
+
+def test_a_folder_that_is_a_link_itself(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "named").symlink_to(model)
+    assert names(tmp_path / "named") == names(model)
+
+
+def bind_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        os.chdir(path.parent)
+        server.bind(path.name)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.symlink_to("../outside.json"),
+        lambda path: path.symlink_to(path.parent.parent / "outside.json"),
+        lambda path: path.symlink_to("../outside"),
+        lambda path: path.symlink_to("1_Pooling"),
+        lambda path: path.symlink_to("."),
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.symlink_to("nothing.json"),
+        lambda path: path.symlink_to(path.name),
+        os.mkfifo,
+        bind_socket,
+    ],
+)
+def test_what_leads_out_or_is_no_file_is_refused(
+    model: Path, make: Callable[[Path], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model)
+    make(model / "more.json")
+    with pytest.raises(InputError, match="model-outside") as caught:
+        model_files(model)
+    assert caught.value.where == str(model / "more.json")
+    with pytest.raises(InputError, match="model-outside"):
+        find_model_file(model, "more.json")
+
+
+def test_a_link_of_a_sub_folder_that_leads_out(model: Path, tmp_path: Path) -> None:
+    (model / "names").symlink_to(tmp_path / "outside")
+    with pytest.raises(InputError, match="model-outside"):
+        model_files(model)
+
+
+def test_finding_one_file(model: Path) -> None:
+    assert find_model_file(model, "config.json") == model / "config.json"
+    assert find_model_file(model, "none.json") is None
+
+
+def hub(root: Path, blobs: str = "blobs") -> Path:
+    """Make a model as the cache of the hub has it: a snapshot of links to blobs."""
+    folder = root / "models--lab--one" / "snapshots" / "abc"
+    folder.mkdir(parents=True)
+    (root / "models--lab--one" / "blobs").mkdir()
+    (root / "models--lab--one" / blobs / "123").write_text("{}")
+    (folder / "config.json").symlink_to(f"../../{blobs}/123")
+    return folder
+
+
+def test_a_snapshot_of_the_hub_links_to_its_blobs(tmp_path: Path) -> None:
+    folder = hub(tmp_path)
+    assert names(folder) == ["config.json"]
+    (folder / "more.json").symlink_to("../other.json")
+    (folder.parent / "other.json").write_text("{}")
+    with pytest.raises(InputError, match="model-outside"):
+        model_files(folder)
+
+
+def test_blobs_that_are_a_link_themselves(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "123").write_text("{}")
+    folder = tmp_path / "models--lab--one" / "snapshots" / "abc"
+    folder.mkdir(parents=True)
+    (tmp_path / "models--lab--one" / "blobs").symlink_to(tmp_path / "secret")
+    (folder / "config.json").symlink_to("../../blobs/123")
+    with pytest.raises(InputError, match="model-outside"):
+        model_files(folder)
+
+
+def test_too_many_files_are_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.store.model_files.DEFAULT_LIMITS", Limits(archive_members=2))
+    with pytest.raises(LimitError, match="limit-members"):
+        model_files(model)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="input-unreadable"):
+        model_files(tmp_path / "none")

@@ -1,0 +1,40 @@
+"""Panics of libraries written in Rust become errors, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from onym.store.panics import panics_as_errors
+
+
+class PanicException(BaseException):
+    __module__ = "pyo3_runtime"
+
+
+def test_a_panic_is_an_error_without_its_message() -> None:
+    with pytest.raises(RuntimeError, match="given up") as caught, panics_as_errors():
+        raise PanicException("inside of the text 'patient Smith'")
+    assert "Smith" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, ValueError])
+def test_anything_else_stays_what_it_is(kind: type[BaseException]) -> None:
+    with pytest.raises(kind), panics_as_errors():
+        raise kind
+
+
+def test_a_real_panic() -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    fast = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
+    part = {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "b", "type_id": 0}}],
+        "pair": [],
+        "special_tokens": {},
+    }
+    data = json.dumps(json.loads(fast.to_str()) | {"post_processor": part})
+    with pytest.raises(RuntimeError), panics_as_errors():
+        tokenizers.Tokenizer.from_str(data).encode("a")
