@@ -21,6 +21,7 @@ NAMES = (
     "kb-kill",
     "kb-hostile",
     "kb-fuzz",
+    "artefact-rot",
     "abbreviations",
     "round-trips",
     "pubmed-read",
