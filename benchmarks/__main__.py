@@ -22,6 +22,7 @@ NAMES = (
     "kb-kill",
     "kb-hostile",
     "kb-fuzz",
+    "artefact-rot",
     "abbreviations",
     "round-trips",
     "pubmed-read",

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import random
 import struct
 import sys
@@ -33,6 +32,7 @@ import numpy as np
 from benchmarks.dense.vectors import Drawn
 from benchmarks.fuzz.mutation import BINARY
 from benchmarks.kb.big_kb import kb_of_numbers
+from benchmarks.own_cache import own_cache
 from onym.errors import OnymError
 from onym.index import KINDS, artefact, build_index, open_index
 from onym.index.artefact import FILE, VECTORS
@@ -75,7 +75,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     count = options.files or (200 if options.quick else 10_000)
-    with tempfile.TemporaryDirectory() as folder, _own_cache(Path(folder) / "cache"), _counted() as reads:
+    with tempfile.TemporaryDirectory() as folder, own_cache(Path(folder) / "cache"), _counted() as reads:
         found = judged(goods(Path(folder)), Path(folder) / "hostile", random.Random(options.seed), count, reads)
     if found["refused"] != count or found["bodies_outside"]:
         sys.exit(f"not all were refused: {dict(found)}")
@@ -290,18 +290,6 @@ def _write(folder: Path, hostile: Hostile) -> None:
     (version / FILE).write_bytes(hostile.data)
     if hostile.vectors:
         (version / VECTORS).write_bytes(hostile.vectors)
-
-
-@contextmanager
-def _own_cache(folder: Path) -> Iterator[None]:
-    before = os.environ.get("ONYM_CACHE")
-    os.environ["ONYM_CACHE"] = str(folder)
-    try:
-        yield
-    finally:
-        os.environ.pop("ONYM_CACHE")
-        if before is not None:
-            os.environ["ONYM_CACHE"] = before
 
 
 @contextmanager

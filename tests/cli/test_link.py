@@ -19,6 +19,7 @@ from onym.testing.tiny_seq2seq import add_defaults, save_model, save_tokenizer
 from onym.types import Document
 from tests.cli.command import onym
 from tests.cli.test_corpus import BAD, GOOD
+from tests.store.artefact.rotten import rot
 
 
 @pytest.fixture
@@ -199,3 +200,14 @@ def test_a_document_that_cannot_be_linked_is_counted_and_the_others_are_linked(
     assert [line["document"] for line in lines] == ["1", "one"]
     assert lines[1]["problem"]["code"] == ("limit-record" if status == 5 else "internal-error")
     assert "secret" not in json.dumps(lines)
+
+
+def test_full_verification_refuses_a_knowledge_base_that_rotted(folder: Path, tiny_kb: Path) -> None:
+    shutil.copytree(tiny_kb, folder / "own")
+    onym("link", "good.txt", "--kb", "own", "-o", "p.jsonl", cwd=folder)
+    rot(folder / "own", "names.data.npy", -1, b"x")
+    onym("link", "good.txt", "--kb", "own", "-o", "q.jsonl", cwd=folder)
+    done = onym("link", "good.txt", "--kb", "own", "-o", "r.jsonl", "--verify", "full", cwd=folder, status=4)
+    assert "artefact-corrupt" in done.stderr
+    assert "names.data.npy was changed" in done.stderr
+    assert not (folder / "r.jsonl").exists()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from onym.corpora.isolation import isolate, problem_of, require_complete
 from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError
+from onym.store.artefact.maps import map_file
+from onym.store.files.regular import open_regular
 from onym.text.template import template_named
 from onym.types import Document, Link, LinkedDocument, Mention, Problem
 
@@ -133,3 +137,15 @@ def test_whoever_needs_all_documents_stops_at_the_first_that_failed() -> None:
         next(linked)
     assert caught.value.what == "limit-record: too long"
     assert caught.value.where == "document 2"
+
+
+def test_a_file_that_was_cut_short_ends_the_run_before_the_next_batch(tmp_path: Path) -> None:
+    (tmp_path / "column").write_bytes(bytes(9_000))
+    with open_regular(tmp_path / "column") as file:
+        column = map_file(file, tmp_path / "column", np.dtype(np.uint8))
+    done = isolate(documents(4), lambda batch: [int(column[-1]) for _ in batch], lambda _doc, _problem: -1, batch=2)
+    assert [next(done), next(done)] == [0, 0]
+    with (tmp_path / "column").open("r+b") as spoilt:
+        spoilt.truncate(0)
+    with pytest.raises(IntegrityError, match="cut short"):
+        next(done)

@@ -9,7 +9,9 @@ from onym.index.derived import find_indexes, open_derived_index, open_derived_in
 from onym.index.library import faiss
 from onym.kb import KnowledgeBase
 from onym.kb.check import check_kb
+from onym.store.artefact.reader import check_artefact
 from tests.index.made import Hashed, kb_of, words
+from tests.store.artefact.rotten import rot
 
 
 def location(kb: KnowledgeBase, encoder: Hashed, kind: str = "auto") -> Path:
@@ -75,3 +77,19 @@ def test_faiss_reads_an_index_once(kb: KnowledgeBase, monkeypatch: pytest.Monkey
     assert len(reads) == 1, "after a build"
     open_derived_index(kb, Hashed())
     assert len(reads) == 2
+
+
+def test_an_index_that_rotted_is_built_again_under_full_verification(kb: KnowledgeBase) -> None:
+    folder = location(kb, Hashed())
+    rot(folder, "index.faiss", -1, b"\x7f")
+    open_derived_index(KnowledgeBase.open(kb.folder.parent, verify="full"), Hashed())
+    assert check_artefact(folder) == []
+
+
+def test_no_index_is_made_of_vectors_that_rotted(kb: KnowledgeBase) -> None:
+    open_derived_index(kb, Hashed(), "flat")
+    (vectors,) = (kb.folder.parent / "vectors").iterdir()
+    rot(vectors, "vectors-00000.npy", -1, b"\x7f")
+    encoder = Hashed()
+    open_derived_index(kb, encoder, "sq8")
+    assert len(encoder.encoded) == 30

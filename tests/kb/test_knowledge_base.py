@@ -12,8 +12,11 @@ import pytest
 
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb import KnowledgeBase
+from onym.kb.frames import concept_frame
+from onym.kb.search import search
 from onym.store.artefact.reader import Artefact
 from tests.kb.conftest import Builder
+from tests.store.artefact.rotten import rot
 
 
 @pytest.fixture
@@ -97,3 +100,55 @@ def test_two_processes_read_the_same_artefact(tiny_kb: Path) -> None:
     code = "import sys; from onym import KnowledgeBase; print(KnowledgeBase.open(sys.argv[1])['mesh:D005334'].preferred_name)"
     runs = [subprocess.Popen([sys.executable, "-c", code, str(tiny_kb)], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [run.communicate()[0] for run in runs] == ["Fever\n", "Fever\n"]
+
+
+@pytest.fixture
+def own(tiny_kb: Path, tmp_path: Path) -> Path:
+    """Return a copy, verified on this machine, that a test may spoil."""
+    shutil.copytree(tiny_kb, tmp_path / "own")
+    KnowledgeBase.open(tmp_path / "own")
+    return tmp_path / "own"
+
+
+def use(kb: KnowledgeBase) -> None:
+    for concept in kb:
+        kb.concepts_with_id(concept.id)
+        search(kb, concept.preferred_name)
+    for row in range(len(kb)):
+        kb.preferred_form(row)
+    for name in range(len(kb.names)):
+        kb.concepts_named(kb.names[name])
+    kb.resolve("omim:608446")
+
+
+@pytest.mark.parametrize(
+    ("column", "data"),
+    [
+        ("names.offsets", b"\xff"), ("names.data", b"\xff"), ("concepts.offsets", b"\x7f"), ("name.concepts.values", b"\xff"),
+        ("name.concepts.offsets", b"\xff"), ("concept.terms", b"\xff"), ("term.name", b"\xff"), ("term.kind", b"\xff"),
+        ("term.language", b"\xff"), ("term.sources.values", b"\xff"), ("alias.concept", b"\x7f"),
+        ("concept.types.values", b"\xff"),
+    ],
+)  # fmt: skip
+def test_damage_after_verification_is_an_error_with_a_code(own: Path, column: str, data: bytes) -> None:
+    before = KnowledgeBase.open(own)
+    rot(own, f"{column}.npy", -1, data)
+    for kb in (before, KnowledgeBase.open(own)):
+        with pytest.raises(IntegrityError, match="artefact-corrupt"):
+            use(kb)
+    with pytest.raises(IntegrityError, match="was changed"):
+        KnowledgeBase.open(own, verify="full")
+
+
+def test_a_concept_without_names_is_damage(own: Path) -> None:
+    rot(own, "concept.terms.npy", -8, (0).to_bytes(4, "little"))
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
+        KnowledgeBase.open(own).preferred_form(2)
+
+
+def test_nothing_is_derived_from_damaged_bytes(own: Path) -> None:
+    rot(own, "names.data.npy", -1, b"x")
+    kb = KnowledgeBase.open(own)
+    for derive in (lambda: concept_frame(kb), kb.require_intact):
+        with pytest.raises(IntegrityError, match="was changed"):
+            derive()

@@ -12,6 +12,7 @@ import pytest
 from onym.errors import InputError
 from onym.store import digests
 from onym.store.digests import file_digest
+from onym.store.parts import OpenContext
 
 LARGE = 2_000_000
 
@@ -105,3 +106,13 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(InputError, match="input-unreadable"):
             file_digest(path)
+
+
+def test_notes_can_be_ignored(tmp_path: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "model.safetensors", b"x" * LARGE)
+    file_digest(path)
+    monkeypatch.setattr(digests, "_has_notes", True)  # as it is afterwards
+    another_process(monkeypatch)
+    OpenContext(verify="full")
+    assert file_digest(path) == file_digest(path)
+    assert hashed == ["model.safetensors"] * 2

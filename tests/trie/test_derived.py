@@ -12,10 +12,12 @@ from onym.errors import ConfigError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.kb.check import check_kb
 from onym.store.artefact import derived
+from onym.store.artefact.reader import check_artefact
 from onym.store.artefact.stage import staging
 from onym.store.cache import cache_folder
 from onym.trie.artefact import Origin
 from onym.trie.derived import find_tries, open_derived_trie, open_derived_trie_artefact, trie_locations
+from tests.store.artefact.rotten import rot
 from tests.trie.letters import Letters, Plain
 
 
@@ -141,3 +143,12 @@ def test_processes_that_need_it_at_once_build_it_once(kb: KnowledgeBase) -> None
     assert [process.returncode for process in started] == [0, 0, 0]
     assert len({digest for digest, _ in said}) == 1
     assert sum(int(batches) for _, batches in said) == 1
+
+
+def test_a_trie_that_rotted_is_built_again_under_full_verification(kb: KnowledgeBase) -> None:
+    open_derived_trie(kb, Letters(), Plain())
+    (folder,) = (kb.folder.parent / "tries").iterdir()
+    rot(folder, "tokens.npy", -2, b"\xff")
+    whole = KnowledgeBase.open(kb.folder.parent, verify="full")
+    open_derived_trie(whole, Letters(), Plain())
+    assert check_artefact(folder) == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.errors import InputError
+from onym.errors import InputError, IntegrityError, OnymError
+from onym.trie.columns import Columns
 from onym.trie.packed import ROOT, PackedTrie
 from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
 
@@ -139,3 +141,50 @@ def test_sizes() -> None:
     assert (trie.node_count, len(trie.names)) == (6, 2)
     assert trie.nbytes == 6 * 16 + 4 + 2 * 4
     assert repr(trie) == "<PackedTrie in memory: 2 names, 6 nodes>"
+
+
+def damaged(column: str, row: int, value: int) -> PackedTrie:
+    """Return a trie of some names of which one number is wrong."""
+    sound = packed([[5, 4], [5, 3], [1], [1, 0, 0]])
+    columns = sound.columns._asdict()
+    columns[column] = columns[column].copy()
+    columns[column][row] = value
+    return PackedTrie(Columns(**columns), EOS, VOCABULARY, kb_names=4)
+
+
+def use(trie: PackedTrie) -> None:
+    nodes = np.zeros(1, dtype=np.int64)
+    while len(nodes):
+        _, _, children = trie.children_of(nodes)
+        for node in children.tolist():
+            trie.children(node)
+            trie.chain(node)
+            trie.names_at(node)
+        nodes = children
+    trie.restriction(np.ones(4, dtype=bool)).allows(np.arange(trie.node_count))
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value"),
+    [
+        ("first", 0, 0), ("first", 1, 2**31), ("first", 2, 0), ("first", 3, 1), ("first", -1, 2**32 - 1),
+        ("tokens", 1, VOCABULARY), ("low", 3, 2**31), ("high", 3, 2**31), ("names", 0, 4), ("names", 3, 2**31),
+    ],
+)  # fmt: skip
+def test_damage_is_an_error_with_a_code_and_no_walk_is_endless(column: str, row: int, value: int) -> None:
+    with pytest.raises(OnymError):
+        use(damaged(column, row, value))
+
+
+@pytest.mark.parametrize("value", [0, 1, 3, 7, 11, 2**16, 2**32 - 1])
+def test_whatever_the_children_are_a_walk_ends(value: int) -> None:
+    for row in range(11):
+        with suppress(IntegrityError):
+            use(damaged("first", row, value))
+
+
+def test_many_nodes_are_checked_as_one_is() -> None:
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
+        damaged("first", 2, 0).children_of(np.array([1]))
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
+        damaged("first", 2, 0).step(np.array([1]), np.array([0]))

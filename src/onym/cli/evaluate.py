@@ -9,8 +9,9 @@ import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_tables
 from onym.cli.evaluation import DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
-from onym.cli.linking import LINKER
+from onym.cli.linking import LINKER, VERIFY
 from onym.cli.options import DOWNLOAD
+from onym.store.verify import Verify
 
 if TYPE_CHECKING:
     from onym.evaluate.end_to_end import EndToEndEvaluation
@@ -36,6 +37,7 @@ def command(
     report: Annotated[Path | None, typer.Option(help="Write a report, .html.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the predictions of the linker or pipeline to this file.")] = None,
     download: Annotated[bool, DOWNLOAD] = False,
+    verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -56,15 +58,17 @@ def command(
         raise ConfigError("config-invalid", what, fix="give a file, or --linker, or --pipeline")
     evaluation: Evaluation | EndToEndEvaluation
     with progress("evaluating") as bar:
-        loaded = load(pipeline) if pipeline else None
-        task = EvaluationTask.open(dataset, split, kb=kb or (loaded.kb if loaded else None), data=data, replaced=replaced)
+        opening = OpenContext(download, shown_on(bar), verify)
+        loaded = load(pipeline, context=opening) if pipeline else None
+        base = kb or (loaded.kb if loaded else None)
+        task = EvaluationTask.open(dataset, split, kb=base, data=data, replaced=replaced, verify=verify)
         if loaded:
             evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, save=save, force=force)
         elif predictions:
             evaluation = run.run_file(task, predictions, protocol or run.LINKING)
         else:
             config = linker_config(linker, **own_options(context.obj))
-            named = open_linker(config, task.kb, OpenContext(download, shown_on(bar)))
+            named = open_linker(config, task.kb, opening)
             evaluation = run.run_linker(task, named, protocol or run.LINKING, save=save, force=force)
         if report:
             run.write_report(evaluation, task.kb, report, force=force)

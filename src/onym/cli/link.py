@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines
-from onym.cli.linking import CONCEPTS, LINKER, TOP_K, TYPES
+from onym.cli.linking import CONCEPTS, LINKER, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
+from onym.store.verify import Verify
 
 if TYPE_CHECKING:
     from onym.pipeline.output import LinkCounts
@@ -38,6 +39,7 @@ def command(
     concepts: Annotated[Path | None, CONCEPTS] = None,
     top_k: Annotated[int | None, TOP_K] = None,
     download: Annotated[bool, DOWNLOAD] = False,
+    verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -66,14 +68,14 @@ def command(
     if format != PREDICTIONS:
         require_writable(format)
     with progress("linking") as bar, iter_sources(sources) as found:
-        opening = OpenContext(download, shown_on(bar))
+        opening = OpenContext(download, shown_on(bar), verify)
         items = counted(read_sources(found, from_), bar)
         if pipeline is not None:
             loaded = load(pipeline, context=opening)
             shown_on(bar)("linking", 0)
             counts = write_linked(items, loaded.link_many, loaded.source(), output, format, force=force)
         elif kb is not None:
-            known = KnowledgeBase.open(kb)
+            known = KnowledgeBase.open(kb, verify=verify)
             only = allowed(known, types, concepts)
             named = open_linker(linker_config(linker or "exact", **of_linker), known, opening)
             shown_on(bar)("linking", 0)

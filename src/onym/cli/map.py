@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES
+from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
+from onym.store.verify import Verify
 
 
 def command(
@@ -23,6 +24,7 @@ def command(
     concepts: Annotated[Path | None, CONCEPTS] = None,
     top_k: Annotated[int, TOP_K] = 5,
     download: Annotated[bool, DOWNLOAD] = False,
+    verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -37,10 +39,10 @@ def command(
     from onym.pipeline.mapping import map_table
     from onym.store.parts import OpenContext
 
-    known = KnowledgeBase.open(kb)
+    known = KnowledgeBase.open(kb, verify=verify)
     only = allowed(known, types, concepts)
     with progress("mapping") as bar:
-        opening = OpenContext(download, shown_on(bar))
+        opening = OpenContext(download, shown_on(bar), verify)
         named = open_linker(linker_config(linker, **own_options(context.obj)), known, opening)
         shown_on(bar)("mapping", 0)
         counts = map_table(file, column, named, output, top_k=top_k, only=only, force=force, progress=shown_on(bar))

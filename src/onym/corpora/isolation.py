@@ -15,6 +15,7 @@ from traceback import walk_tb
 from typing import TypeVar
 
 from onym.errors import ConfigError, InputError, IntegrityError, OnymError
+from onym.store.artefact.maps import require_whole_maps
 from onym.types import Document, LinkedDocument, Problem
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ def isolate(
     """
     rest = iter(documents)
     while group := list(islice(rest, batch)):
+        require_whole_maps()
         try:
             done = list(act(group))
         except (ConfigError, IntegrityError):

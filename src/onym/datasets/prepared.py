@@ -24,6 +24,7 @@ from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage, staging
 from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
+from onym.store.verify import Verify
 from onym.types import Document, Problem
 
 KIND, FORMAT = "dataset", 2
@@ -53,9 +54,12 @@ class PreparedDataset:
         self._artefact = artefact
 
     @classmethod
-    def open(cls, folder: Path | str) -> Self:
-        """Open a prepared dataset; the first time on a machine, every byte of it is verified."""
-        artefact = Artefact.open(Path(folder), KIND, FORMAT)
+    def open(cls, folder: Path | str, *, verify: Verify = "once") -> Self:
+        """Open a prepared dataset; the first time on a machine, every byte of it is verified.
+
+        With `verify="full"` that is done each time.
+        """
+        artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
         dataset = cls(Path(folder), artefact)
         if artefact.is_new_here:
             artefact.remember()

@@ -98,7 +98,7 @@ class Explorer:
         self.expansions += 1
 
     def _with_chains(self, requests: Sequence[Request]) -> _Rows:
-        first = self.trie.first
+        trie = self.trie
         chain = min(self._chain, (_CHEAP - len(requests)) // len(requests))
         mentions, nodes, parents, waves = [], [], [], []
         for mention, node, parent in requests:
@@ -108,8 +108,8 @@ class Explorer:
             waves.append(0)
             below = node
             for wave in range(1, chain + 1):
-                start = int(first[below])
-                if int(first[below + 1]) - start != 1 or int(first[start]) == int(first[start + 1]):
+                start, end = trie.span(below)
+                if end - start != 1 or trie.span(start)[0] == trie.span(start)[1]:
                     break  # a choice, or the end of a name
                 below = start
                 if below in self.known[mention]:

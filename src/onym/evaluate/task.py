@@ -14,6 +14,7 @@ from onym.errors import ConfigError
 from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
 from onym.kb.replacements import read_replacements
+from onym.store.verify import Verify
 from onym.text.similarity import NameSimilarity
 
 
@@ -35,17 +36,19 @@ class EvaluationTask:
         kb: Path | KnowledgeBase | None = None,
         data: Path | None = None,
         replaced: Path | None = None,
+        verify: Verify = "once",
     ) -> EvaluationTask:
         """Open a dataset by name or folder, and a knowledge base: by default the dataset's own dictionary.
 
-        `data` is the folder of the published files, `replaced` a table with an old and a new id in each row.
+        `data` is the folder of the published files, `replaced` a table with an old and a new id in each row. `verify` says when
+        the bytes of both are hashed.
 
         >>> EvaluationTask.open("no-such-dataset")
         Traceback (most recent call last):
         onym.errors.ConfigError: [dataset-unknown] no dataset is named 'no-such-dataset'...
         """
-        prepared = open_dataset(dataset, data)
-        resolved = kb if isinstance(kb, KnowledgeBase) else _open_kb(prepared, kb)
+        prepared = open_dataset(dataset, data, verify=verify)
+        resolved = kb if isinstance(kb, KnowledgeBase) else _open_kb(prepared, kb, verify)
         return cls(prepared, split, resolved, _read_replaced(replaced) if replaced else {})
 
     @property
@@ -96,12 +99,12 @@ class EvaluationTask:
             raise ConfigError("kb-mismatch", what, where=str(self.kb.folder), fix="give that knowledge base, or link again")
 
 
-def _open_kb(dataset: PreparedDataset, kb: Path | None) -> KnowledgeBase:
+def _open_kb(dataset: PreparedDataset, kb: Path | None, verify: Verify) -> KnowledgeBase:
     folder = kb or dataset.kb_folder
     if folder is None:
         what = f"{dataset.name} has no dictionary of its own; it was annotated with {dataset.report['kb']['intended']}"
         raise ConfigError("kb-needed", what, fix="build a knowledge base and give it with --kb")
-    return KnowledgeBase.open(folder)
+    return KnowledgeBase.open(folder, verify=verify)
 
 
 def _read_replaced(path: Path) -> dict[str, str]:

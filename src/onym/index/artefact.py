@@ -23,6 +23,7 @@ from onym.kb import KnowledgeBase
 from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage
+from onym.store.verify import Verify
 from onym.types import Progress
 
 KIND, FORMAT = "index", 1
@@ -92,13 +93,13 @@ class IndexArtefact(NamedTuple):
     artefact: Artefact
 
 
-def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None) -> IndexArtefact:
+def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None, *, verify: Verify = "once") -> IndexArtefact:
     """Open an index, with what its artefact says.
 
-    The manifest, the size and the structure of the file are checked before FAISS reads it; the digests, and each id that the
-    file names, once on each machine.
+    The manifest, the size and the structure of the file are checked before FAISS reads it, with each neighbour that FAISS would
+    follow blindly; the digests when `verify` says.
     """
-    artefact = Artefact.open(Path(folder), KIND, FORMAT)
+    artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     origin = _origin(artefact.manifest, where)
     _require_expected(origin, expected, where)

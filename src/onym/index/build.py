@@ -27,6 +27,7 @@ def stage_index(
     stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSource, kind: str, *, progress: Progress
 ) -> Manifest:
     """Build an index on a stage that is held already, and publish it."""
+    kb.require_intact()
     origin = IndexOrigin.of(kb, encoder, kind)
     faiss()  # if it is missing, that is an error now, and not when all names are encoded
     vectors = open_derived_vectors(kb, encoder, progress=progress)

@@ -37,7 +37,7 @@ def open_derived_index_artefact(
     origin = IndexOrigin.of(kb, encoder, kind)
     return open_derived(
         Locations.of(kb.folder.parent, FOLDER, [origin.kb, origin.encoder, origin.kind]),
-        lambda path: open_index_artefact(path, origin),
+        lambda path: open_index_artefact(path, origin, verify=kb.verify),
         lambda stage, dest: stage_index(stage, dest, kb, encoder, kind, progress=progress),
         waiting=lambda: progress("waiting for another process that builds the index", 0),
     )

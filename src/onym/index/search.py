@@ -11,6 +11,8 @@ import numpy.typing as npt
 from onym.errors import ConfigError, IntegrityError
 from onym.index.artefact import IndexArtefact, IndexOrigin, kept_vectors, open_index_artefact
 from onym.index.library import faiss
+from onym.store.artefact.maps import require_whole_maps
+from onym.store.verify import Verify
 
 Scores = npt.NDArray[np.float32]
 NameIds = npt.NDArray[np.int64]
@@ -53,6 +55,7 @@ class Index:
         *Shape:* vectors (n, width) -> scores (n, k), name ids (n, k). Where there are fewer names, ids are -1. `within` are
         the names that may be found: a truth value for each name, or ids.
         """
+        require_whole_maps()
         vectors = self._required(vectors)
         allowed = None if within is None else self._mask(within)
         scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
@@ -137,9 +140,12 @@ def _ordered(scores: Scores, ids: NameIds) -> tuple[Scores, NameIds]:
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
 
-def open_index(folder: Path | str, expected: IndexOrigin | None = None) -> Index:
-    """Open an index, which must be of what is expected; the first time on a machine, every byte of it is verified."""
-    return index_of(open_index_artefact(folder, expected))
+def open_index(folder: Path | str, expected: IndexOrigin | None = None, *, verify: Verify = "once") -> Index:
+    """Open an index, which must be of what is expected; the first time on a machine, every byte of it is verified.
+
+    With `verify="full"` that is done each time.
+    """
+    return index_of(open_index_artefact(folder, expected, verify=verify))
 
 
 def index_of(found: IndexArtefact) -> Index:

@@ -22,6 +22,7 @@ from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage
 from onym.store.artefact.work import Work
+from onym.store.verify import Verify
 from onym.types import Progress, silent
 
 KIND, FORMAT = "vectors", 1
@@ -98,19 +99,25 @@ class NameVectors:
 
 
 def open_derived_vectors(kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress = silent) -> NameVectors:
-    """Open the vectors that are kept with a knowledge base; where there are none of this release, build them first."""
+    """Open the vectors that are kept with a knowledge base; where there are none of this release, build them first.
+
+    They are opened to make an index of them, which will be taken for verified: all their bytes are hashed each time.
+    """
     origin = VectorsOrigin.of(kb, encoder)
     return open_derived(
         _locations(kb, origin),
-        lambda path: open_vectors(path, origin),
+        lambda path: open_vectors(path, origin, verify="full"),
         lambda stage, dest: write_vectors(stage, dest, kb, encoder, progress=progress),
         waiting=lambda: progress("waiting for another process that encodes the names", 0),
     )
 
 
-def open_vectors(folder: Path, expected: VectorsOrigin | None = None) -> NameVectors:
-    """Open vectors, which must be of what is expected; the first time on a machine, every byte of them is verified."""
-    artefact = Artefact.open(folder, KIND, FORMAT)
+def open_vectors(folder: Path, expected: VectorsOrigin | None = None, *, verify: Verify = "once") -> NameVectors:
+    """Open vectors, which must be of what is expected; the first time on a machine, every byte of them is verified.
+
+    With `verify="full"` that is done each time.
+    """
+    artefact = Artefact.open(folder, KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     try:
         origin = VectorsOrigin.model_validate(artefact.manifest.config, strict=True)
@@ -129,6 +136,7 @@ def open_vectors(folder: Path, expected: VectorsOrigin | None = None) -> NameVec
 
 def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress) -> Manifest:
     """Encode the names, but for those whose vectors were there before, and publish them from a stage that is held already."""
+    kb.require_intact()
     origin = VectorsOrigin.of(kb, encoder)
     known = _EarlierVectors.at(dest, origin, kb.names)
     work = Work(dest / ".work", [origin.model_dump_json()])
@@ -171,7 +179,7 @@ class _EarlierVectors:
     def at(cls, dest: Path, origin: VectorsOrigin, names: Strings) -> _EarlierVectors:
         """Look at what is at `dest` for vectors of the same encoder in the same precision."""
         try:
-            vectors = open_vectors(dest)
+            vectors = open_vectors(dest, verify="full")
         except IntegrityError:
             return cls(None, np.full(len(names), -1, dtype=np.int64))
         same = (vectors.origin.encoder, vectors.origin.precision, vectors.origin.width)

@@ -1,4 +1,7 @@
-"""A knowledge base as tables, for work on all of it at once: search, export, comparison. Strings are not copied."""
+"""A knowledge base as tables, for work on all of it at once: search, export, comparison. Strings are not copied.
+
+A table is made of all bytes of a column, so that they are hashed first, once for as long as the knowledge base is open.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,14 @@ KIND_LABELS = [kind.label for kind in NameKind]
 
 def concept_frame(kb: KnowledgeBase) -> pl.DataFrame:
     """Return the columns `id` and `name`, the preferred form, in the order of ids."""
+    kb.require_intact()
     forms = pl.Series(kb.term_forms.to_arrow()).gather(kb.concept_terms[:-1])
     return pl.DataFrame({"id": pl.Series(kb.concept_ids.to_arrow()), "name": forms})
 
 
 def term_frame(kb: KnowledgeBase, start: int = 0, end: int | None = None) -> pl.DataFrame:
     """Return the terms of the concepts from `start` to `end`: id, name, form, kind, language, sources."""
+    kb.require_intact()
     end = len(kb) if end is None else min(end, len(kb))
     first, last = int(kb.concept_terms[start]), int(kb.concept_terms[end])
     bounds = kb.concept_terms[start : end + 1].astype(np.int64)
@@ -41,6 +46,7 @@ def term_frame(kb: KnowledgeBase, start: int = 0, end: int | None = None) -> pl.
 
 def alias_frame(kb: KnowledgeBase) -> pl.DataFrame:
     """Return the columns `alias`, `concept` (null where it has none) and `kind` (AliasKind)."""
+    kb.require_intact()
     known = kb.alias_concepts != NO_CONCEPT
     concepts = pl.Series(kb.concept_ids.to_arrow()).gather(np.where(known, kb.alias_concepts, 0))
     concepts = pl.select(pl.when(pl.Series(known)).then(concepts)).to_series()

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.curie import canonical_prefix
 from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
-from onym.store.artefact.arrays import Ragged, Strings
+from onym.store.artefact.arrays import Ragged, Strings, corrupt
 from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.reader import Artefact
+from onym.store.verify import Verify
 from onym.text.normal import normal_name
 from onym.types import Concept, Name, NameKind
 
@@ -35,37 +36,51 @@ class KnowledgeBase:
         self.manifest: Manifest = artefact.manifest
         self.concept_ids: Strings = artefact.strings("concepts")
         self.names: Strings = artefact.strings("names")
-        self.name_concepts: Ragged = artefact.ragged("name.concepts")
+        self.name_concepts: Ragged = artefact.ragged("name.concepts", len(self.concept_ids))
         self.concept_terms: npt.NDArray[np.uint32] = artefact.array("concept.terms")
         self.term_names: npt.NDArray[np.uint32] = artefact.array("term.name")
         self.term_forms: Strings = artefact.strings("term.form")
         self.term_kinds: npt.NDArray[np.uint8] = artefact.array("term.kind")
         self.term_languages: npt.NDArray[np.uint16] = artefact.array("term.language")
-        self.term_sources: Ragged = artefact.ragged("term.sources")
         self.sources: Strings = artefact.strings("sources")
+        self.term_sources: Ragged = artefact.ragged("term.sources", len(self.sources))
         self.languages: Strings = artefact.strings("languages")
         self.types: Strings = artefact.strings("types")
-        self.concept_types: Ragged = artefact.ragged("concept.types")
+        self.concept_types: Ragged = artefact.ragged("concept.types", len(self.types))
         self.definitions: Strings = artefact.strings("definitions")
-        self.concept_definitions: Ragged = artefact.ragged("concept.definitions")
+        self.concept_definitions: Ragged = artefact.ragged("concept.definitions", len(self.definitions))
         self.xrefs: Strings = artefact.strings("xrefs")
-        self.concept_xrefs: Ragged = artefact.ragged("concept.xrefs")
+        self.concept_xrefs: Ragged = artefact.ragged("concept.xrefs", len(self.xrefs))
         self.aliases: Strings = artefact.strings("aliases")
         self.alias_concepts: npt.NDArray[np.uint32] = artefact.array("alias.concept")
         self.alias_kinds: npt.NDArray[np.uint8] = artefact.array("alias.kind")
-        self.concept_aliases: Ragged = artefact.ragged("concept.aliases")
+        self.concept_aliases: Ragged = artefact.ragged("concept.aliases", len(self.aliases))
+        self._terms = Ragged(self.concept_terms, self.term_names, into=len(self.names), name=f"{self.folder}, concept.terms")
         self._artefact = artefact
         self._prefixes: tuple[str, ...] | None = None
 
     @classmethod
-    def open(cls, folder: Path | str) -> KnowledgeBase:
-        """Open the knowledge base at `folder`; the first time on a machine, every byte of it is verified."""
-        artefact = Artefact.open(Path(folder), KIND, FORMAT)
+    def open(cls, folder: Path | str, *, verify: Verify = "once") -> KnowledgeBase:
+        """Open the knowledge base at `folder`; the first time on a machine, every byte of it is verified.
+
+        With `verify="full"` that is done each time, and with the tries and indexes that are opened for it as well: a disk
+        may change a byte and tell nobody.
+        """
+        artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
         kb = cls(artefact)
         if artefact.is_new_here:
             kb.require_sound()
             artefact.remember()
         return kb
+
+    @property
+    def verify(self) -> Verify:
+        """When the bytes of the knowledge base, and of what is derived from it, are hashed."""
+        return self._artefact.verify
+
+    def require_intact(self) -> None:
+        """Refuse to go on if a byte has changed: what is derived of changed bytes would be taken for verified itself."""
+        self._artefact.require_intact()
 
     def __len__(self) -> int:
         """Return the number of concepts."""
@@ -128,10 +143,9 @@ class KnowledgeBase:
 
     def concept(self, row: int) -> Concept:
         """Return the concept in a row."""
-        start, end = int(self.concept_terms[row]), int(self.concept_terms[row + 1])
         return Concept(
             id=self.concept_ids[row],
-            terms=tuple(self._term(t) for t in range(start, end)),
+            terms=tuple(self._term(t) for t in range(*self._terms.span(row))),
             types=tuple(self.types[t] for t in self.concept_types[row]),
             definitions=tuple(self.definitions[d] for d in self.concept_definitions[row]),
             xrefs=tuple(self.xrefs[x] for x in self.concept_xrefs[row]),
@@ -140,11 +154,14 @@ class KnowledgeBase:
 
     def names_of(self, row: int) -> npt.NDArray[np.uint32]:
         """Return the name ids of a concept, the preferred one first."""
-        return self.term_names[int(self.concept_terms[row]) : int(self.concept_terms[row + 1])]
+        return self._terms[row]
 
     def preferred_form(self, row: int) -> str:
         """Return the name of a concept that a person should see."""
-        return self.term_forms[int(self.concept_terms[row])]
+        start, end = self._terms.span(row)
+        if start == end:
+            raise corrupt("a concept has no names", str(self.folder))
+        return self.term_forms[start]
 
     def report(self) -> dict[str, Any]:
         """Return what the build dropped and decided, by reason."""
@@ -186,19 +203,26 @@ class KnowledgeBase:
 
     def _term(self, term: int) -> Name:
         return Name(
-            text=self.names[int(self.term_names[term])],
+            text=self.names[self._row(self.term_names, term, len(self.names))],
             form=self.term_forms[term],
-            kind=NameKind(int(self.term_kinds[term])),
-            language=self.languages[int(self.term_languages[term])],
+            kind=NameKind(self._row(self.term_kinds, term, len(NameKind))),
+            language=self.languages[self._row(self.term_languages, term, len(self.languages))],
             sources=tuple(self.sources[int(s)] for s in self.term_sources[term]),
         )
+
+    def _row(self, column: npt.NDArray[Any], row: int, into: int) -> int:
+        """Return an entry that is a row of a table of that length."""
+        found = int(column[row])
+        if found >= into:
+            raise corrupt("a column points beyond its table", str(self.folder))
+        return found
 
     def _aliased(self, alias: str) -> tuple[int, ...]:
         key, found = alias.encode("utf-8", "surrogatepass"), []
         row = self.aliases.lower_bound(key)
         while row < len(self.aliases) and self.aliases.bytes_at(row) == key:
             if int(self.alias_concepts[row]) != NO_CONCEPT:
-                found.append(int(self.alias_concepts[row]))
+                found.append(self._row(self.alias_concepts, row, len(self)))
             row += 1
         return tuple(found)
 

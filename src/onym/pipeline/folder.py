@@ -118,7 +118,7 @@ def _require_format(values: dict[str, object], path: Path) -> None:
 def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | None = None) -> Pipeline:
     """Open what a configuration names; `folder` is what its paths are relative to."""
     context = context or OpenContext()
-    kb = KnowledgeBase.open(folder / config.kb.path)
+    kb = KnowledgeBase.open(folder / config.kb.path, verify=context.verify)
     require_digest(config.kb.path, config.kb.digest, kb.digest, folder)
     only = select_concepts(kb, config.types, config.concepts)
 

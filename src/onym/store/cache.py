@@ -22,9 +22,9 @@ def file_state(status: os.stat_result) -> list[int]:
     """Return what changes whenever a file is written, moved away or replaced: a note on it counts until then.
 
     >>> len(file_state(Path(getfixture("tmp_path")).stat()))
-    4
+    5
     """
-    return [status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns]
+    return [status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino, status.st_ctime_ns]
 
 
 def write_note(kind: str, path: Path, value: Any) -> None:

@@ -19,6 +19,14 @@ _NOTED = 1_000_000  # bytes: a smaller file is hashed sooner than a note on it i
 _SETTLED = 100_000_000  # nanoseconds: what was changed just now may change again without its times telling
 
 _known: dict[Path, list[Any]] = {}  # as in a note: a file's state, and its digest then
+_has_notes = True
+
+
+def ignore_notes() -> None:
+    """Let this process hash every file itself, once from now on, whatever was noted before: a disk may change a byte alone."""
+    global _has_notes  # noqa: PLW0603 - it is said once, at the start of a run
+    _has_notes = False
+    _known.clear()
 
 
 def file_digest(path: Path) -> str:
@@ -50,7 +58,7 @@ def hash_file(path: Path) -> str:
 
 def _cached_digest(path: Path, state: list[int]) -> str | None:
     """Return the digest that this process or this machine knows of a file in this state."""
-    known = _known.get(path) or (read_note(_KIND, path) if state[0] >= _NOTED else None)
+    known = _known.get(path) or (read_note(_KIND, path) if _has_notes and state[0] >= _NOTED else None)
     return known[1] if isinstance(known, list) and len(known) == 2 and known[0] == state else None
 
 
@@ -61,5 +69,5 @@ def _remember(path: Path, state: list[int], digest: str) -> None:
 
 
 def _is_settled(state: list[int]) -> bool:
-    _, _, _, changed = state
+    *_, changed = state
     return changed + _SETTLED < time.time_ns()

@@ -16,7 +16,9 @@ from pydantic.fields import FieldInfo
 
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.store.config import Strict
+from onym.store.digests import ignore_notes
 from onym.store.models import FETCHED, folder_digest, folder_of
+from onym.store.verify import Verify
 from onym.types import Progress, silent
 
 T = TypeVar("T")
@@ -29,13 +31,18 @@ _FIX = "build the pipeline again, or bring back what it was built with"
 class OpenContext:
     """What the parts of one pipeline share while they are opened.
 
-    With `download`, a model that is not a folder is fetched from the hub. `progress` follows what is built on first use. Models
-    that several parts use are opened once.
+    With `download`, a model that is not a folder is fetched from the hub. `progress` follows what is built on first use.
+    `verify` says when the bytes of artefacts are hashed. Models that several parts use are opened once.
     """
 
     download: bool = False
     progress: Progress = silent
+    verify: Verify = "once"
     _models: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.verify == "full":
+            ignore_notes()
 
     def shared(self, key: tuple[str, ...], open_model: Callable[[], T]) -> T:
         """Return the model of that key, opened on first use.

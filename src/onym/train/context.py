@@ -77,7 +77,7 @@ class TrainingContext(Generic[C]):
         own = self.dataset.kb_folder if self.dataset else None
         if not (self.config.data.kb or own):
             raise ConfigError("config-invalid", "no knowledge base is named", fix="name its folder as data.kb")
-        return KnowledgeBase.open(self.config.data.kb or str(own))
+        return KnowledgeBase.open(self.config.data.kb or str(own), verify="full")  # samples are drawn from all of it
 
     @property
     def dev_kb(self) -> KnowledgeBase:

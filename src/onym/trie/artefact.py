@@ -15,6 +15,7 @@ from onym.store.artefact.arrays import Ragged
 from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage, staging
+from onym.store.verify import Verify
 from onym.trie.columns import Columns, token_type
 from onym.trie.packed import PackedTrie
 from onym.trie.soundness import require_sound
@@ -67,6 +68,7 @@ def write_trie(
     stage: Stage, dest: Path, kb: KnowledgeBase, tokenizer: TokenSource, template: NameTemplate, *, progress: Progress
 ) -> Manifest:
     """Tokenise the names, grow the trie, and publish it from a stage that is held already."""
+    kb.require_intact()
     tokens = _tokenised(kb, tokenizer, template, progress)
     progress("growing the trie", len(kb.names))
     trie = PackedTrie.build(tokens, tokenizer.eos, tokenizer.vocabulary)
@@ -78,9 +80,12 @@ def write_trie(
     return stage.publish(dest, KIND, FORMAT, Record(config, [], counts))
 
 
-def open_trie(folder: Path | str, expected: Origin | None = None) -> PackedTrie:
-    """Open a trie, which must be of what is expected; the first time on a machine, every byte of it is verified."""
-    return open_trie_artefact(folder, expected).trie
+def open_trie(folder: Path | str, expected: Origin | None = None, *, verify: Verify = "once") -> PackedTrie:
+    """Open a trie, which must be of what is expected; the first time on a machine, every byte of it is verified.
+
+    With `verify="full"` that is done each time.
+    """
+    return open_trie_artefact(folder, expected, verify=verify).trie
 
 
 class TrieArtefact(NamedTuple):
@@ -91,15 +96,14 @@ class TrieArtefact(NamedTuple):
     artefact: Artefact
 
 
-def open_trie_artefact(folder: Path | str, expected: Origin | None = None) -> TrieArtefact:
+def open_trie_artefact(folder: Path | str, expected: Origin | None = None, *, verify: Verify = "once") -> TrieArtefact:
     """Open a trie, as `open_trie` does, with what its artefact says."""
-    artefact = Artefact.open(Path(folder), KIND, FORMAT)
+    artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     origin = _origin(artefact.manifest, where)
     _require_expected(origin, expected, where)
-    trie = PackedTrie(
-        Columns(*(artefact.array(name) for name in Columns._fields)), origin.eos, origin.vocabulary, artefact.digest
-    )
+    columns = Columns(*(artefact.array(name) for name in Columns._fields))
+    trie = PackedTrie(columns, origin.eos, origin.vocabulary, artefact.digest, kb_names=origin.names)
     if artefact.is_new_here:
         require_sound(trie, origin.names, where)
         artefact.remember()

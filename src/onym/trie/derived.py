@@ -44,7 +44,7 @@ def open_derived_trie_artefact(
     origin = Origin.of(kb, tokenizer, template)
     return open_derived(
         trie_locations(kb, origin),
-        lambda path: open_trie_artefact(path, origin),
+        lambda path: open_trie_artefact(path, origin, verify=kb.verify),
         lambda stage, dest: write_trie(stage, dest, kb, tokenizer, template, progress=progress),
         waiting=lambda: progress("waiting for another process that builds the trie", 0),
     )

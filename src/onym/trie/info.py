@@ -19,5 +19,5 @@ def info(folder: Path) -> list[dict[str, Any]]:
 
 
 def _info(folder: Path) -> dict[str, Any]:
-    trie, origin, _ = open_trie_artefact(folder)
+    trie, origin, _ = open_trie_artefact(folder, verify="full")  # every node is looked at
     return {"folder": str(folder), "digest": trie.digest, **origin.model_dump(), **asdict(shape_of(trie))}

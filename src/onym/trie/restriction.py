@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import InputError
+from onym.store.artefact.arrays import corrupt
 from onym.trie.columns import Columns
 
 
@@ -38,8 +39,11 @@ class Restriction:
     def allows(self, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Tell which nodes have a wanted name below them."""
         nodes = np.asarray(nodes)
-        before: npt.NDArray[Any] = self._wanted_before[self._columns.low[nodes]]
-        return np.asarray(self._wanted_before[self._columns.high[nodes]] > before)
+        low, high = self._columns.low[nodes], self._columns.high[nodes]
+        if nodes.size and max(int(low.max()), int(high.max())) > len(self._columns.names):
+            raise corrupt("the names below a node are not names of the trie", "the trie")
+        before: npt.NDArray[Any] = self._wanted_before[low]
+        return np.asarray(self._wanted_before[high] > before)
 
     def names_at(self, node: int) -> npt.NDArray[np.uint32]:
         """Return the ids of the wanted names that end at a node."""

@@ -178,3 +178,42 @@ def test_a_column_in_memory_is_left_alone() -> None:
     column = np.arange(3)
     release(column)
     assert column.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("offsets", [[0, 9, 3], [0, 3, 2], [2, 1, 3], [0, 2**31, 3]])
+def test_strings_whose_offsets_are_damaged_are_an_error_when_they_are_looked_at(offsets: list[int]) -> None:
+    column = Strings(np.array(offsets, dtype=np.uint32), np.frombuffer(b"abc", dtype=np.uint8))
+    for look in (lambda: [column[0], column[1]], column.to_arrow, lambda: column.find("abc")):
+        with pytest.raises(IntegrityError, match="artefact-corrupt"):
+            look()
+
+
+def test_strings_that_are_not_utf_8_are_an_error_when_they_are_looked_at() -> None:
+    column = Strings(np.array([0, 1, 2], dtype=np.uint32), np.frombuffer("é".encode(), dtype=np.uint8))
+    for look in (lambda: column[0], column.to_arrow):
+        with pytest.raises(IntegrityError, match="artefact-corrupt"):
+            look()
+    assert column.find("é") == -1
+
+
+@pytest.mark.parametrize("offsets", [[0, 9, 3], [0, 3, 2], [2, 1, 3], [0, 2**31, 3]])
+def test_lists_whose_offsets_are_damaged_are_an_error_when_they_are_looked_at(offsets: list[int]) -> None:
+    lists = Ragged(np.array(offsets, dtype=np.uint32), np.array([1, 2, 3]))
+    for look in (lambda: [lists[0], lists[1]], lists.owners, lambda: lists.take(np.array([0, 1]))):
+        with pytest.raises(IntegrityError, match="artefact-corrupt"):
+            look()
+
+
+def test_lists_that_point_beyond_their_table_are_an_error_when_they_are_looked_at() -> None:
+    lists = Ragged(np.array([0, 1, 2]), np.array([0, 7]), into=7)
+    assert lists[0].tolist() == lists.take(np.array([0])).values.tolist() == [0]
+    for look in (lambda: lists[1], lists.owners, lambda: lists.take(np.array([1]))):
+        with pytest.raises(IntegrityError, match="beyond its table"):
+            look()
+
+
+def test_a_row_that_there_is_not_is_no_damage() -> None:
+    with pytest.raises(IndexError):
+        Strings.of(["a", "b"])[2]
+    with pytest.raises(IndexError):
+        Ragged(np.array([0, 1]), np.array([5]))[1]

@@ -17,6 +17,7 @@ from onym.store.artefact.reader import Artefact, check_artefact
 from onym.store.artefact.stage import Record, staging
 from onym.store.limits import DEFAULT_LIMITS
 from tests.store.artefact.published import publish, versions
+from tests.store.artefact.rotten import rot
 
 
 def test_published_and_read(tmp_path: Path) -> None:
@@ -211,3 +212,44 @@ def test_a_version_that_was_removed_and_came_back_meanwhile_is_checked_again(
     assert check_artefact(tmp_path / "a") == []
     (checked[0] / "numbers.npy").unlink()
     assert check_artefact(tmp_path / "a") == ["numbers.npy is missing"]
+
+
+def test_full_verification_sees_what_changed_after_it_was_verified(tmp_path: Path) -> None:
+    publish(tmp_path / "a")
+    rot(tmp_path / "a", "numbers.npy", -1, b"x")
+    changed = Artefact.open(tmp_path / "a", "test", 1)
+    assert not changed.is_new_here
+    for look in (lambda: Artefact.open(tmp_path / "a", "test", 1, "full"), changed.require_intact):
+        with pytest.raises(IntegrityError, match="numbers.npy was changed"):
+            look()
+
+
+def test_an_artefact_that_is_intact_is_hashed_once_while_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(tmp_path / "a")
+    artefact = Artefact.open(tmp_path / "a", "test", 1)
+    artefact.require_intact()
+    monkeypatch.setattr(reader, "_problems_of_files", lambda *_: ["hashed again"])
+    artefact.require_intact()
+
+
+def test_what_changes_while_it_is_hashed_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(tmp_path / "a")
+    own = reader._problems_of_files
+
+    def and_then_write(folder: Path, manifest: Manifest) -> list[str]:
+        found = own(folder, manifest)
+        os.utime(folder / "numbers.npy", ns=(1, 1))
+        return found
+
+    monkeypatch.setattr(reader, "_problems_of_files", and_then_write)
+    Artefact.open(tmp_path / "a", "test", 1, "full").remember()
+    assert Artefact.open(tmp_path / "a", "test", 1).is_new_here
+
+
+@pytest.mark.parametrize("pointer", ["\x0b", " ", "0"])
+def test_a_pointer_is_a_version_and_nothing_else(tmp_path: Path, pointer: str) -> None:
+    publish(tmp_path / "a")
+    version = (tmp_path / "a" / "CURRENT").read_text().strip()
+    (tmp_path / "a" / "CURRENT").write_text(version + pointer)
+    with pytest.raises(IntegrityError, match="artefact-missing"):
+        Artefact.open(tmp_path / "a", "test", 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -19,15 +21,32 @@ def manifest(tmp_path: Path) -> Manifest:
 
 
 def test_cached_until_a_file_changes(tmp_path: Path, manifest: Manifest) -> None:
-    assert not verified.is_verified(tmp_path, manifest)
-    verified.remember(tmp_path, manifest)
-    assert verified.is_verified(tmp_path, manifest)
+    state = verified.state_of(tmp_path, manifest)
+    assert not verified.is_verified(tmp_path, state)
+    verified.remember(tmp_path, state)
+    assert verified.is_verified(tmp_path, state)
     os.utime(tmp_path / "a.npy", ns=(1, 1))
-    assert not verified.is_verified(tmp_path, manifest)
+    assert not verified.is_verified(tmp_path, verified.state_of(tmp_path, manifest))
+
+
+def test_a_file_written_over_with_its_size_and_time_kept_is_another_one(tmp_path: Path, manifest: Manifest) -> None:
+    verified.remember(tmp_path, verified.state_of(tmp_path, manifest))
+    before = (tmp_path / "a.npy").stat()
+    time.sleep(0.02)  # the clock of a file system ticks some hundred times a second
+    (tmp_path / "a.npy").write_bytes(b"abd")
+    os.utime(tmp_path / "a.npy", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert not verified.is_verified(tmp_path, verified.state_of(tmp_path, manifest))
+
+
+def test_a_copy_with_its_times_kept_is_another_one(tmp_path: Path, manifest: Manifest) -> None:
+    verified.remember(tmp_path, verified.state_of(tmp_path, manifest))
+    shutil.copy2(tmp_path / "a.npy", tmp_path / "b.npy")
+    (tmp_path / "b.npy").replace(tmp_path / "a.npy")
+    assert not verified.is_verified(tmp_path, verified.state_of(tmp_path, manifest))
 
 
 def test_where_no_note_can_be_kept_nothing_fails(tmp_path: Path, manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "not-a-folder").write_text("")
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "not-a-folder"))
-    verified.remember(tmp_path, manifest)
-    assert not verified.is_verified(tmp_path, manifest)
+    verified.remember(tmp_path, verified.state_of(tmp_path, manifest))
+    assert not verified.is_verified(tmp_path, verified.state_of(tmp_path, manifest))

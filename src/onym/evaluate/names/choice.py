@@ -52,6 +52,7 @@ def sampled_concepts(kb: KnowledgeBase, count: int, *, seed: int = 0, only: Conc
 
     Any encoder separates concepts that have nothing in common. Where there are fewer than `count`, all are taken.
     """
+    kb.require_intact()
     numbers = np.diff(kb.concept_terms.astype(np.int64))
     is_rich = numbers >= MIN_NAMES if only is None else (numbers >= MIN_NAMES) & only
     rich = np.flatnonzero(is_rich)

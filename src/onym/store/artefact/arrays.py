@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import IntegrityError
+from onym.store.artefact.maps import map_file
 from onym.store.files.regular import open_regular
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:
                 raise IntegrityError("artefact-corrupt", "a column's header is not the manifest's", where=path.name)
             if size != offset + length * found.itemsize:
                 raise IntegrityError("artefact-corrupt", "a column is shorter or longer than its header says", where=path.name)
-            if length == 0:
-                return np.empty(0, dtype=found)
-            return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(length,))
+            return map_file(file, path, found, offset)
     except OSError as e:
         raise IntegrityError("artefact-corrupt", "a column cannot be read", where=path.name) from e
 
@@ -85,25 +84,56 @@ def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
     return memoryview(data), 0  # type: ignore[arg-type]
 
 
+def corrupt(what: str, where: str) -> IntegrityError:
+    """Return the error of content that no sound column has: its bytes are not those that were verified."""
+    fix = "look for changed bytes with --verify full or onym kb check, and build it again"
+    return IntegrityError("artefact-corrupt", what, where=where, fix=fix)
+
+
+def span_of(bounds: memoryview, row: int, size: int, where: str) -> tuple[int, int]:
+    """Return where a row begins and ends, which must lie between the rows before and after it, and within `size`.
+
+    >>> span_of(memoryview(np.array([0, 2, 5])), 1, 5, "names")
+    (2, 5)
+    """
+    start, end = bounds[row], bounds[row + 1]
+    before = bounds[row - 1] if row else 0
+    after = bounds[row + 2] if row + 2 < len(bounds) else size
+    if not before <= start <= end <= after <= size:
+        raise corrupt("a column's offsets do not ascend", where)
+    return start, end
+
+
 class Ragged:
     """Lists of numbers of different lengths, in two flat arrays.
+
+    With `into`, the numbers are rows of a table of that length. Whatever the arrays hold, what is looked at is checked: it is
+    the lists' own, or an error.
 
     >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9]))
     >>> lists[0].tolist(), lists[1].tolist(), len(lists)
     ([7, 8], [], 3)
     """
 
-    __slots__ = ("offsets", "values")
+    __slots__ = ("_bounds", "_into", "_is_sound", "_name", "offsets", "values")
 
-    def __init__(self, offsets: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+    def __init__(self, offsets: npt.NDArray[Any], values: npt.NDArray[Any], *, into: int | None = None, name: str = "") -> None:
         self.offsets = offsets
-        self.values = values
+        self.values = values.view(np.ndarray)  # reading a few entries of a `memmap` takes many times as long
+        self._bounds = memoryview(offsets)  # type: ignore[arg-type]  # gives plain integers, faster than numpy
+        self._into, self._name = into, name
+        self._is_sound = False
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, i: int) -> npt.NDArray[Any]:
-        return self.values[int(self.offsets[i]) : int(self.offsets[i + 1])]
+        start, end = self.span(i)
+        return self._inside(self.values[start:end])
+
+    def span(self, i: int) -> tuple[int, int]:
+        """Return where list `i` begins and ends among the values."""
+        return span_of(self._bounds, i, len(self.values), self._name)
 
     def take(self, rows: npt.NDArray[Any]) -> Ragged:
         """Return the lists of these rows, in their order; of the others nothing is read.
@@ -113,9 +143,13 @@ class Ragged:
         ([0, 1, 1, 3], [9, 7, 8])
         """
         starts = self.offsets[rows].astype(np.int64)
-        lengths = self.offsets[rows + 1].astype(np.int64) - starts
+        ends = self.offsets[rows + 1].astype(np.int64)
+        if not bool(((starts >= 0) & (starts <= ends) & (ends <= len(self.values))).all()):
+            raise corrupt("a column's offsets do not ascend", self._name)
+        lengths = ends - starts
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        return Ragged(offsets, self.values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)])
+        values = self.values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)]
+        return Ragged(offsets, self._inside(values))
 
     def owners(self) -> npt.NDArray[np.int64]:
         """Return for each value the list that it stands in.
@@ -123,6 +157,9 @@ class Ragged:
         >>> Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).owners().tolist()
         [0, 0, 2]
         """
+        if not self._is_sound:
+            self.require_sound(self._name, self._into)
+            self._is_sound = True
         lengths: npt.NDArray[np.int64] = np.diff(self.offsets.astype(np.int64))  # type: ignore[assignment]
         return np.repeat(np.arange(len(self), dtype=np.int64), lengths)
 
@@ -131,9 +168,14 @@ class Ragged:
         offsets, values = self.offsets, self.values
         sound = len(offsets) > 0 and int(offsets[0]) == 0 and int(offsets[-1]) == len(values)
         if not sound or bool((offsets[1:] < offsets[:-1]).any()):
-            raise IntegrityError("artefact-corrupt", "a column's offsets do not ascend", where=name)
+            raise corrupt("a column's offsets do not ascend", name)
         if bound is not None and len(values) and int(values.max()) >= bound:
-            raise IntegrityError("artefact-corrupt", "a column points beyond its table", where=name)
+            raise corrupt("a column points beyond its table", name)
+
+    def _inside(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if self._into is not None and len(values) and int(values.max()) >= self._into:
+            raise corrupt("a column points beyond its table", self._name)
+        return values
 
 
 class Strings:
@@ -144,11 +186,13 @@ class Strings:
     ('fever', 1, -1)
     """
 
-    __slots__ = ("_base", "_ends", "_fence", "_raw", "_stride", "data", "offsets")
+    __slots__ = ("_base", "_ends", "_fence", "_is_sound", "_name", "_raw", "_stride", "data", "offsets")
 
-    def __init__(self, offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8]) -> None:
+    def __init__(self, offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8], *, name: str = "") -> None:
         self.offsets = offsets
         self.data = data
+        self._name = name
+        self._is_sound = False
         self._raw, self._base = _sliceable(data)
         self._ends = memoryview(offsets)  # type: ignore[arg-type]  # gives plain integers, faster than numpy
         self._fence: list[bytes] = []
@@ -165,24 +209,33 @@ class Strings:
         return len(self.offsets) - 1
 
     def __getitem__(self, i: int) -> str:
-        return str(self.bytes_at(i), "utf-8")
+        try:
+            return str(self.bytes_at(i), "utf-8")
+        except UnicodeDecodeError as e:
+            raise corrupt("a string is not UTF-8", self._name) from e
 
     def bytes_at(self, i: int) -> bytes:
         """Return the UTF-8 bytes of string `i`."""
-        base = self._base
-        return bytes(self._raw[base + self._ends[i] : base + self._ends[i + 1]])
+        start, end = span_of(self._ends, i, len(self.data), self._name)
+        return bytes(self._raw[self._base + start : self._base + end])
 
     def to_arrow(self) -> pa.Array:
-        """Return the column as an Arrow array over the same memory. Only for a column that is known to be sound."""
+        """Return the column as an Arrow array over the same memory. All of it is checked the first time: Arrow would not."""
         import pyarrow as pa
 
         small = len(self.data) < 2**31
         offsets = self.offsets.view(np.int32) if small and self.offsets.dtype == np.uint32 else self.offsets.astype(np.int64)
         kind = pa.utf8() if offsets.dtype == np.int32 else pa.large_utf8()
-        return pa.Array.from_buffers(kind, len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+        try:
+            column = pa.Array.from_buffers(kind, len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+            column.validate(full=not self._is_sound)
+        except pa.ArrowInvalid as e:
+            raise corrupt("a column of strings is not one", self._name) from e
+        self._is_sound = True
+        return column
 
     def lower_bound(self, key: bytes) -> int:
-        """Return the row of the first string that is not below `key`, in a sorted column."""
+        """Return the row of the first string that is not below `key`, in a sorted column; in another one, some row."""
         low, high = self._stretch(key)
         raw, base, ends = self._raw, self._base, self._ends
         while low < high:
@@ -211,7 +264,7 @@ class Strings:
         Ragged(self.offsets, self.data).require_sound(name)
         starts = self.offsets[:-1][self.offsets[:-1] < len(self.data)]
         if len(self.data) and bool(((self.data[starts] & 0xC0) == 0x80).any()):
-            raise IntegrityError("artefact-corrupt", "a string begins inside a character", where=name)
+            raise corrupt("a string begins inside a character", name)
         cuts = [
             0,
             *(int(self.offsets[np.searchsorted(self.offsets, at)]) for at in range(_SLICE, len(self.data), _SLICE)),
@@ -220,4 +273,4 @@ class Strings:
             try:
                 str(self._raw[self._base + start : self._base + end], "utf-8")
             except UnicodeDecodeError as e:
-                raise IntegrityError("artefact-corrupt", "a column of strings is not UTF-8", where=name) from e
+                raise corrupt("a column of strings is not UTF-8", name) from e

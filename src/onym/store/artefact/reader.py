@@ -1,6 +1,7 @@
 """Opening and checking artefacts: the current version of a folder that `stage.py` wrote.
 
-Manifest and sizes are checked each time, digests once on each machine. `check_artefact` hashes every file again.
+Manifest and sizes are checked each time, digests once on each machine, or at each opening if that is asked for.
+`check_artefact` hashes every file again.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from onym.errors import IntegrityError, OnymError
 from onym.store.artefact import verified
 from onym.store.artefact.arrays import Ragged, Strings, open_array
 from onym.store.artefact.manifest import Manifest
+from onym.store.artefact.maps import map_file
 from onym.store.files.regular import open_regular
 from onym.store.files.source import InputFile
 from onym.store.limits import DEFAULT_LIMITS
+from onym.store.verify import Verify
 
 T = TypeVar("T")
 VERSION = re.compile(r"^[0-9a-f]{16}$")
 """The name of a version."""
+_POINTER = re.compile(rb"[0-9a-f]{16}\n?")
 
 
 class Artefact:
@@ -38,10 +42,11 @@ class Artefact:
     All columns are mapped and all other files are read at once: so they can be used whatever is published afterwards.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, *, is_new_here: bool) -> None:
-        self.folder, self.manifest = folder, manifest
+    def __init__(self, folder: Path, manifest: Manifest, verify: Verify, hashed: verified.State | None) -> None:
+        self.folder, self.manifest, self.verify = folder, manifest, verify
         self.digest = folder.name
-        self.is_new_here = is_new_here  # until this machine has verified it; the reader then checks its structure too
+        self._hashed = hashed  # the files as they were when this opening hashed them
+        self.is_new_here = hashed is not None  # until the reader has checked its structure too
         self._columns = {
             name.removesuffix(".npy"): open_array(folder / name, entry.dtype, entry.length)
             for name, entry in manifest.files.items()
@@ -55,12 +60,12 @@ class Artefact:
             raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
 
     @classmethod
-    def open(cls, dest: Path, kind: str, version: int) -> Artefact:
-        """Open the current version: manifest and sizes checked each time, digests once on each machine."""
-        return _while_current(dest, lambda folder: cls._open(folder, kind, version))
+    def open(cls, dest: Path, kind: str, version: int, verify: Verify = "once") -> Artefact:
+        """Open the current version: manifest and sizes checked each time, digests when `verify` says."""
+        return _while_current(dest, lambda folder: cls._open(folder, kind, version, verify))
 
     @classmethod
-    def _open(cls, folder: Path, kind: str, version: int) -> Artefact:
+    def _open(cls, folder: Path, kind: str, version: int, verify: Verify) -> Artefact:
         manifest, where = _read_manifest(folder), str(folder.parent)
         if manifest.kind != kind:
             what = f"this is a {manifest.kind!r}, not a {kind!r}"
@@ -68,13 +73,12 @@ class Artefact:
         if manifest.format != version:
             what = f"format {manifest.format}, while this Onym reads format {version}"
             raise IntegrityError("artefact-version", what, where=where, fix="build it again with this Onym")
-        problems = _problems_of_sizes(folder, manifest)
-        is_new_here = not problems and not verified.is_verified(folder, manifest)
-        if is_new_here:
-            problems = _problems_of_files(folder, manifest)
-        if problems:
-            raise IntegrityError("artefact-corrupt", problems[0], where=where, fix="build it again")
-        return cls(folder, manifest, is_new_here=is_new_here)
+        _require_none(_problems_of_sizes(folder, manifest), where)
+        state = _state(folder, manifest)
+        if verify == "once" and verified.is_verified(folder, state):
+            return cls(folder, manifest, verify, None)
+        _require_none(_problems_of_files(folder, manifest), where)
+        return cls(folder, manifest, verify, state)
 
     @property
     def location(self) -> Path:
@@ -83,8 +87,19 @@ class Artefact:
 
     def remember(self) -> None:
         """Note that everything was verified on this machine."""
-        verified.remember(self.folder, self.manifest)
+        if self._hashed is not None:
+            verified.remember(self.folder, self._hashed)
         self.is_new_here = False
+
+    def require_intact(self) -> None:
+        """Refuse it if a byte has changed since it was published, whatever this machine remembers.
+
+        It is hashed once for as long as it is open: before anything is made of it that will itself be taken for verified.
+        """
+        if self._hashed is None:
+            state = _state(self.folder, self.manifest)
+            _require_none(_problems_of_files(self.folder, self.manifest), str(self.location))
+            self._hashed = state
 
     def array(self, name: str, kind: str = "u") -> npt.NDArray[Any]:
         """Return one column, which must hold numbers of a kind: numpy's letter, `u` for unsigned integers."""
@@ -94,16 +109,20 @@ class Artefact:
             raise IntegrityError("artefact-corrupt", what, where=str(self.folder), fix="build it again")
         return column
 
-    def ragged(self, name: str) -> Ragged:
-        """Return lists of numbers."""
-        return Ragged(self.array(f"{name}.offsets"), self.array(f"{name}.values"))
+    def ragged(self, name: str, into: int | None = None) -> Ragged:
+        """Return lists of numbers; with `into`, of rows of a table of that length."""
+        return Ragged(self.array(f"{name}.offsets"), self.array(f"{name}.values"), into=into, name=self._column(name))
 
     def strings(self, name: str) -> Strings:
         """Return a column of strings."""
         data = self.array(f"{name}.data")
         if data.dtype != np.uint8:
             raise IntegrityError("artefact-corrupt", f"the column {name} holds no bytes", where=str(self.folder))
-        return Strings(self.array(f"{name}.offsets"), data)
+        return Strings(self.array(f"{name}.offsets"), data, name=self._column(name))
+
+    def _column(self, name: str) -> str:
+        """Return a column's name for messages."""
+        return f"{self.folder}, {name}"
 
     def mapped(self, name: str) -> npt.NDArray[np.uint8]:
         """Return the bytes of a file that is no column and no `.json`, without reading them."""
@@ -196,17 +215,17 @@ def _read_small(path: Path) -> bytes:
 
 def _mapped(path: Path) -> npt.NDArray[np.uint8]:
     with open_regular(path) as file:
-        return np.memmap(file, dtype=np.uint8, mode="r") if path.stat().st_size else np.zeros(0, dtype=np.uint8)
+        return map_file(file, path, np.dtype(np.uint8))
 
 
 def current_version(dest: Path) -> str:
     """Return the name of the version that counts, or nothing where there is none."""
     try:
         with open_regular(dest / "CURRENT") as file:
-            version = file.read(64).decode("ascii", "replace").strip()
+            pointer = file.read(64)
     except OSError:
         return ""
-    return version if VERSION.match(version) else ""
+    return pointer[:16].decode("ascii") if _POINTER.fullmatch(pointer) else ""
 
 
 def _current_copy(dest: Path) -> tuple[str, int, int]:
@@ -217,6 +236,18 @@ def _current_copy(dest: Path) -> tuple[str, int, int]:
     except OSError:
         return version, 0, 0
     return version, status.st_ino, status.st_ctime_ns
+
+
+def _state(folder: Path, manifest: Manifest) -> verified.State:
+    try:
+        return verified.state_of(folder, manifest)
+    except OSError as e:
+        raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
+
+
+def _require_none(problems: list[str], where: str) -> None:
+    if problems:
+        raise IntegrityError("artefact-corrupt", problems[0], where=where, fix="build it again")
 
 
 def find_problems(folder: Path, manifest: Manifest) -> list[str]:

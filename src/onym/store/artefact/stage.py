@@ -105,7 +105,7 @@ class Stage:
             if is_new:
                 self._folder.rename(final)
             sync_folder(dest)
-            verified.remember(final, manifest)
+            verified.remember(final, verified.state_of(final, manifest))
             with whole_file(dest / "CURRENT", force=True) as pointer:
                 pointer.write(final.name.encode() + b"\n")
         except BaseException:

@@ -1,0 +1,1 @@
+"""Bytes of artefacts that change after they were verified, as on a failing disk."""

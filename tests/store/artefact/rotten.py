@@ -1,0 +1,25 @@
+"""Bytes that change after an artefact was verified, as on a failing disk: this machine remembers that all is well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onym.store.artefact import verified
+from onym.store.artefact.manifest import Manifest
+
+
+def rot(dest: Path, name: str, at: int, data: bytes) -> None:
+    """Write over bytes of a file of the current version; a negative offset counts from its end."""
+    version = dest / (dest / "CURRENT").read_text().strip()
+    path = version / name
+    with path.open("r+b") as file:
+        file.seek(at, 2 if at < 0 else 0)
+        file.write(data)
+    remember(dest)
+
+
+def remember(dest: Path) -> None:
+    """Make the files as they are what this machine remembers."""
+    version = dest / (dest / "CURRENT").read_text().strip()
+    manifest = Manifest.from_bytes((version / "manifest.json").read_bytes(), where="")
+    verified.remember(version, verified.state_of(version, manifest))
