@@ -31,5 +31,5 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
 def recalls(prepared: PreparedDataset) -> dict[int, float]:
     kb = KnowledgeBase.open(prepared.folder / "kb")
     task = EvaluationTask(prepared, "test", kb)
-    cases, _ = predicted_cases(task, predict(task, TfidfLinker(kb)))
+    cases = predicted_cases(task, predict(task, TfidfLinker(kb)))
     return score(cases, "biosyn", (1, 5)).recall

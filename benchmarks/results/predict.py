@@ -104,7 +104,7 @@ def predicted(linker: Linker, task: Task, top_k: int) -> Predictions:
 
 def predicted_part(linker: Linker, part: list[Document], top_k: int) -> Iterator[Prediction]:
     """Yield a linker's answers to the mentions of one part."""
-    return predictions_of(linker.link(part, top_k=top_k))
+    return (one for one in predictions_of(linker.link(part, top_k=top_k)) if isinstance(one, Prediction))
 
 
 def parts(documents: Iterable[Document], mentions: int = PART) -> Iterator[list[Document]]:

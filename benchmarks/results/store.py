@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Protocol, cast
 from onym.datasets import PreparedDataset
 from onym.evaluate.cases import Case
 from onym.evaluate.comparison import hits as hits_of
+from onym.evaluate.coverage import mention_coverage
 from onym.evaluate.evaluation import document_groups, predicted_cases, training_of
 from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.evaluate.significance import bootstrap_interval, mcnemar_exact
@@ -192,10 +193,10 @@ def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answe
 
 def judge(task: Judgeable, predictions: Predictions) -> Judged:
     """Compute all figures. Mentions whose gold is not in the KB are left out, except by BioSyn's protocol; both are counted."""
-    found, missing = predicted_cases(EvaluationTask(task.dataset, task.split, task.kb), predictions)
-    if missing:
+    if missing := mention_coverage(task.dataset.documents(task.split), predictions).missing:
         msg = f"{missing:,} mentions have no line among the predictions"
         raise ValueError(msg)
+    found = predicted_cases(EvaluationTask(task.dataset, task.split, task.kb), predictions)
     within = [case for case in found if case.is_in_kb]
     cases = found if task.protocol == "biosyn" else within
     ranks = gold_ranks(cases, task.protocol)
@@ -303,7 +304,7 @@ def _slices(task: Judgeable, cases: Sequence[Case], hits: Sequence[bool]) -> Sli
 
 
 def _mapped(task: Judgeable, predictions: Predictions) -> Figures:
-    cases, _ = predicted_cases(EvaluationTask(task.dataset, task.split, task.kb, task.replaced), predictions)
+    cases = predicted_cases(EvaluationTask(task.dataset, task.split, task.kb, task.replaced), predictions)
     within: list[Case] = [case for case in cases if case.is_in_kb]
     return {"mapped_any_id_r1": _percent(recall_at(gold_ranks(within, "any-id"), 1)), "mapped": len(within)}
 

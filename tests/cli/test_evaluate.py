@@ -52,6 +52,25 @@ def test_two_systems_are_compared(folder: Path) -> None:
     ] == {"only_a": 0, "only_b": 0, "p_value": 1.0}
 
 
+def test_predictions_of_some_mentions_or_twice_are_refused_and_told(folder: Path) -> None:
+    onym("evaluate", "-d", "ncbi", "--linker", "exact", "--save", "whole.jsonl", cwd=folder)
+    head, first, *rest = (folder / "whole.jsonl").read_text().splitlines(keepends=True)
+    (folder / "one.jsonl").write_text(head + first)
+    (folder / "twice.jsonl").write_text("".join([head, first, first, *rest]))
+    for name, code, note in (
+        ("one", "predictions-partial", "1 of 3 mentions predicted"),
+        ("twice", "predictions-repeated", "1 repeated"),
+    ):
+        for words in (("evaluate", f"{name}.jsonl"), ("compare", "whole.jsonl", f"{name}.jsonl")):
+            assert code in onym(*words, "-d", "ncbi", cwd=folder, status=3).stderr
+            assert note in " ".join(onym(*words, "-d", "ncbi", "--allow-partial", cwd=folder).stdout.split())
+    told = onym("evaluate", "one.jsonl", "-d", "ncbi", "--allow-partial", "--json", "--report", "one.html", cwd=folder)
+    assert json.loads(told.stdout)["coverage"] == {
+        "unit": "mentions", "gold": 3, "covered": 1, "failed": 0, "repeated": 0, "not_in_gold": 0, "is_whole": False,
+    }  # fmt: skip
+    assert "1 of 3 mentions predicted" in (folder / "one.html").read_text()
+
+
 @pytest.fixture(scope="module")
 def taxa(folder: Path) -> Path:
     (folder / "kb.tsv").write_text("id\tname\nncbitaxon:10090\tmouse\n")
@@ -64,9 +83,12 @@ def test_a_corpus_with_predicted_mentions(taxa: Path) -> None:
     found = "1|t|A mouse and a rat\n1|a|\n1\t2\t7\tmouse\tSpecies\t10090\n1\t14\t17\trat\tSpecies\t10116\n"
     (taxa / "found.txt").write_text(found)
     words = ("evaluate", "found.txt", "-d", "s800", "--kb", "taxa", "--protocol", "bhowmik-strict")
-    figures = json.loads(onym(*words, "--json", cwd=taxa).stdout)
+    assert "1 of 2 documents predicted" in onym(*words, cwd=taxa, status=3).stderr
+    figures = json.loads(onym(*words, "--allow-partial", "--json", cwd=taxa).stdout)
     assert (figures["precision"], figures["recall"]) == (0.5, 0.5)
-    assert "found.txt on s800 (test)" in onym(*words, cwd=taxa).stdout
+    shown = onym(*words, "--allow-partial", cwd=taxa).stdout
+    assert "found.txt on s800 (test)" in shown
+    assert "* 1 of 2 documents predicted" in shown
 
 
 def test_a_pipeline_is_scored_end_to_end(taxa: Path) -> None:

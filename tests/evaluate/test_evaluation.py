@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from onym.errors import ConfigError
-from onym.evaluate.evaluation import Evaluation, closest_name_similarity, evaluate, predicted_cases
+from onym.errors import ConfigError, InputError
+from onym.evaluate.evaluation import Evaluation, closest_name_similarity, evaluate
 from onym.evaluate.protocols import PROTOCOLS
 from onym.evaluate.run import predict
 from onym.evaluate.slices import NO_SIMILARITY, SIMILARITY_BINS
@@ -44,14 +44,24 @@ def test_what_the_preparation_dropped_is_reported(task: EvaluationTask) -> None:
 def test_a_missing_answer_is_wrong_and_counted(task: EvaluationTask) -> None:
     whole = exact(task)
     part = Predictions(whole.source, dict(list(whole.mentions.items())[:-1]))
-    evaluation = evaluate(task, part)
-    assert evaluation.left_out["mentions without a prediction (counted as wrong)"] == 1
+    with pytest.raises(InputError, match=r"predictions-partial\] .*2 of 3 mentions predicted"):
+        evaluate(task, part)
+    evaluation = evaluate(task, part, allow_partial=True)
+    assert evaluation.as_dict()["coverage"]["covered"] == 2
     assert evaluation.gold_ranks[-1] is None
+
+
+def test_repeated_predictions_are_refused(task: EvaluationTask) -> None:
+    whole = exact(task)
+    twice = Predictions.of([*whole, next(iter(whole))], whole.source)
+    with pytest.raises(InputError, match="predictions-repeated"):
+        evaluate(task, twice)
+    assert evaluate(task, twice, allow_partial=True).gold_ranks == evaluate(task, whole).gold_ranks
 
 
 def test_predictions_for_something_else_are_refused(task: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="predictions-other"):
-        predicted_cases(task, Predictions.of([Prediction("other", 0, 1, ())], {}))
+        evaluate(task, Predictions.of([Prediction("other", 0, 1, ())], {}), allow_partial=True)
 
 
 def test_another_knowledge_base_is_refused(task: EvaluationTask) -> None:

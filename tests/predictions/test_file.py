@@ -16,6 +16,8 @@ from onym.errors import InputError, OnymError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.predictions.file import (
+    Line,
+    NoMentions,
     Prediction,
     Predictions,
     are_predictions,
@@ -44,14 +46,14 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 problems = st.builds(Problem, documents, st.sampled_from(["limit-record", "internal-error"]), words, words)
 
 
-def written(lines: Iterable[Prediction | Problem], source: dict[str, Any] | None = None) -> list[bytes]:
+def written(lines: Iterable[Line], source: dict[str, Any] | None = None) -> list[bytes]:
     file = io.BytesIO()
     write_predictions(lines, source or {}, file)
     return file.getvalue().splitlines()
 
 
-@given(st.lists(predictions | problems, max_size=5))
-def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, lines: list[Prediction | Problem]) -> None:
+@given(st.lists(predictions | problems | st.builds(NoMentions, documents), max_size=5))
+def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, lines: list[Line]) -> None:
     path = tmp_path_factory.mktemp("p") / "p.jsonl"
     with path.open("wb") as file:
         assert write_predictions(lines, {"linker": "x"}, file) == len(lines)
@@ -65,7 +67,9 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
     assert found.mentions == first
     assert list(found) == list(first.values())
     assert found.problems == tuple(one for one in lines if isinstance(one, Problem))
+    assert found.without_mentions == tuple(one.document_id for one in lines if isinstance(one, NoMentions))
     assert found == Predictions.of(lines, {"linker": "x"})
+    assert len(list(found.lines)) + found.repeated.total() == len(lines)
 
 
 def test_lines_without_evidence_say_no_more_than_ids_offsets_and_scores() -> None:
@@ -107,6 +111,18 @@ def test_a_document_that_could_not_be_linked_is_a_problem_or_an_error() -> None:
         list(predictions_of([lost]))
 
 
+def test_a_document_without_mentions_has_a_line_of_its_own() -> None:
+    made = list(lines_of([LinkedDocument(Document("1", "fever"))]))
+    assert made == [NoMentions("1")]
+    assert written(made)[1:] == [b'{"document":"1","mentions":0}']
+
+
+def test_repeated_lines_are_counted() -> None:
+    one, other = Prediction("1", 0, 5, ()), Prediction("1", 0, 5, ((("mesh:D1",), 1.0, 0),))
+    found = Predictions.of([one, other, one], {})
+    assert (list(found), found.repeated) == ([one], {one.key: 2})
+
+
 def test_no_text_and_no_name_is_kept(tiny_kb: Path) -> None:
     linker = ExactLinker(KnowledgeBase.open(tiny_kb))
     doc = Document("1", "secret fever", (Mention(7, 12, "fever"),))
@@ -134,6 +150,9 @@ def test_no_text_and_no_name_is_kept(tiny_kb: Path) -> None:
         '{"document":"1","start":0,"end":5,"answers":[],"nil_reason":"bored"}',
         '{"document":"1","problem":{"code":"limit-record"}}',
         '{"document":1,"problem":{"code":"limit-record","what":"too long"}}',
+        '{"document":"1","mentions":1}',
+        '{"document":"1","mentions":false}',
+        '{"document":"1","mentions":0,"answers":[]}',
         "[]",
         "nonsense",
     ],
@@ -166,5 +185,5 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_concepts_that_share_a_name_share_its_number(tiny_kb: Path) -> None:
     linker = ExactLinker(KnowledgeBase.open(tiny_kb))
-    (one,) = predictions_of(linker.link([Document("1", "MI", (Mention(0, 2, "MI"),))]))
+    (one,) = Predictions.of(predictions_of(linker.link([Document("1", "MI", (Mention(0, 2, "MI"),))])), {})
     assert one.answers == ((("mesh:D006973",), 1.0, 0), (("mesh:D009203",), 1.0, 0))

@@ -21,6 +21,7 @@ FULL = Link(FEVER, (Candidate("mesh:D005334", "fever", 1.0),), 0.9, "exact", 0.7
 LINKED = [
     LinkedDocument(DOC, (FULL,)),
     LinkedDocument(DOC, (Link(FEVER),)),
+    LinkedDocument(Document("3", "")),
     LinkedDocument(Document("2", ""), problems=(Problem("2", "limit-record", "too long", "a.txt"),)),
 ]
 
@@ -39,7 +40,7 @@ def test_each_line_of_predictions() -> None:
     composite = Prediction("3", 0, 4, ((("mesh:D1", "mesh:D2"), 0.5, 0),))
     write_predictions([*lines_of(LINKED), composite], {"linker": {}}, file)
     lines = [json.loads(line) for line in file.getvalue().splitlines()]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         validate(line, "predictions-2")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, stderr, write_json, write_tables
-from onym.cli.evaluation import DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
+from onym.cli.evaluation import ALLOW_PARTIAL, DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
 
 
 def command(
@@ -20,6 +20,7 @@ def command(
     kb: Annotated[Path | None, KB] = None,
     data: Annotated[Path | None, DATA] = None,
     replaced: Annotated[Path | None, REPLACED] = None,
+    allow_partial: Annotated[bool, ALLOW_PARTIAL] = False,
     angel_t_test: Annotated[
         bool,
         typer.Option(
@@ -40,7 +41,8 @@ def command(
 
     with progress("comparing"):
         task = EvaluationTask.open(dataset, split, kb=kb, data=data, replaced=replaced)
-        one, other = (evaluate_predictions(task, path, protocol) for path in (first, second))
+        files = (first, second)
+        one, other = (evaluate_predictions(task, path, protocol, allow_partial=allow_partial) for path in files)
         comparison = compare(one, other, with_t_test=angel_t_test)
     if comparison.t_test:
         stderr().print(comparison.t_test.warning, style="yellow")

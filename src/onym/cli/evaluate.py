@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_tables
-from onym.cli.evaluation import DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
+from onym.cli.evaluation import ALLOW_PARTIAL, DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
 from onym.cli.linking import LINKER, VERIFY
 from onym.cli.options import DOWNLOAD
 from onym.store.verify import Verify
@@ -36,6 +36,7 @@ def command(
     replaced: Annotated[Path | None, REPLACED] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report, .html.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the predictions of the linker or pipeline to this file.")] = None,
+    allow_partial: Annotated[bool, ALLOW_PARTIAL] = False,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
@@ -65,7 +66,7 @@ def command(
         if loaded:
             evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, save=save, force=force)
         elif predictions:
-            evaluation = run.run_file(task, predictions, protocol or run.LINKING)
+            evaluation = run.run_file(task, predictions, protocol or run.LINKING, allow_partial=allow_partial)
         else:
             config = linker_config(linker, **own_options(context.obj))
             named = open_linker(config, task.kb, opening)

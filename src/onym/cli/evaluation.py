@@ -11,4 +11,7 @@ SPLIT = typer.Option(help="train, dev or test.")
 PROTOCOL = typer.Option(
     help="strict, one-id, any-id or biosyn; end to end: bhowmik-strict, bhowmik-partial or neleval-overlap-maxmax."
 )
+ALLOW_PARTIAL = typer.Option(
+    "--allow-partial", help="Score predictions that lack some of the mentions or documents, or repeat some."
+)
 REPLACED = typer.Option(help="For scoring alone, a table of retired ids: two columns, the old id and the new one.")

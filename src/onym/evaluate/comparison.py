@@ -7,18 +7,23 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from onym.errors import ConfigError
+from onym.evaluate.coverage import Coverage
 from onym.evaluate.evaluation import Evaluation, document_groups
 from onym.evaluate.significance import AngelTTest, McNemar, PairedBootstrap, angel_t_test, mcnemar_exact, paired_bootstrap
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How much better the first system is than the second, by one protocol; slices are pairs of recall@1."""
+    """How much better the first system is than the second, by one protocol; slices are pairs of recall@1.
+
+    `coverage` says for both how many of the mentions have a prediction.
+    """
 
     protocol: str
     cases: int
     first: float
     second: float
+    coverage: tuple[Coverage, Coverage]
     bootstrap: PairedBootstrap
     mcnemar: McNemar
     slices: dict[str, tuple[int, float, float]]
@@ -26,7 +31,7 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return asdict(self)
+        return asdict(self) | {"coverage": [each.as_dict() for each in self.coverage]}
 
 
 def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False) -> Comparison:
@@ -39,6 +44,7 @@ def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False)
         cases=len(one),
         first=sum(one) / max(len(one), 1),
         second=sum(other) / max(len(other), 1),
+        coverage=(first.coverage, second.coverage),
         bootstrap=paired_bootstrap(one, other, groups=document_groups(first.cases)),
         mcnemar=mcnemar_exact(one, other),
         slices={p.name: (p.cases, p.recall, named[p.name].recall) for p in first.slices if p.name in named},

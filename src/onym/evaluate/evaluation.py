@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from onym.datasets.overlap import corpus_document
-from onym.errors import ConfigError
-from onym.evaluate.cases import Case, Key, gold_cases
+from onym.evaluate.cases import Case, gold_cases
+from onym.evaluate.coverage import Coverage, mention_coverage, require_covered
 from onym.evaluate.metrics import Scores, gold_ranks, score
 from onym.evaluate.protocols import PROTOCOLS, protocol_named
 from onym.evaluate.significance import bootstrap_interval
 from onym.evaluate.slices import Similarity, Training, slices_of
 from onym.evaluate.task import EvaluationTask
-from onym.predictions.file import Answer, Predictions
+from onym.predictions.file import Predictions
 from onym.text.similarity import NameSimilarity
 
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
@@ -33,13 +33,17 @@ class SliceScore:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All figures of a linker on a split. `gold_ranks` holds the rank of gold of each case under `protocol`."""
+    """All figures of a linker on a split. `gold_ranks` holds the rank of gold of each case under `protocol`.
+
+    `coverage` says how many of the mentions have a prediction; the others count as wrong.
+    """
 
     protocol: str
     scores: dict[str, Scores]
     low: float
     high: float
     slices: tuple[SliceScore, ...]
+    coverage: Coverage
     left_out: dict[str, int]
     without_slices: dict[str, str]
     manifest: dict[str, Any]
@@ -53,6 +57,7 @@ class Evaluation:
             "recall_at_1": self.scores[self.protocol].recall[1],
             "low": self.low,
             "high": self.high,
+            "coverage": self.coverage.as_dict(),
             "scores": {name: asdict(scores) for name, scores in self.scores.items()},
             "slices": [asdict(part) for part in self.slices],
             "left_out": self.left_out,
@@ -62,15 +67,23 @@ class Evaluation:
 
 
 def evaluate(
-    task: EvaluationTask, predictions: Predictions, *, protocol: str = "strict", similarity: NameSimilarity | None = None
+    task: EvaluationTask,
+    predictions: Predictions,
+    *,
+    protocol: str = "strict",
+    similarity: NameSimilarity | None = None,
+    allow_partial: bool = False,
 ) -> Evaluation:
     """Score predictions by every protocol; intervals and subgroups are those of `protocol`.
 
-    Without `similarity`, the subgroups by string similarity are left out.
+    Without `similarity`, the subgroups by string similarity are left out. Predictions that lack mentions, or repeat some, are
+    refused unless `allow_partial` is set.
     """
     protocol_named(protocol)  # an unknown one is refused before the work
     task.require_same_kb(predictions.source)
-    cases, missing = predicted_cases(task, predictions)
+    coverage = mention_coverage(task.dataset.documents(task.split), predictions)
+    require_covered(coverage, task.title, allow_partial=allow_partial)
+    cases = predicted_cases(task, predictions)
     ranks = gold_ranks(cases, protocol)
     low, high = _interval(cases, ranks)
     sliced = slices_of(
@@ -82,7 +95,8 @@ def evaluate(
         low=low,
         high=high,
         slices=tuple(_slice_score(name, rows, cases, ranks) for name, rows in sliced.indices.items()),
-        left_out=task.dropped | ({"mentions without a prediction (counted as wrong)": missing} if missing else {}),
+        coverage=coverage,
+        left_out=task.dropped,
         without_slices=sliced.left_out,
         manifest=task.manifest(predictions.source),
         cases=tuple(cases),
@@ -90,20 +104,9 @@ def evaluate(
     )
 
 
-def predicted_cases(task: EvaluationTask, predictions: Predictions) -> tuple[list[Case], int]:
-    """Return the cases of a split with their predicted answers, and the number of mentions without a prediction."""
-    missing: set[Key] = set()
-
-    def answers(key: Key) -> tuple[Answer, ...]:
-        if key not in predictions.answers:
-            missing.add(key)
-        return predictions.answers.get(key, ())
-
-    cases = gold_cases(task.dataset.documents(task.split), answers, task.resolver)
-    if cases and len(missing) == sum(len(case.mentions) for case in cases):
-        what = f"none of the {len(cases):,} mentions of {task.title} has a prediction"
-        raise ConfigError("predictions-other", what, fix="give the predictions for these documents and this split")
-    return cases, len(missing)
+def predicted_cases(task: EvaluationTask, predictions: Predictions) -> list[Case]:
+    """Return the cases of a split with their predicted answers; a mention without a prediction has none."""
+    return gold_cases(task.dataset.documents(task.split), lambda key: predictions.answers.get(key, ()), task.resolver)
 
 
 def training_of(task: EvaluationTask) -> Training | None:

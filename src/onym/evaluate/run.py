@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError
 from onym.evaluate.end_to_end.evaluation import EndToEndEvaluation, evaluate_end_to_end
@@ -58,18 +57,24 @@ def run_pipeline(
     return evaluate_end_to_end(task, predictions, protocol=protocol)
 
 
-def run_file(task: EvaluationTask, path: Path, protocol: str = LINKING) -> Evaluation | EndToEndEvaluation:
+def run_file(
+    task: EvaluationTask, path: Path, protocol: str = LINKING, *, allow_partial: bool = False
+) -> Evaluation | EndToEndEvaluation:
     """Score a file of predictions; with an end-to-end protocol, it may be a corpus with predicted mentions too."""
     if protocol not in END_TO_END:
-        return evaluate_predictions(task, path, protocol)
+        return evaluate_predictions(task, path, protocol, allow_partial=allow_partial)
     if path.is_file() and are_predictions(path):
-        return evaluate_end_to_end(task, read_predictions(path), protocol=protocol)
-    return evaluate_end_to_end(task, documents_of(read_corpus(path)), protocol=protocol, system=path.name)
+        return evaluate_end_to_end(task, read_predictions(path), protocol=protocol, allow_partial=allow_partial)
+    found = read_corpus(path)
+    return evaluate_end_to_end(task, found, protocol=protocol, system=path.name, allow_partial=allow_partial)
 
 
-def evaluate_predictions(task: EvaluationTask, path: Path, protocol: str = LINKING) -> Evaluation:
+def evaluate_predictions(
+    task: EvaluationTask, path: Path, protocol: str = LINKING, *, allow_partial: bool = False
+) -> Evaluation:
     """Score a file of predictions for annotated mentions."""
-    return evaluate(task, read_predictions(path), protocol=protocol, similarity=task.similarity)
+    predictions = read_predictions(path)
+    return evaluate(task, predictions, protocol=protocol, similarity=task.similarity, allow_partial=allow_partial)
 
 
 def tune_pipeline(task: EvaluationTask, pipeline: Pipeline) -> TunedThreshold:
@@ -98,7 +103,7 @@ def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:
 def save_predictions(predictions: Predictions, path: Path, *, force: bool = False) -> None:
     """Write predictions to a file."""
     with whole_file(path, force=force) as file:
-        write_predictions(predictions, predictions.source, file)
+        write_predictions(predictions.lines, predictions.source, file)
 
 
 def write_report(evaluation: Evaluation | EndToEndEvaluation, kb: KnowledgeBase, path: Path, *, force: bool = False) -> None:

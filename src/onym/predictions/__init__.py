@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from onym._lazy import lazy
 
 if TYPE_CHECKING:
-    from onym.predictions.file import Prediction, Predictions, read_predictions, write_predictions
+    from onym.predictions.file import NoMentions, Prediction, Predictions, read_predictions, write_predictions
     from onym.predictions.json_schema import schema
     from onym.predictions.mapping import TermMapping, TermTable, read_terms
 
 __all__ = [
+    "NoMentions",
     "Prediction",
     "Predictions",
     "TermMapping",
@@ -29,6 +30,7 @@ _FILE, _MAPPING = "onym.predictions.file", "onym.predictions.mapping"
 __getattr__ = lazy(
     __name__,
     {
+        "NoMentions": _FILE,
         "Prediction": _FILE,
         "Predictions": _FILE,
         "TermMapping": _MAPPING,

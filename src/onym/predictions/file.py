@@ -1,9 +1,11 @@
 """What a linker answered, as a file: JSON lines that hold ids, offsets and scores, but no text and no names. Format 2.
 
-The first line says what the answers came from. Each other line is a mention, or a document that could not be linked:
+The first line says what the answers came from. Each other line is a mention, a document that could not be linked, or one
+without mentions, which says that the document was read:
 
     {"document": "10192393", "start": 4, "end": 16, "answers": [["mesh:D009203", 0.98, 0], [["mesh:D1", "mesh:D2"], 0.5, 1]]}
     {"document": "10192394", "problem": {"code": "limit-record", "what": "a document is too long"}}
+    {"document": "10192395", "mentions": 0}
 
 An answer is an id (or, where several are meant together, a list of them), its score, and the number of the name that led to it:
 answers with the same number share a name. Answers stand best first. A mention may also have `detection_score`, `stage`,
@@ -15,8 +17,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, get_args
@@ -67,25 +70,54 @@ class Prediction:
         return self.document_id, self.start, self.end
 
 
+@dataclass(frozen=True, slots=True)
+class NoMentions:
+    """A document that was read, and in which there is no mention."""
+
+    document_id: str
+
+
+Line = Prediction | Problem | NoMentions
+
+
 @dataclass(frozen=True)
 class Predictions:
-    """A file of predictions: what they came from, one for each mention, and the documents that could not be linked."""
+    """A file of predictions: what they came from, one for each mention, and the documents that could not be linked.
+
+    `without_mentions` are the ids of documents that were read and have no mention. `repeated` counts for each mention the lines
+    after its first.
+    """
 
     source: dict[str, Any]
     mentions: dict[Key, Prediction]
     problems: tuple[Problem, ...] = ()
+    without_mentions: tuple[str, ...] = ()
+    repeated: Counter[Key] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, lines: Iterable[Prediction | Problem], source: dict[str, Any]) -> Predictions:
+    def of(cls, lines: Iterable[Line], source: dict[str, Any]) -> Predictions:
         """Gather predictions; where a mention stands twice, the first counts."""
         mentions: dict[Key, Prediction] = {}
         problems: list[Problem] = []
+        without: list[str] = []
+        repeated: Counter[Key] = Counter()
         for line in lines:
             if isinstance(line, Problem):
                 problems.append(line)
+            elif isinstance(line, NoMentions):
+                without.append(line.document_id)
+            elif line.key in mentions:
+                repeated[line.key] += 1
             else:
-                mentions.setdefault(line.key, line)
-        return cls(source, mentions, tuple(problems))
+                mentions[line.key] = line
+        return cls(source, mentions, tuple(problems), tuple(without), repeated)
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        """What a file of them holds, without repeated lines."""
+        yield from self.problems
+        yield from self.mentions.values()
+        yield from map(NoMentions, self.without_mentions)
 
     @cached_property
     def answers(self) -> dict[Key, tuple[Answer, ...]]:
@@ -103,16 +135,18 @@ def source_of(linker: Source, top_k: int, **more: Any) -> dict[str, Any]:
     return {"onym": __version__, "linker": linker.config, "kb": kb, "top_k": top_k, **more}
 
 
-def predictions_of(linked: Iterable[LinkedDocument]) -> Iterator[Prediction]:
+def predictions_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
     """Yield what is kept of links; a document that could not be linked is an error."""
-    return (prediction_of(link, each.document.id) for each in require_complete(linked) for link in each.links)
+    return lines_of(require_complete(linked))
 
 
-def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Prediction | Problem]:
-    """Yield what is kept of links, and the problems of documents that could not be linked."""
+def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
+    """Yield what is kept of links, the problems of documents that could not be linked, and the documents without mentions."""
     for each in linked:
         yield from each.problems
         yield from (prediction_of(link, each.document.id) for link in each.links)
+        if each.is_complete and not each.links:
+            yield NoMentions(each.document.id)
 
 
 def prediction_of(link: Link, document_id: str) -> Prediction:
@@ -129,7 +163,7 @@ def prediction_of(link: Link, document_id: str) -> Prediction:
     )
 
 
-def write_predictions(lines: Iterable[Prediction | Problem], source: dict[str, Any], file: BinaryIO) -> int:
+def write_predictions(lines: Iterable[Line], source: dict[str, Any], file: BinaryIO) -> int:
     """Write predictions, and return how many lines there are after the first.
 
     >>> import io
@@ -142,7 +176,7 @@ def write_predictions(lines: Iterable[Prediction | Problem], source: dict[str, A
     _write_line(file, {"kind": KIND, "format": FORMAT, "source": source})
     count = 0
     for count, one in enumerate(lines, 1):  # noqa: B007 - the last is the number of all
-        _write_line(file, _problem_plain(one) if isinstance(one, Problem) else _plain(one))
+        _write_line(file, _plain(one))
     return count
 
 
@@ -175,7 +209,15 @@ def _answers(candidates: Sequence[Candidate]) -> tuple[Answer, ...]:
 _EVIDENCE = ("detection_score", "stage", "confidence", "nil_reason")
 
 
-def _plain(one: Prediction) -> dict[str, Any]:
+def _plain(line: Line) -> dict[str, Any]:
+    if isinstance(line, Problem):
+        return _problem_plain(line)
+    if isinstance(line, NoMentions):
+        return {"document": line.document_id, "mentions": 0}
+    return _prediction_plain(line)
+
+
+def _prediction_plain(one: Prediction) -> dict[str, Any]:
     answers = [[ids[0] if len(ids) == 1 else list(ids), score, name] for ids, score, name in one.answers]
     known = {name: getattr(one, name) for name in _EVIDENCE if getattr(one, name) is not None}
     return {"document": one.document_id, "start": one.start, "end": one.end, "answers": answers, **known}
@@ -204,8 +246,10 @@ def _source(value: object, where: str) -> dict[str, Any]:
     return value
 
 
-def _line(value: object, where: str) -> Prediction | Problem:
+def _line(value: object, where: str) -> Line:
     match value:
+        case {"document": str(document_id), "mentions": int(number), **more} if number is not False and not number and not more:
+            return NoMentions(document_id)
         case {"document": str(document_id), "problem": {"code": str(code), "what": str(what), **more}}:
             return Problem(document_id, code, what, str(more.get("where", "")))
         case {"document": str(document_id), "start": int(start), "end": int(end), "answers": list(answers), **more}:

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from onym.corpora.base import Item
 from onym.errors import ConfigError, InputError
-from onym.evaluate.end_to_end.evaluation import evaluate_end_to_end, predicted_documents, system_name
+from onym.evaluate.end_to_end.evaluation import UNREADABLE, evaluate_end_to_end, predicted_documents, system_name
 from onym.evaluate.end_to_end.protocols import END_TO_END, NOT_IN_GOLD
 from onym.evaluate.task import EvaluationTask
-from onym.predictions.file import Prediction, Predictions
-from onym.types import Document, Mention
+from onym.predictions.file import NoMentions, Prediction, Predictions
+from onym.types import Document, Mention, Problem
 
 FEVER = ((("mesh:D005334",), 1.0, 0),)
 SOURCE: dict[str, object] = {"detector": {"detector": "dictionary"}, "linker": {"linker": "exact"}}
@@ -73,8 +74,32 @@ def test_predictions_of_other_documents_are_refused(abstracts: EvaluationTask) -
         evaluate_end_to_end(abstracts, predictions((0, 1), doc="other"))
 
 
+def test_a_document_that_was_not_read_is_refused_or_missed(abstracts: EvaluationTask) -> None:
+    with pytest.raises(InputError, match=r"predictions-partial\] .*0 of 1 documents predicted"):
+        evaluate_end_to_end(abstracts, predictions())
+    failed = Predictions.of([Problem("4", "limit-record", "too long")], SOURCE)
+    with pytest.raises(InputError, match="0 of 1 documents predicted, 1 recorded as a problem"):
+        evaluate_end_to_end(abstracts, failed)
+    evaluation = evaluate_end_to_end(abstracts, failed, allow_partial=True)
+    assert (evaluation.as_dict()["coverage"]["failed"], evaluation.mistakes.counts["missed"]) == (1, 2)
+
+
+def test_of_two_documents_with_one_id_the_first_counts(abstracts: EvaluationTask) -> None:
+    gold = list(abstracts.dataset.documents("test"))
+    both = [*gold, Document(gold[0].id, gold[0].text)]
+    with pytest.raises(InputError, match="predictions-repeated"):
+        evaluate_end_to_end(abstracts, both)
+    assert evaluate_end_to_end(abstracts, both, allow_partial=True).results["bhowmik-strict"].scores.f1 == 1.0
+
+
+def test_what_could_not_be_read_is_counted(abstracts: EvaluationTask) -> None:
+    gold = list(abstracts.dataset.documents("test"))
+    items: list[Item] = [Problem("4", "corpus-offsets", "a surface is not at its offsets"), *gold]
+    assert evaluate_end_to_end(abstracts, items).left_out[UNREADABLE] == 1
+
+
 def test_a_system_that_finds_nothing(abstracts: EvaluationTask) -> None:
-    evaluation = evaluate_end_to_end(abstracts, predictions())
+    evaluation = evaluate_end_to_end(abstracts, Predictions.of([NoMentions("4")], SOURCE))
     assert (evaluation.results["bhowmik-strict"].scores.f1, evaluation.mistakes.counts["missed"]) == (0.0, 2)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.evaluate.report.tables import plain, table_of
+from onym.evaluate.report.tables import plain, starred, table_of, with_note
 
 
 def test_text_has_no_markup_and_no_control_characters() -> None:
@@ -11,3 +11,10 @@ def test_text_has_no_markup_and_no_control_characters() -> None:
 
 def test_numbers_stand_to_the_right() -> None:
     assert [column.justify for column in table_of("title", ("name",), ("n",)).columns] == ["left", "right"]
+
+
+def test_a_footnote_and_its_star() -> None:
+    table = table_of("title", ("name",), ("n",))
+    assert with_note(table, "").caption is None
+    assert getattr(with_note(table, "a [b]").caption, "plain", "") == "* a [b]"
+    assert (starred("strict", ""), starred("strict", "a")) == ("strict", "strict*")

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from onym.errors import ConfigError
+from onym.corpora.base import Item, documents_of
+from onym.corpora.corpus import LEFT_OUT
+from onym.evaluate.coverage import Coverage, document_coverage, require_covered
 from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all, score_with_intervals
 from onym.evaluate.end_to_end.mistakes import EndToEndMistakes, find_mistakes
 from onym.evaluate.end_to_end.protocols import NOT_IN_GOLD, require_end_to_end
 from onym.evaluate.task import EvaluationTask
 from onym.predictions.file import Predictions
-from onym.types import Document, Mention
+from onym.types import Document, Mention, Problem
+
+UNREADABLE = "predicted mentions or documents that could not be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,10 @@ class TypeScore:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndEvaluation:
-    """All figures of a system on a split. `by_type` is scored by `protocol`; `in_kb` counts the gold ids in the KB."""
+    """All figures of a system on a split. `by_type` is scored by `protocol`; `in_kb` counts the gold ids in the KB.
+
+    `coverage` says how many of the documents the system has read; the mentions of the others are missed.
+    """
 
     system: str
     protocol: str
@@ -42,6 +49,7 @@ class EndToEndEvaluation:
     documents: int
     mentions: int
     in_kb: int
+    coverage: Coverage
     left_out: dict[str, int]
     manifest: dict[str, Any]
 
@@ -62,6 +70,7 @@ class EndToEndEvaluation:
             "documents": self.documents,
             "mentions": self.mentions,
             "in_kb": self.in_kb,
+            "coverage": self.coverage.as_dict(),
             "left_out": self.left_out,
             "manifest": self.manifest,
         }
@@ -69,17 +78,24 @@ class EndToEndEvaluation:
 
 def evaluate_end_to_end(
     task: EvaluationTask,
-    predicted: Predictions | Iterable[Document],
+    predicted: Predictions | Iterable[Item],
     *,
     protocol: str = "bhowmik-strict",
     system: str = "",
+    allow_partial: bool = False,
 ) -> EndToEndEvaluation:
-    """Score predicted mentions and concepts: predictions of a pipeline, or documents with predicted mentions."""
+    """Score predicted mentions and concepts: predictions of a pipeline, or documents with predicted mentions.
+
+    Predictions that lack documents, or repeat some, are refused unless `allow_partial` is set.
+    """
     require_end_to_end(protocol)  # an unknown one is refused before the work
     gold = list(task.dataset.documents(task.split))
     source = predicted.source if isinstance(predicted, Predictions) else {}
     task.require_same_kb(source)
-    aligned, not_in_gold = _align(task, gold, predicted)
+    predicted = predicted if isinstance(predicted, Predictions) else list(predicted)
+    coverage = document_coverage(gold, predicted)
+    require_covered(coverage, task.title, allow_partial=allow_partial)
+    aligned, left_out = _align(gold, predicted)
     canonical = task.resolver.canonical
     results = score_all(gold, aligned, canonical)
     mentions = [mention for doc in gold for mention in doc.mentions]
@@ -92,7 +108,8 @@ def evaluate_end_to_end(
         documents=len(gold),
         mentions=len(mentions),
         in_kb=sum(map(task.resolver.is_in_kb, mentions)),
-        left_out=task.dropped | results[protocol].scores.left_out | ({NOT_IN_GOLD: not_in_gold} if not_in_gold else {}),
+        coverage=coverage,
+        left_out=task.dropped | results[protocol].scores.left_out | left_out,
         manifest=task.manifest(source),
     )
 
@@ -125,22 +142,22 @@ def system_name(source: dict[str, Any]) -> str:
     return " + ".join(filter(None, parts)) or "unknown system"
 
 
-def _align(
-    task: EvaluationTask, gold: Sequence[Document], predicted: Predictions | Iterable[Document]
-) -> tuple[list[Document], int]:
-    """Return a predicted document for each gold one, in order, and the number of mentions in other documents."""
+def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) -> tuple[list[Document], dict[str, int]]:
+    """Return a predicted document for each gold one, in order, and what is not scored, by reason."""
+    unreadable = 0
     if isinstance(predicted, Predictions):
         by_id = {doc.id: doc for doc in predicted_documents(gold, predicted)}
-        mentions = Counter(doc_id for doc_id, _, _ in predicted.answers)
+        mentions = Counter(one.document_id for one in predicted)
     else:
-        by_id = {doc.id: doc for doc in predicted}
+        by_id = {}
+        for doc in documents_of(predicted):
+            by_id.setdefault(doc.id, doc)
         mentions = Counter({doc_id: len(doc.mentions) for doc_id, doc in by_id.items()})
+        unreadable = sum(isinstance(item, Problem) and item.code in LEFT_OUT for item in predicted)
     other = mentions.keys() - {doc.id for doc in gold}
-    if mentions and len(other) == len(mentions):
-        what = f"the predictions have no document of {task.title}"
-        raise ConfigError("predictions-other", what, fix="give the predictions for these documents and this split")
     aligned = [by_id.get(doc.id) or Document(doc.id, doc.text) for doc in gold]
-    return aligned, sum(mentions[doc_id] for doc_id in other)
+    counts = {NOT_IN_GOLD: sum(mentions[doc_id] for doc_id in other), UNREADABLE: unreadable}
+    return aligned, {reason: count for reason, count in counts.items() if count}
 
 
 def _by_type(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onym.evaluate.comparison import Comparison
+from onym.evaluate.coverage import Coverage
 from onym.evaluate.report.tables import plain, table_of
 from onym.evaluate.report.values import percent
 from onym.evaluate.slices import SLICES
@@ -22,8 +23,8 @@ def _difference(found: Comparison, first: str, second: str) -> Table:
     bootstrap, mcnemar = found.bootstrap, found.mcnemar
     table = table_of(f"{first} against {second}, {found.protocol}, {found.cases:,} mentions", ("",), ("",))
     rows = [
-        (f"{first}, recall@1", percent(found.first)),
-        (f"{second}, recall@1", percent(found.second)),
+        (f"{first}, recall@1", _recall(found.first, found.coverage[0])),
+        (f"{second}, recall@1", _recall(found.second, found.coverage[1])),
         ("difference", f"{100 * bootstrap.difference:+.1f}"),
         ("95 % CI (paired bootstrap over documents)", f"{100 * bootstrap.low:+.1f} to {100 * bootstrap.high:+.1f}"),
         ("p (paired bootstrap over documents)", f"{bootstrap.p_value:.4f}"),
@@ -36,6 +37,10 @@ def _difference(found: Comparison, first: str, second: str) -> Table:
     for row in rows:
         table.add_row(*map(plain, row))
     return table
+
+
+def _recall(share: float, coverage: Coverage) -> str:
+    return f"{percent(share)} ({coverage.note})" if coverage.note else percent(share)
 
 
 def _slices(found: Comparison, first: str, second: str) -> Table:

@@ -52,6 +52,28 @@ def header(system: str, dataset: str, split: str, facts: Sequence[tuple[str, str
     )
 
 
+def coverage_fact(coverage: str) -> tuple[tuple[str, str], ...]:
+    """Return the note on what the predictions do not cover, or repeat, as a fact of the header; nothing without one."""
+    return (("Predictions", coverage),) if coverage else ()
+
+
+def with_coverage(note: str, coverage: str) -> str:
+    """Return the note of a figure, and what the predictions do not cover.
+
+    >>> with_coverage("95 % CI 1.0–2.0", "1 of 960 mentions predicted")
+    '95 % CI 1.0–2.0; 1 of 960 mentions predicted'
+    """
+    return "; ".join(filter(None, (note, escaped(coverage))))
+
+
+def protocol_cell(name: str, *, is_main: bool, coverage: str, definition: str = "") -> str:
+    """Return the start of a line of figures: its protocol, marked if it is the main one, and what the predictions lack."""
+    kind = ' class="main"' if is_main else ""
+    mark = ' <span class="mark">main</span>' if is_main else ""
+    small = "".join(f'<br><span class="ids">{escaped(each)}</span>' for each in (definition, coverage) if each)
+    return f'<tr{kind}><th scope="row"><code>{escaped(name)}</code>{mark}{small}</th>'
+
+
 def tiles(figures: Iterable[tuple[str, str, str]]) -> str:
     """Return the main figures: a name, a share in percent, and a note for each."""
     return (

@@ -24,6 +24,22 @@ def table_of(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Ta
     return table
 
 
+def with_note(table: Table, note: str) -> Table:
+    """Return a table with a footnote, if there is one; the lines that it concerns end with a star."""
+    if note:
+        table.caption, table.caption_justify = plain(f"* {note}"), "left"
+    return table
+
+
+def starred(text: str, note: str) -> str:
+    """Return the first cell of a line of figures: it ends with a star if there is a footnote.
+
+    >>> starred("strict", "1 of 960 mentions predicted")
+    'strict*'
+    """
+    return f"{text}*" if note else text
+
+
 def plain(text: str) -> Text:
     """Return text without markup or control characters."""
     from rich.text import Text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onym.evaluate.coverage import Coverage
 from onym.evaluate.end_to_end.evaluation import EndToEndEvaluation, TypeScore
 from onym.evaluate.end_to_end.intervals import ScoresWithIntervals
 from onym.evaluate.end_to_end.mistakes import KINDS, EndToEndMistake, EndToEndMistakes
@@ -9,7 +10,7 @@ from onym.evaluate.end_to_end.protocols import END_TO_END, EndToEndScores
 from onym.evaluate.mistakes import NamedConcepts
 
 
-def sample(text: str = "fever") -> EndToEndEvaluation:
+def sample(text: str = "fever", covered: int = 500) -> EndToEndEvaluation:
     """Return an evaluation; `text` is used wherever text comes from outside."""
     concepts = NamedConcepts((text,), (text,))
     results = {
@@ -26,6 +27,7 @@ def sample(text: str = "fever") -> EndToEndEvaluation:
         documents=500,
         mentions=1900,
         in_kb=1800,
+        coverage=Coverage("documents", 500, covered),
         left_out={text: 3},
         manifest={"dataset": {"name": text, "digest": "ab", "split": "test"}, "kb": {"concepts": 9000, "names": 70000}},
     )

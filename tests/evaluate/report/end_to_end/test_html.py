@@ -52,3 +52,9 @@ def test_ids_are_unique_and_the_same_content_gives_the_same_bytes(page: Page) ->
     ids = page.named("id")
     assert len(ids) == len(set(ids))
     assert end_to_end_page(sample()) == end_to_end_page(sample())
+
+
+def test_each_line_of_figures_says_that_documents_are_missing() -> None:
+    note = "1 of 500 documents predicted"
+    assert note not in end_to_end_page(sample())
+    assert end_to_end_page(sample(covered=1)).count(note) == 1 + 3 + len(END_TO_END)  # the header, the tiles, the lines

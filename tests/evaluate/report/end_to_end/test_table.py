@@ -35,6 +35,15 @@ def test_the_figures_fit_a_narrow_terminal() -> None:
     assert "neleval-overlap-maxmax" in capture.get()
 
 
+def test_a_line_of_figures_says_that_documents_are_missing() -> None:
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(end_to_end_tables(sample(covered=1))[0])
+    assert "→ bhowmik-strict*" in capture.get()
+    assert "* 1 of 500 documents predicted" in capture.get()
+    assert "*" not in shown()
+
+
 def test_hostile_text_is_shown_and_not_obeyed() -> None:
     assert "\x1b" not in shown(HOSTILE)
     assert "\\x1b[31m" in shown(HOSTILE)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from onym.evaluate.protocols import PROTOCOLS
 from onym.evaluate.report.linking.content import ReportContent
 from onym.evaluate.report.linking.html import linking_page
 from tests.evaluate.report.linking.sample import HOSTILE, sample
@@ -147,3 +148,8 @@ def test_slices_without_a_case_are_not_drawn() -> None:
 def test_long_text_is_cut() -> None:
     text = linking_page(replace(sample("x" * 5000), slices=(), bins=(), linker="a", dataset="a", kb="a", split="a"))
     assert "x" * 160 + "…" in text
+
+
+def test_each_line_of_figures_says_that_mentions_are_missing() -> None:
+    made = linking_page(replace(sample(), coverage="1 of 960 <mentions> predicted"))
+    assert made.count("1 of 960 &lt;mentions&gt; predicted") == 1 + 1 + len(PROTOCOLS)  # the header, the first tile, the lines

@@ -30,6 +30,15 @@ def test_the_slices() -> None:
     assert ["Composites", "0", "–", "–"] in lines
 
 
+def test_a_line_of_figures_says_that_mentions_are_missing() -> None:
+    console = Console(width=80, color_system=None)
+    with console.capture() as capture:
+        console.print(linking_tables(replace(sample(), coverage="1 of 960 mentions predicted"))[0])
+    assert "strict*" in capture.get()
+    assert "* 1 of 960 mentions predicted" in capture.get()
+    assert "*" not in shown()
+
+
 def test_hostile_text_is_shown_and_not_obeyed() -> None:
     text = shown(HOSTILE + "[bold]x[/bold]")
     assert "\x1b" not in text

@@ -8,6 +8,7 @@ from onym.evaluate.end_to_end.mistakes import EndToEndMistake
 from onym.evaluate.mistakes import NamedConcepts
 from onym.evaluate.report.page import (
     concept_cell,
+    coverage_fact,
     escaped,
     figure,
     header,
@@ -16,10 +17,12 @@ from onym.evaluate.report.page import (
     manifest,
     numbers,
     page,
+    protocol_cell,
     scrolled,
     section,
     shortened,
     tiles,
+    with_coverage,
 )
 from onym.evaluate.report.plots import interval_plot
 from onym.evaluate.report.values import Bar, flat, interval, percent
@@ -46,10 +49,10 @@ def end_to_end_page(evaluation: EndToEndEvaluation) -> str:
         ("Knowledge base", f"{kb['concepts']:,} concepts, {kb['names']:,} names"),
         ("Documents", f"{evaluation.documents:,}"),
         ("Gold mentions", f"{evaluation.mentions:,}, gold id in the KB: {evaluation.in_kb:,}"),
+        *coverage_fact(evaluation.coverage.note),
     )
-    main = evaluation.results[evaluation.protocol]
     sections = (
-        header(evaluation.system, dataset["name"], dataset["split"], facts, _tiles(main)),
+        header(evaluation.system, dataset["name"], dataset["split"], facts, _tiles(evaluation)),
         _protocols(evaluation),
         left_out(evaluation.left_out.items()),
         _types(evaluation),
@@ -60,18 +63,20 @@ def end_to_end_page(evaluation: EndToEndEvaluation) -> str:
     return page(evaluation.title, sections)
 
 
-def _tiles(main: ScoresWithIntervals) -> str:
+def _tiles(evaluation: EndToEndEvaluation) -> str:
+    main = evaluation.results[evaluation.protocol]
     shares = (
         ("F1", main.scores.f1, main.f1),
         ("precision", main.scores.precision, main.precision),
         ("recall", main.scores.recall, main.recall),
     )
-    return tiles((name, percent(share), f"95 % CI {interval(*bounds)}") for name, share, bounds in shares)
+    notes = (with_coverage(f"95 % CI {interval(*bounds)}", evaluation.coverage.note) for _, _, bounds in shares)
+    return tiles((name, percent(share), note) for (name, share, _), note in zip(shares, notes, strict=True))
 
 
 def _protocols(evaluation: EndToEndEvaluation) -> str:
     names = ("Protocol", "precision", "95 % CI", "recall", "95 % CI", "F1", "95 % CI", "predicted", "gold")
-    rows = "".join(_protocol_row(name, result, name == evaluation.protocol) for name, result in evaluation.results.items())
+    rows = "".join(_protocol_row(name, result, evaluation) for name, result in evaluation.results.items())
     table = f"<table><thead><tr>{heads(names, words=1)}</tr></thead><tbody>{rows}</tbody></table>"
     note = (
         '<p class="note">Figures in percent. 95 % CI: 95 % confidence interval, bootstrap over documents. Predicted and gold '
@@ -80,7 +85,7 @@ def _protocols(evaluation: EndToEndEvaluation) -> str:
     return section("Figures by protocol", "figures", scrolled(table, "Figures by protocol") + note)
 
 
-def _protocol_row(name: str, result: ScoresWithIntervals, is_main: bool) -> str:
+def _protocol_row(name: str, result: ScoresWithIntervals, evaluation: EndToEndEvaluation) -> str:
     scores = result.scores
     cells = (
         percent(scores.precision),
@@ -92,10 +97,9 @@ def _protocol_row(name: str, result: ScoresWithIntervals, is_main: bool) -> str:
         f"{scores.predicted:,}",
         f"{scores.gold:,}",
     )
-    kind = ' class="main"' if is_main else ""
-    mark = ' <span class="mark">main</span>' if is_main else ""
-    definition = f'<br><span class="ids">{PROTOCOLS[name]}</span>'
-    return f'<tr{kind}><th scope="row"><code>{name}</code>{mark}{definition}</th>{numbers(cells)}</tr>'
+    is_main, coverage = name == evaluation.protocol, evaluation.coverage.note
+    first = protocol_cell(name, is_main=is_main, coverage=coverage, definition=PROTOCOLS[name])
+    return f"{first}{numbers(cells)}</tr>"
 
 
 def _types(evaluation: EndToEndEvaluation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onym.evaluate.end_to_end.evaluation import EndToEndEvaluation
-from onym.evaluate.report.tables import plain, table_of
+from onym.evaluate.report.tables import plain, starred, table_of, with_note
 from onym.evaluate.report.values import interval, percent
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _protocols(evaluation: EndToEndEvaluation) -> Table:
     for name, result in evaluation.results.items():
         is_main, scores = name == evaluation.protocol, result.scores
         cells = (
-            f"→ {name}" if is_main else name,
+            starred(f"→ {name}" if is_main else name, evaluation.coverage.note),
             percent(scores.precision),
             interval(*result.precision),
             percent(scores.recall),
@@ -33,7 +33,7 @@ def _protocols(evaluation: EndToEndEvaluation) -> Table:
             interval(*result.f1),
         )
         table.add_row(*map(plain, cells), style="bold" if is_main else "")
-    return table
+    return with_note(table, evaluation.coverage.note)
 
 
 def _counts(evaluation: EndToEndEvaluation) -> Table:

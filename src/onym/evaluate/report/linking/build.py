@@ -34,6 +34,7 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
         protocol=evaluation.protocol,
         kb=f"{len(kb):,} concepts, {len(kb.names):,} names",
         headline=tuple(_headline(scores, evaluation) for scores in evaluation.scores.values()),
+        coverage=evaluation.coverage.note,
         left_out=tuple(evaluation.left_out.items()),
         slices=tuple(_slice_row(part) for part in evaluation.slices),
         without_slices=tuple((SLICES[name].title, reason) for name, reason in evaluation.without_slices.items()),

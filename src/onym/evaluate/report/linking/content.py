@@ -146,8 +146,9 @@ class ExampleRow:
 class ReportContent:
     """Everything in a linking report. `headline` has a row for every protocol; `protocol` is the main one.
 
-    `left_out` counts what was not scored, by reason. `without_slices` gives for each missing slice the reason. `manifest` is
-    what the figures depend on: names and values, mostly digests.
+    `coverage` is the note on mentions without a prediction, or with several. `left_out` counts what was not scored, by reason.
+    `without_slices` gives for each missing slice the reason. `manifest` is what the figures depend on: names and values, mostly
+    digests.
     """
 
     linker: str
@@ -156,6 +157,7 @@ class ReportContent:
     protocol: str
     kb: str
     headline: tuple[Headline, ...]
+    coverage: str = ""
     left_out: tuple[tuple[str, int], ...] = ()
     slices: tuple[SliceRow, ...] = ()
     without_slices: tuple[tuple[str, str], ...] = ()

@@ -6,6 +6,7 @@ from onym.evaluate.report.linking.content import ExampleRow, Headline, MistakeRo
 from onym.evaluate.report.linking.plots import recall_plot, similarity_plot
 from onym.evaluate.report.page import (
     concept_cell,
+    coverage_fact,
     details,
     escaped,
     figure,
@@ -16,10 +17,12 @@ from onym.evaluate.report.page import (
     name_and_ids,
     numbers,
     page,
+    protocol_cell,
     scrolled,
     section,
     shortened,
     tiles,
+    with_coverage,
 )
 from onym.evaluate.report.plots import interval_plot
 from onym.evaluate.report.values import Bar, interval, percent
@@ -32,7 +35,7 @@ def linking_page(content: ReportContent) -> str:
     >>> "&lt;b&gt;" in made, "<b>" in made
     (True, False)
     """
-    facts = (("Protocol", content.protocol), ("Knowledge base", content.kb))
+    facts = (("Protocol", content.protocol), ("Knowledge base", content.kb), *coverage_fact(content.coverage))
     sections = (
         header(content.linker, content.dataset, content.split, facts, _tiles(content)),
         _headline(content),
@@ -54,7 +57,7 @@ def _tiles(content: ReportContent) -> str:
     width = interval(main.low, main.high)
     return tiles(
         (
-            ("recall@1", percent(main.recall_at_1), f"95 % CI {width}" if width else ""),
+            ("recall@1", percent(main.recall_at_1), with_coverage(f"95 % CI {width}" if width else "", content.coverage)),
             ("recall@5", percent(main.recall_at_5), ""),
             ("MAP", percent(main.mean_average_precision), ""),
             ("recall@1, gold id in the KB", percent(main.in_kb_recall_at_1), f"{main.in_kb:,} of {main.cases:,} cases"),
@@ -64,7 +67,7 @@ def _tiles(content: ReportContent) -> str:
 
 def _headline(content: ReportContent) -> str:
     names = ("Protocol", "recall@1", "95 % CI", "recall@5", "MAP", "n", "recall@1", "recall@5", "n")
-    rows = [_headline_row(row, is_main=row.protocol == content.protocol) for row in content.headline]
+    rows = [_headline_row(row, content) for row in content.headline]
     table = (
         '<table><thead><tr><td></td><th colspan="5" scope="colgroup" class="group">all cases</th>'
         '<th colspan="3" scope="colgroup" class="group">gold id in the KB</th></tr>'
@@ -78,7 +81,7 @@ def _headline(content: ReportContent) -> str:
     return section("Figures", "figures", definition + scrolled(table, "Figures by protocol") + note)
 
 
-def _headline_row(row: Headline, *, is_main: bool) -> str:
+def _headline_row(row: Headline, content: ReportContent) -> str:
     cells = (
         percent(row.recall_at_1),
         interval(row.low, row.high),
@@ -89,9 +92,8 @@ def _headline_row(row: Headline, *, is_main: bool) -> str:
         percent(row.in_kb_recall_at_5),
         f"{row.in_kb:,}",
     )
-    mark = ' <span class="mark">main</span>' if is_main else ""
-    kind = ' class="main"' if is_main else ""
-    return f'<tr{kind}><th scope="row"><code>{escaped(row.protocol)}</code>{mark}</th>{numbers(cells)}</tr>'
+    first = protocol_cell(row.protocol, is_main=row.protocol == content.protocol, coverage=content.coverage)
+    return f"{first}{numbers(cells)}</tr>"
 
 
 def _recall(content: ReportContent) -> str:

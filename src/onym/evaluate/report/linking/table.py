@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onym.evaluate.report.linking.content import ReportContent
-from onym.evaluate.report.tables import plain, table_of
+from onym.evaluate.report.tables import plain, starred, table_of, with_note
 from onym.evaluate.report.values import interval, percent
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def headline_table(content: ReportContent) -> Table:
         is_main = row.protocol == content.protocol
         cells = (
             "→" if is_main else "",
-            row.protocol,
+            starred(row.protocol, content.coverage),
             percent(row.recall_at_1),
             interval(row.low, row.high),
             percent(row.recall_at_5),
@@ -40,7 +40,7 @@ def headline_table(content: ReportContent) -> Table:
             f"{row.in_kb:,}",
         )
         table.add_row(*map(plain, cells), style="bold" if is_main else "")
-    return table
+    return with_note(table, content.coverage)
 
 
 def slices_table(content: ReportContent) -> Table:
