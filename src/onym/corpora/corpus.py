@@ -17,6 +17,7 @@ from onym.corpora.plain import with_answers
 from onym.errors import ConfigError
 from onym.store.files.source import Source
 from onym.store.output import whole_file, whole_folder
+from onym.store.places import require_file, require_folder
 from onym.types import Document, LinkedDocument, Problem
 
 LEFT_OUT = ("corpus-malformed", "corpus-offsets", "corpus-encoding")
@@ -117,6 +118,14 @@ def require_writable(format: str) -> Format:  # noqa: A002
     if format in READ_ONLY:
         raise ConfigError("format-read-only", f"{format} can be read but not written", fix="name another format")
     return get(format)
+
+
+def require_output(path: Path, form: Format, *, force: bool = False) -> None:
+    """Refuse, before any work, an output that could not be written in a format; `-` is standard output."""
+    if form.IS_FOLDER:
+        require_folder(path, force=force)
+    else:
+        require_file(path, force=force, may_stream=True)
 
 
 @contextmanager

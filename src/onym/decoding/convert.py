@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.store.output import whole_folder
+from onym.store.places import require_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,6 +19,7 @@ _INDEX = "pytorch_model.bin.index.json"
 
 def convert_weights(source: Path, dest: Path, *, force: bool = False) -> int:
     """Write a model's folder anew with safetensors, and return the number of tensors. Nothing of the old file is executed."""
+    require_folder(dest, force=force)
     tensors: dict[str, Tensor] = {}
     for path in _parts(source):
         tensors |= _tensors(path)
