@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from onym.corpora.base import Facet, Format, Item, Output, Style
+from onym.corpora.base import Facet, Format, Item, Output, Style, iter_items
 from onym.corpora.draft import distinct
 from onym.corpora.facets import facets_of
 from onym.corpora.formats import READ_ONLY, detect, get
@@ -150,7 +150,7 @@ class _OneFile:
 
 
 def _taken(items: Iterable[Item], form: Format, written: Written) -> Iterator[Document]:
-    for item in items:
+    for item in iter_items(items):
         if isinstance(item, Problem):
             written.problems.append(item)
         elif problem := _unwritable(item):

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TypeVar
 
 from onym.errors import ConfigError, InputError, IntegrityError, coded, is_failure
-from onym.types import Document, LinkedDocument, Problem
+from onym.types import Document, LinkedDocument, Problem, iter_checked
 
 T = TypeVar("T")
 INTERNAL = "internal-error"
@@ -35,7 +35,7 @@ def isolate(
     >>> list(isolate(docs, lengths, lambda doc, problem: problem.what, batch=64))
     [2, 'ZeroDivisionError outside of Onym; this is a bug in Onym or in a plug-in']
     """
-    rest = iter(documents)
+    rest = iter_checked(documents, Document)
     while group := list(islice(rest, batch)):
         try:
             done = list(act(group))
