@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onym import errors
 from onym.errors import (
     ConfigError,
     DownloadError,
@@ -14,6 +15,7 @@ from onym.errors import (
     LimitError,
     OnymError,
     UnknownConceptError,
+    coded,
     printable,
 )
 
@@ -71,3 +73,28 @@ def test_what_is_printed_drives_no_terminal(text: str) -> None:
     assert shown.isprintable()
     assert printable(shown) == shown
     shown.encode()  # half of a surrogate pair is escaped too
+
+
+def test_a_bug_is_told_by_its_type_and_place_alone() -> None:
+    with pytest.raises(TypeError) as caught:
+        InputError("a-b", None)  # type: ignore[arg-type]
+    told = coded(caught.value)
+    assert coded(caught.value, caught_in=errors.__file__).what.startswith("TypeError outside of Onym")
+    assert (told.code, told.exit_status) == ("internal-error", 1)
+    assert told.what.startswith("TypeError in errors.py:")
+
+
+def test_an_error_of_ours_is_itself() -> None:
+    error = InputError("a-b", "what")
+    assert coded(error) is error
+
+
+def test_what_the_system_says_is_told_without_text() -> None:
+    assert coded(OSError(24, "Too many open files", "a.txt")).as_dict() == {
+        "code": "system-refused",
+        "what": "the system refused: Too many open files",
+        "where": "a.txt",
+        "fix": "mend that and run it again",
+    }
+    assert coded(OSError("patient Smith")).what == "the system refused: OSError"
+    assert coded(MemoryError("patient Smith")).code == "memory-exhausted"

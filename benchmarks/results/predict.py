@@ -31,7 +31,7 @@ from benchmarks.results.tasks import SPLITS, Task, open_task
 from onym.linkers.base import Linker
 from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
 from onym.train.publish import RECORD
-from onym.train.run import runs_folder
+from onym.train.stages import runs_folder
 from onym.types import Document
 
 ROOT = Path(__file__).parents[2]

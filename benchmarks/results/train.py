@@ -21,8 +21,8 @@ from benchmarks.report import data_folder
 from benchmarks.results.tasks import medic_kb, open_kb, open_task
 from onym.kb import KnowledgeBase
 from onym.store.config import read_toml
-from onym.train.run import runs_folder, train
-from onym.train.stages import CONFIGS, AnyConfig, merge
+from onym.train.run import train
+from onym.train.stages import CONFIGS, AnyConfig, merge, runs_folder
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 KBS: dict[str, Callable[[], KnowledgeBase]] = {

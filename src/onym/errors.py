@@ -7,6 +7,7 @@
     |   +-- DownloadError         a release could not be fetched whole
     +-- IntegrityError   an artefact is torn, changed or of another format (exit status 4)
     +-- LimitError       something is larger than the limits allow (exit status 6)
+    +-- InternalError    something that nobody foresaw (exit status 1)
 
 Each carries a permanent kebab-case `code`, `what` happened, `where`, and how to `fix` it. The codes are listed in
 docs/reference/errors.md. No message ever holds the text of a document: it may be about a patient.
@@ -14,7 +15,11 @@ docs/reference/errors.md. No message ever holds the text of a document: it may b
 
 from __future__ import annotations
 
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, ClassVar
+
+_ROOT = Path(__file__).parent
 
 
 class OnymError(Exception):
@@ -82,6 +87,45 @@ class LimitError(OnymError):
     """Something is larger than the limits allow."""
 
     exit_status = 6
+
+
+class InternalError(OnymError):
+    """Something that nobody foresaw: a bug in Onym, in a plug-in or in a library."""
+
+    exit_status = 1
+
+
+def coded(error: BaseException, *, caught_in: str = "") -> OnymError:
+    """Return an error as one of ours. The message of a foreign one may hold text, so it is left out.
+
+    >>> coded(ValueError("patient Smith")).what
+    'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
+    """
+    if isinstance(error, OnymError):
+        return error
+    if isinstance(error, MemoryError):
+        return LimitError("memory-exhausted", "there is not enough memory", fix="give it more, or less to do at once")
+    if isinstance(error, OSError):
+        what, where = f"the system refused: {error.strerror or type(error).__name__}", error.filename
+        return ConfigError("system-refused", what, where=str(where or ""), fix="mend that and run it again")
+    what = f"{type(error).__name__} {_location(error, caught_in)}; this is a bug in Onym or in a plug-in"
+    return InternalError("internal-error", what, fix="report it with what --debug shows, if that may be shown")
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell whether something failed, a library in Rust included; an interrupt and the end of a program are no failures.
+
+    >>> is_failure(ValueError()), is_failure(KeyboardInterrupt())
+    (True, False)
+    """
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _location(error: BaseException, caught_in: str) -> str:
+    """Return the innermost line of Onym that an exception passed, besides the module that caught it."""
+    lines = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
+    own = [(path, line) for path, line in lines if path.is_relative_to(_ROOT) and path != Path(caught_in)]
+    return f"in {own[-1][0].relative_to(_ROOT).as_posix()}:{own[-1][1]}" if own else "outside of Onym"
 
 
 def printable(text: str) -> str:

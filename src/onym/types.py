@@ -6,13 +6,14 @@ prefix in lower case. A `score` is what a model says; a `confidence` is a calibr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, TypeVar
 
 from onym.errors import InputError
 
+T = TypeVar("T")
 Progress = Callable[[str, int], None]
 """Receives what is being done, and how much of it is done: names, rows or documents."""
 
@@ -23,6 +24,36 @@ Offsets = tuple[int, int]
 
 def silent(_what: str, _done: int) -> None:
     """Be the progress that nobody watches."""
+
+
+def require_text(text: object, where: str = "") -> None:
+    """Refuse what is no string.
+
+    >>> require_text(b"fever")
+    Traceback (most recent call last):
+    onym.errors.InputError: [type-text] a text is of the type bytes, not str...
+    """
+    if not isinstance(text, str):
+        what = f"a text is of the type {type(text).__name__}, not str"
+        raise InputError("type-text", what, where=where, fix="decode bytes; a file is read by read_corpus")
+
+
+def iter_checked(values: Iterable[object], *kinds: type[T], of: str = "") -> Iterator[T]:
+    """Yield values one by one, refusing what is of none of these kinds, and what holds no values at all.
+
+    >>> list(iter_checked(["fever"], Document))
+    Traceback (most recent call last):
+    onym.errors.InputError: [type-document] a value is of the type str, not Document...
+    """
+    names = of or " or ".join(kind.__name__ for kind in kinds)
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        what = f"the argument is of the type {type(values).__name__}, not a list or an iterator of {names}"
+        raise InputError("type-document", what, fix="put a single one into a list")
+    for number, value in enumerate(values, 1):
+        if not isinstance(value, kinds):
+            what = f"a value is of the type {type(value).__name__}, not {names}"
+            raise InputError("type-document", what, where=f"value {number}", fix="make a Document of each text, with an id")
+        yield value
 
 
 class NameKind(IntEnum):
@@ -159,6 +190,8 @@ class Document:
     notes: Notes = ()
 
     def __post_init__(self) -> None:
+        for string in (self.id, self.text):
+            require_text(string)
         for mention in self.mentions:
             if self.text[mention.start : mention.end] != mention.surface:
                 what = "a mention's surface is not the text at its offsets"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 from unittest.mock import patch
 
-from onym.cli.app import main
+from onym.cli import main
 
 
 def onym(*words: str, cwd: Path, status: int = 0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -23,6 +23,14 @@ def onym(*words: str, cwd: Path, status: int = 0, env: dict[str, str] | None = N
     )
     assert done.returncode == status, done.stdout + done.stderr
     return done
+
+
+def onym_bytes(*words: str, cwd: Path) -> bytes:
+    """Run `onym` with these words, and return the bytes that it writes to stdout."""
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    assert run_here(words, cwd, {}, out, io.StringIO()) == 0
+    out.seek(0)
+    return out.buffer.read()
 
 
 def run_here(words: tuple[str, ...], cwd: Path, env: Mapping[str, str], out: TextIO, err: TextIO) -> int:

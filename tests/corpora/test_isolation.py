@@ -19,6 +19,10 @@ from onym.types import Document, Link, LinkedDocument, Mention, Problem
 SECRET = "patient Smith"
 
 
+class PanicException(BaseException):
+    """What a bug in a library in Rust raises."""
+
+
 def documents(count: int) -> list[Document]:
     return [Document(str(number), SECRET) for number in range(count)]
 
@@ -68,13 +72,21 @@ def test_the_document_of_an_error_is_lost_and_no_other(error: type[InputError | 
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError(SECRET), RecursionError(), MemoryError(), StopIteration(), AssertionError(SECRET)]
+    "error", [ValueError(SECRET), RecursionError(), PanicException(SECRET), StopIteration(), AssertionError(SECRET)]
 )
 def test_any_bug_is_isolated(error: Exception) -> None:
     assert run({"0": error, "4": error})[0] == ["0: internal-error", "1", "2", "3", "4: internal-error"]
 
 
-@pytest.mark.parametrize("error", [ConfigError("some-code", "x"), IntegrityError("some-code", "x"), KeyboardInterrupt()])
+def test_what_a_machine_has_too_little_of_is_no_bug() -> None:
+    assert run({"0": MemoryError(SECRET), "4": OSError(24, "Too many open files")})[0] == [
+        *("0: memory-exhausted", "1", "2", "3", "4: system-refused"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "error", [ConfigError("some-code", "x"), IntegrityError("some-code", "x"), KeyboardInterrupt(), SystemExit(143)]
+)
 @pytest.mark.parametrize("first", ["0", "1"])
 def test_what_concerns_all_documents_ends_the_run(error: Exception, first: str) -> None:
     with pytest.raises(type(error)):

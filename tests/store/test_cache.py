@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from onym.errors import ConfigError
 from onym.store.cache import cache_folder, file_state, read_note, write_note
 
 
@@ -47,3 +49,40 @@ def test_the_state_of_a_file_changes_though_size_and_time_are_set_back(tmp_path:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert file_state(path.stat())[:2] == file_state(before)[:2]
     assert file_state(path.stat()) != file_state(before)
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A user without a home, and the temporary folder."""
+
+    def unknown() -> Path:
+        raise RuntimeError("could not determine home directory")
+
+    monkeypatch.delenv("ONYM_CACHE")
+    monkeypatch.setattr(Path, "home", unknown)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_without_a_home_the_cache_is_a_folder_of_ones_own(homeless: Path) -> None:
+    assert cache_folder() == cache_folder() == homeless / f"onym-{os.geteuid()}"
+    assert cache_folder().stat().st_mode & 0o777 == 0o700
+    write_note("sizes", homeless / "a", [3])
+    assert read_note("sizes", homeless / "a") == [3]
+
+
+@pytest.mark.parametrize("kind", ["writable by others", "a link", "no folder to be had"])
+def test_without_a_home_another_ones_cache_is_refused(homeless: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    folder = homeless / f"onym-{os.geteuid()}"
+    if kind == "a link":
+        (homeless / "theirs").mkdir()
+        folder.symlink_to(homeless / "theirs")
+    elif kind == "writable by others":
+        folder.mkdir()
+        folder.chmod(0o777)
+    else:
+        monkeypatch.setattr(tempfile, "tempdir", str(homeless / "absent"))
+    with pytest.raises(ConfigError, match="cache-folder"):
+        cache_folder()
+    write_note("sizes", homeless / "a", [3])
+    assert read_note("sizes", homeless / "a") is None

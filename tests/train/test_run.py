@@ -10,7 +10,7 @@ import pytest
 from onym.encoders import device
 from onym.errors import ConfigError
 from onym.train import run as run_module
-from onym.train.run import RECIPES, runs_folder, train
+from onym.train.run import RECIPES, train
 from onym.train.stages import CONFIGS
 from tests.train.made import open_linker
 from tests.train.tiny import config
@@ -62,10 +62,3 @@ def test_the_precision_of_this_machine_is_recorded(
     monkeypatch.setattr(device, "_has_bf16", lambda _: not has_bf16)
     with pytest.raises(ConfigError, match="training-other"):
         run()
-
-
-def test_where_models_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ONYM_RUNS", str(tmp_path))
-    assert runs_folder() == tmp_path
-    monkeypatch.delenv("ONYM_RUNS")
-    assert runs_folder().parts[-2:] == ("onym", "runs")

@@ -11,7 +11,16 @@ from onym.datasets.catalogue import get
 from onym.errors import ConfigError, InputError
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeTrainingConfig
-from onym.train.stages import AnyConfig, TrainingStage, preset_named, preset_text, presets, read_config
+from onym.train.stages import (
+    AnyConfig,
+    TrainingStage,
+    preset_named,
+    preset_text,
+    presets,
+    read_config,
+    require_new,
+    runs_folder,
+)
 
 # GenBioEL, Table 11: training steps, learning rate, weight decay, batch size, Adam's epsilon and betas, warmup steps,
 # attention dropout, clipping, label smoothing.
@@ -198,3 +207,19 @@ def test_a_configuration_does_not_change_and_says_itself_again() -> None:
     with pytest.raises(ValueError, match="frozen"):
         config.optim.steps = 3
     assert GenerativeTrainingConfig.of(config.model_dump(mode="json")) == config
+
+
+def test_where_models_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONYM_RUNS", str(tmp_path))
+    assert runs_folder() == tmp_path
+    monkeypatch.delenv("ONYM_RUNS")
+    assert runs_folder().parts[-2:] == ("onym", "runs")
+
+
+def test_a_model_takes_no_ones_place(tmp_path: Path) -> None:
+    require_new(tmp_path / "new")
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    for path, code in ((tmp_path, "output-exists"), (tmp_path / "link", "output-kind"), (Path("/dev/null/x"), "output-failed")):
+        with pytest.raises(ConfigError) as caught:
+            require_new(path)
+        assert caught.value.code == code

@@ -1,5 +1,5 @@
 """The command line: one command per file, no logic. stdout is data, stderr is for people."""
 
-from onym.cli.app import main
+from onym.cli.boundary import main
 
 __all__ = ["main"]

@@ -1,21 +1,15 @@
-"""The `onym` command, and how every error becomes a message and an exit status.
-
-0 done · 1 a bug · 2 a wrong call · 3 bad input · 4 a damaged artefact · 5 something left out · 6 a limit · 130 interrupted
-"""
+"""The `onym` command: all commands under their names."""
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 import typer
 
 from onym.cli import compare, corpus, dataset, evaluate, index, info, kb, link, model, pipeline, plot, train, trie
 from onym.cli import map as map_
-from onym.cli.console import stderr
+from onym.cli.console import write_plain
 from onym.cli.options import WithLinker
-from onym.errors import OnymError
 
 HELP = (
     "Biomedical entity linking: find diseases, drugs, phenotypes and other concepts in text and map them to MeSH, UMLS, "
@@ -47,7 +41,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from onym._version import __version__
 
-        typer.echo(__version__)
+        write_plain(__version__)
         raise typer.Exit
 
 
@@ -56,26 +50,8 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an unexpected error was raised. It may show text of documents.")
+    ] = False,
 ) -> None:
     """Run with --help for the commands."""
-
-
-def main() -> None:
-    """Run the command line."""
-    try:
-        app(standalone_mode=True)
-    except OnymError as e:
-        _print_error(e)
-        sys.exit(e.exit_status)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has had enough
-        sys.stderr.close()
-        sys.exit(0)
-
-
-def _print_error(error: OnymError) -> None:
-    if "--json" in sys.argv:
-        typer.echo(json.dumps({"error": error.as_dict()}), err=True)
-    else:
-        stderr().print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -43,26 +45,49 @@ def log_to_stderr(room: str) -> Iterator[None]:
         log.setLevel(level)
 
 
-def write_json(value: Any) -> None:
-    """Print one value as JSON."""
-    typer.echo(json.dumps(value, ensure_ascii=False))
+@contextmanager
+def _printing(*, is_stderr: bool = False) -> Iterator[None]:
+    """Turn a standard output that is closed or full into an error of ours."""
+    from onym.errors import ConfigError
+    from onym.store.output import writable
+
+    if sys.stdout is None and not is_stderr:
+        raise ConfigError("output-failed", "standard output is closed", fix="leave it open, or send it to a file")
+    with writable(Path("standard error" if is_stderr else "standard output")):
+        yield
+        if not is_stderr:
+            sys.stdout.flush()
 
 
-def write_lines(rows: Sequence[tuple[str, ...]]) -> None:
+def write_plain(text: str, *, to_stderr: bool = False) -> None:
+    """Print lines."""
+    with _printing(is_stderr=to_stderr):
+        typer.echo(text, err=to_stderr)
+
+
+def write_json(value: Any, *, to_stderr: bool = False) -> None:
+    """Print one value as JSON; it goes to stderr where stdout is taken by an output."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    has_all_letters = "utf" in (getattr(stream, "encoding", None) or "utf-8").lower()
+    write_plain(json.dumps(value, ensure_ascii=not has_all_letters), to_stderr=to_stderr)
+
+
+def write_lines(rows: Sequence[tuple[str, ...]], *, to_stderr: bool = False) -> None:
     """Print rows, control characters escaped: in aligned columns on a terminal, else separated by tabs."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
+    console = Console(stderr=to_stderr)
+    if not console.is_terminal and rows:
+        write_plain("\n".join("\t".join(printable(cell) for cell in row) for row in rows), to_stderr=to_stderr)
     if not console.is_terminal:
-        for row in rows:
-            typer.echo("\t".join(printable(cell) for cell in row))
         return
     table = Table(box=None, show_header=False, pad_edge=False)
     for row in rows:
         table.add_row(*(escape(printable(cell)) for cell in row))
-    console.print(table)
+    with _printing(is_stderr=to_stderr):
+        console.print(table)
 
 
 def write_tables(tables: Iterable[Table]) -> None:
@@ -70,8 +95,9 @@ def write_tables(tables: Iterable[Table]) -> None:
     from rich.console import Console
 
     console = Console()
-    for table in tables:
-        console.print(table)
+    with _printing():
+        for table in tables:
+            console.print(table)
 
 
 @contextmanager

@@ -46,6 +46,10 @@ def command(
 
     Example: onym evaluate --linker tfidf --dataset ncbi-disease-biosyn --protocol biosyn --report tfidf.html
     """
+    from onym.store.places import require_file
+
+    for path in filter(None, (report, save)):
+        require_file(path, force=force)
     from onym.cli.options import own_options
     from onym.errors import ConfigError
     from onym.evaluate import run

@@ -21,7 +21,7 @@ _BUG = 1
 def command(
     context: typer.Context,
     sources: Annotated[list[Path], typer.Argument(help="Corpora or plain texts: files, folders, archives, or - for stdin.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file or folder to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file or folder to write, or - for stdout.")],
     kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, for documents with annotated mentions.")] = None,
     pipeline: Annotated[
         Path | None, typer.Option(help="Pipeline, for raw text: it finds the mentions where a document has none.")
@@ -50,13 +50,14 @@ def command(
     from onym.cli.corpus._items import FAILED, counted
     from onym.cli.linking import allowed, iter_sources
     from onym.cli.options import own_options
-    from onym.corpora.corpus import read_sources, require_writable
+    from onym.corpora.corpus import read_sources, require_output, require_writable
     from onym.errors import ConfigError
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
     from onym.pipeline.folder import load
     from onym.pipeline.output import PREDICTIONS, write_linked, write_links
     from onym.store.parts import OpenContext
+    from onym.store.places import require_file
 
     of_linker = own_options(context.obj)
     if (kb is None) == (pipeline is None):
@@ -66,7 +67,9 @@ def command(
         what = "a pipeline has its own linker and options"
         raise ConfigError("config-invalid", what, fix="build another with onym pipeline build")
     if format != PREDICTIONS:
-        require_writable(format)
+        require_output(output, require_writable(format), force=force)
+    else:
+        require_file(output, force=force, may_stream=True)
     with progress("linking") as bar, iter_sources(sources) as found:
         opening = OpenContext(download, shown_on(bar), verify)
         items = counted(read_sources(found, from_), bar)
@@ -86,9 +89,13 @@ def command(
 
 
 def _report(counts: LinkCounts, output: Path, *, json: bool) -> None:
+    from onym.store.places import STDOUT
+
+    is_streamed = output == STDOUT
     if json:
-        write_json({**counts.as_dict(), "output": str(output)})
+        write_json({**counts.as_dict(), "output": str(output)}, to_stderr=is_streamed)
     else:
-        write_lines([(what.replace("_", " "), f"{number:,}") for what, number in counts.as_dict().items()])
+        rows = [(what.replace("_", " "), f"{number:,}") for what, number in counts.as_dict().items()]
+        write_lines(rows, to_stderr=is_streamed)
     for facet, documents in counts.lost.items():
         stderr().print(f"lost: {facet}, in {documents:,} documents", markup=False, highlight=False)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import typer
 
@@ -54,4 +54,12 @@ def iter_sources(paths: Iterable[Path]) -> Iterator[Iterator[Source]]:
     from onym.store.files.standard_input import spooled
 
     with ExitStack() as stack:
-        yield (stack.enter_context(spooled(sys.stdin.buffer)) if str(path) == "-" else Source.open(path) for path in paths)
+        yield (stack.enter_context(spooled(_standard_input())) if str(path) == "-" else Source.open(path) for path in paths)
+
+
+def _standard_input() -> BinaryIO:
+    from onym.errors import InputError
+
+    if sys.stdin is None:
+        raise InputError("input-missing", "standard input is closed", fix="name a file, or pipe one into the command")
+    return sys.stdin.buffer

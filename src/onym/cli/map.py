@@ -18,7 +18,7 @@ def command(
     file: Annotated[Path, typer.Argument(help="A table with a header, .csv or .tsv.")],
     column: Annotated[str, typer.Option(help="The column that holds the terms.")],
     kb: Annotated[Path, KB],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .tsv to write; an .sssom.tsv is written as SSSOM.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .tsv to write, - for stdout; .sssom.tsv for SSSOM.")],
     linker: Annotated[str, LINKER] = "tfidf",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
@@ -36,9 +36,11 @@ def command(
     from onym.cli.options import own_options
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
-    from onym.pipeline.mapping import map_table
+    from onym.pipeline.mapping import map_table, require_mapping
     from onym.store.parts import OpenContext
+    from onym.store.places import STDOUT
 
+    require_mapping(output, force=force)
     known = KnowledgeBase.open(kb, verify=verify)
     only = allowed(known, types, concepts)
     with progress("mapping") as bar:
@@ -47,6 +49,6 @@ def command(
         shown_on(bar)("mapping", 0)
         counts = map_table(file, column, named, output, top_k=top_k, only=only, force=force, progress=shown_on(bar))
     if json:
-        write_json({**counts, "output": str(output)})
+        write_json({**counts, "output": str(output)}, to_stderr=output == STDOUT)
     else:
-        write_lines([(what, f"{number:,}") for what, number in counts.items()])
+        write_lines([(what, f"{number:,}") for what, number in counts.items()], to_stderr=output == STDOUT)

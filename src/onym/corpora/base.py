@@ -8,7 +8,7 @@ from typing import BinaryIO, Literal, Protocol, get_args
 
 from onym.kb.curie import IdStyle
 from onym.store.files.source import Source
-from onym.types import Document, Problem
+from onym.types import Document, Problem, iter_checked
 
 Facet = Literal[
     "document ids",
@@ -78,4 +78,13 @@ def documents_of(items: Iterable[Item]) -> Iterator[Document]:
     >>> list(documents_of([Problem("1", "corpus-offsets", "a surface is not at its offsets"), Document("2", "fever")]))
     [<Document 2: 5 code points, 0 mentions>]
     """
-    return (item for item in items if isinstance(item, Document))
+    return (item for item in iter_items(items) if isinstance(item, Document))
+
+
+def iter_items(items: Iterable[object]) -> Iterator[Item]:
+    """Yield documents and problems, refusing anything else.
+
+    >>> len(list(iter_items([Document("1", "fever")])))
+    1
+    """
+    return iter_checked(items, Document, Problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import Item
+from onym.corpora.base import Item, iter_items
 from onym.types import Document, Problem
 
 
@@ -14,7 +14,7 @@ def check_corpus(items: Iterable[Item]) -> Iterator[Problem]:
     >>> [problem.code for problem in check_corpus([Document("1", "")])]
     ['corpus-empty']
     """
-    for item in items:
+    for item in iter_items(items):
         if isinstance(item, Problem):
             yield item
         else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from onym.corpora.base import Facet, Format, Item, Output, Style
+from onym.corpora.base import Facet, Format, Item, Output, Style, iter_items
 from onym.corpora.draft import distinct
 from onym.corpora.facets import facets_of
 from onym.corpora.formats import READ_ONLY, detect, get
@@ -17,6 +17,7 @@ from onym.corpora.plain import with_answers
 from onym.errors import ConfigError
 from onym.store.files.source import Source
 from onym.store.output import whole_file, whole_folder
+from onym.store.places import require_file, require_folder
 from onym.types import Document, LinkedDocument, Problem
 
 LEFT_OUT = ("corpus-malformed", "corpus-offsets", "corpus-encoding")
@@ -119,6 +120,14 @@ def require_writable(format: str) -> Format:  # noqa: A002
     return get(format)
 
 
+def require_output(path: Path, form: Format, *, force: bool = False) -> None:
+    """Refuse, before any work, an output that could not be written in a format; `-` is standard output."""
+    if form.IS_FOLDER:
+        require_folder(path, force=force)
+    else:
+        require_file(path, force=force, may_stream=True)
+
+
 @contextmanager
 def output_at(path: Path, form: Format, *, force: bool = False) -> Iterator[Output]:
     """Open the output of a format: one file, or a folder."""
@@ -141,7 +150,7 @@ class _OneFile:
 
 
 def _taken(items: Iterable[Item], form: Format, written: Written) -> Iterator[Document]:
-    for item in items:
+    for item in iter_items(items):
         if isinstance(item, Problem):
             written.problems.append(item)
         elif problem := _unwritable(item):

@@ -10,17 +10,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
-from traceback import walk_tb
 from typing import TypeVar
 
-from onym.errors import ConfigError, InputError, IntegrityError, OnymError
+from onym.errors import ConfigError, InputError, IntegrityError, coded, is_failure
 from onym.store.artefact.maps import require_whole_maps
-from onym.types import Document, LinkedDocument, Problem
+from onym.types import Document, LinkedDocument, Problem, iter_checked
 
 T = TypeVar("T")
 INTERNAL = "internal-error"
-_ROOT = Path(__file__).parents[1]
 _log = logging.getLogger("onym.corpora")
 
 
@@ -39,14 +36,14 @@ def isolate(
     >>> list(isolate(docs, lengths, lambda doc, problem: problem.what, batch=64))
     [2, 'ZeroDivisionError outside of Onym; this is a bug in Onym or in a plug-in']
     """
-    rest = iter(documents)
+    rest = iter_checked(documents, Document)
     while group := list(islice(rest, batch)):
         require_whole_maps()
         try:
             done = list(act(group))
-        except (ConfigError, IntegrityError):
-            raise
-        except Exception:  # whatever it is, only the documents that raise it alone are lost
+        except BaseException as e:  # whatever it is, only the documents that raise it alone are lost
+            if _concerns_all(e):
+                raise
             done = [result for doc in group for result in _alone(doc, act, failed)]
         yield from done
 
@@ -56,15 +53,19 @@ def _alone(
 ) -> list[T]:
     try:
         return list(act([doc]))
-    except (ConfigError, IntegrityError):
-        raise
-    except Exception as e:
+    except BaseException as e:
+        if _concerns_all(e):
+            raise
         problem = problem_of(e, doc.id)
         _log.warning("document %s: %s: %s", doc.id, problem.code, problem.what)
         return [failed(doc, problem)]
 
 
-def problem_of(error: Exception, document_id: str) -> Problem:
+def _concerns_all(error: BaseException) -> bool:
+    return isinstance(error, ConfigError | IntegrityError) or not is_failure(error)
+
+
+def problem_of(error: BaseException, document_id: str) -> Problem:
     """Return an error as a document's problem. The message of a foreign exception may hold text, so it is left out.
 
     >>> problem_of(ValueError("patient Smith"), "1").what
@@ -72,10 +73,8 @@ def problem_of(error: Exception, document_id: str) -> Problem:
     """
     if isinstance(error.__cause__, _ProblemError):  # of a part that isolated it already
         return error.__cause__.problem
-    if isinstance(error, OnymError):
-        return Problem(document_id, error.code, error.what, error.where)
-    what = f"{type(error).__name__} {_location(error)}; this is a bug in Onym or in a plug-in"
-    return Problem(document_id, INTERNAL, what)
+    ours = coded(error, caught_in=__file__)
+    return Problem(document_id, ours.code, ours.what, ours.where)
 
 
 def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
@@ -100,10 +99,3 @@ class _ProblemError(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.code)
         self.problem = problem
-
-
-def _location(error: Exception) -> str:
-    """Return the innermost line of Onym that an exception passed."""
-    lines = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
-    own = [(path, line) for path, line in lines if path.is_relative_to(_ROOT) and path != Path(__file__)]
-    return f"in {own[-1][0].relative_to(_ROOT).as_posix()}:{own[-1][1]}" if own else "outside of Onym"

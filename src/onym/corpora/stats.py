@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from onym.corpora.base import Item
+from onym.corpora.base import Item, iter_items
 from onym.types import Problem
 
 
@@ -44,7 +44,7 @@ def corpus_stats(items: Iterable[Item]) -> CorpusStats:
     """
     stats = CorpusStats()
     concepts: set[str] = set()
-    for item in items:
+    for item in iter_items(items):
         if isinstance(item, Problem):
             stats.problems[item.code] += 1
             continue

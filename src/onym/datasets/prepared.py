@@ -24,6 +24,7 @@ from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage, staging
 from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
+from onym.store.places import require_artefact
 from onym.store.verify import Verify
 from onym.types import Document, Problem
 
@@ -90,7 +91,7 @@ class PreparedDataset:
 def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = None, force: bool = False) -> PreparedDataset:
     """Prepare a dataset from the files in the folder `source`; `kb` replaces its own dictionary, if it has one."""
     dataset = get(name)
-    _require_free(dest, force=force)
+    require_free(dest, force=force)
     inputs, drops = Inputs(source, dataset.files), DropCounts()
     with staging(dest) as stage:
         is_own = kb is None and dataset.dictionary is not None
@@ -106,8 +107,9 @@ def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = N
     return PreparedDataset.open(dest)
 
 
-def _require_free(dest: Path, *, force: bool) -> None:
+def require_free(dest: Path, *, force: bool) -> None:
     """Refuse to replace another dataset without `force`, and to replace anything else at all."""
+    require_artefact(dest)
     if not (dest / "CURRENT").exists():
         return
     if not force:

@@ -10,6 +10,7 @@ from onym.store.files.regular import read_regular
 from onym.store.model_files import find_model_file, model_files
 from onym.store.model_settings import read_model_json
 from onym.store.output import whole_folder
+from onym.store.places import require_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,6 +22,7 @@ _INDEX = "pytorch_model.bin.index.json"
 
 def convert_weights(source: Path, dest: Path, *, force: bool = False) -> int:
     """Write a model's folder anew with safetensors, and return the number of tensors. Nothing of the old file is executed."""
+    require_folder(dest, force=force)
     parts = _parts(source)
     kept = [path for path in model_files(source) if path.parent == source and path.suffix in _KEPT and path.name != _INDEX]
     tensors: dict[str, Tensor] = {}

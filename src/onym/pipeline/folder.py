@@ -26,6 +26,7 @@ from onym.pipeline.pipeline import Pipeline
 from onym.store.model_settings import read_small
 from onym.store.output import whole_file
 from onym.store.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path
+from onym.store.places import require_file
 
 FILE = "pipeline.json"
 _log = logging.getLogger("onym.pipeline")
@@ -54,6 +55,7 @@ def build_pipeline(
     'mesh:D005334'
     """
     folder, context = Path(folder), context or OpenContext()
+    require_file(folder / FILE, force=force)
     linker = linker_config(linker) if isinstance(linker, str) else linker
     detector = detector_config(detector) if isinstance(detector, str) else detector
 

@@ -14,6 +14,7 @@ from onym.predictions.mapping.sssom import write_sssom
 from onym.predictions.mapping.table import write_table
 from onym.predictions.mapping.terms import TermMapping, TermTable, read_terms
 from onym.store.output import whole_file
+from onym.store.places import STDOUT, require_file
 from onym.types import Document, Progress, silent
 
 SSSOM, TABLE = ".sssom.tsv", ".tsv"
@@ -43,10 +44,8 @@ def map_table(
     force: bool = False,
     progress: Progress = silent,
 ) -> dict[str, int]:
-    """Map a column of terms; the name of `output` tells the format. Return counts."""
-    if not output.name.endswith(TABLE):
-        fix = f"name it {output.stem}.tsv, or {output.stem}.sssom.tsv for SSSOM"
-        raise ConfigError("format-unknown", "mappings are written as .tsv", where=str(output), fix=fix)
+    """Map a column of terms; the name of `output` tells the format, and `-` is a table on standard output. Return counts."""
+    require_mapping(output, force=force)
     table = read_terms(path, column)
     counts: Counter[str] = Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
     mappings = _counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
@@ -56,6 +55,14 @@ def map_table(
         else:
             write_table(mappings, table.columns, linker.kb, file)
     return dict(counts)
+
+
+def require_mapping(output: Path, *, force: bool = False) -> None:
+    """Refuse, before any work, an output that could not be written, or whose name tells no format; `-` is standard output."""
+    if output != STDOUT and not output.name.endswith(TABLE):
+        fix = f"name it {output.stem}.tsv, or {output.stem}.sssom.tsv for SSSOM"
+        raise ConfigError("format-unknown", "mappings are written as .tsv", where=str(output), fix=fix)
+    require_file(output, force=force, may_stream=True)
 
 
 def _counted(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress) -> Iterator[TermMapping]:

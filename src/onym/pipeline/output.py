@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onym.corpora.base import Facet, Item
+from onym.corpora.base import Facet, Item, iter_items
 from onym.corpora.corpus import LEFT_OUT, write_linked_corpus
 from onym.corpora.isolation import INTERNAL
 from onym.kb.masks import ConceptMask
@@ -94,7 +94,7 @@ def write_linked(
 
 
 def _documents(items: Iterable[Item], counts: LinkCounts) -> Iterator[Document]:
-    for item in items:
+    for item in iter_items(items):
         if isinstance(item, Problem):
             counts.left_out += item.code in LEFT_OUT
         else:

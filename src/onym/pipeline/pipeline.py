@@ -10,12 +10,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from onym.detect.base import Detected, Detector
-from onym.errors import InputError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
 from onym.predictions.file import source_of
 from onym.text.analysis import AnalysedDocument, analysed, plain
-from onym.types import Document, Link, LinkedDocument
+from onym.types import Document, Link, LinkedDocument, iter_checked, require_text
 
 _BATCH = 64  # documents that a detector sees together
 
@@ -119,11 +118,9 @@ class Pipeline:
 
 
 def _documents(texts: Iterable[object]) -> Iterator[Document]:
-    for number, text in enumerate(texts, 1):
+    for number, text in enumerate(iter_checked(texts, object, of="texts"), 1):
         if isinstance(text, Document):
             yield text
-        elif isinstance(text, str):
-            yield Document(str(number), text)
         else:
-            what = f"a text is a {type(text).__name__}, not a string or a Document"
-            raise InputError("type-text", what, where=f"text {number}", fix="decode bytes, or make a Document")
+            require_text(text, where=f"text {number}")
+            yield Document(str(number), str(text))

@@ -5,17 +5,43 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from onym.errors import OnymError
+from onym.errors import ConfigError, OnymError
 from onym.store.output import whole_file
 
 
 def cache_folder() -> Path:
     """Return the cache directory: `ONYM_CACHE`, else `~/.cache/onym`."""
-    return Path(os.environ.get("ONYM_CACHE") or Path.home() / ".cache" / "onym")
+    named = os.environ.get("ONYM_CACHE")
+    return Path(named) if named else default_folder()
+
+
+def default_folder() -> Path:
+    """Return the cache directory of a person for whom none is named; without a home it is in the system's temporary folder."""
+    try:
+        return Path.home() / ".cache" / "onym"
+    except RuntimeError:  # a user without an entry in the system's list, as containers have them
+        return _own_temporary_folder()
+
+
+def _own_temporary_folder() -> Path:
+    """Return the folder of this user in the temporary one. Others write there too: one that is not ours alone is refused."""
+    fix = "set ONYM_CACHE to a folder of your own"
+    try:
+        folder = Path(tempfile.gettempdir()) / f"onym-{os.geteuid()}"
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        status = folder.lstat()
+    except OSError as e:
+        raise ConfigError("cache-folder", "there is neither a home nor a temporary folder for the cache", fix=fix) from e
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise ConfigError("cache-folder", "others may write to the cache's folder", where=str(folder), fix=fix)
+    return folder
 
 
 def file_state(status: os.stat_result) -> list[int]:
@@ -42,7 +68,7 @@ def read_note(kind: str, path: Path) -> Any:
     """Return the note of that kind on a file or a folder; None where there is none."""
     try:
         return json.loads(_note(kind, path).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, OnymError):
         return None
 
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from onym.errors import ConfigError, DownloadError, LimitError
-from onym.store.output import whole_file
+from onym.store.output import whole_file, writable
+from onym.store.places import require_file
 
 if TYPE_CHECKING:
     import httpx
@@ -55,15 +56,15 @@ def download(
     """Fetch `url` to `dest`, continuing an earlier attempt; a digest that is given must be met."""
     patience = patience or Patience()
     _require_safe(url)
-    if dest.exists():
-        raise ConfigError("output-exists", "the file exists", where=str(dest), fix="remove it, or name another folder")
-    dest.parent.mkdir(parents=True, exist_ok=True)
+    require_file(dest)
     part = _Part(dest)
-    for attempt in range(patience.attempts):
-        if attempt:
-            time.sleep(patience.pause_s * 2 ** (attempt - 1))
-        if _attempt(url, part, patience, advance):
-            return part.finish(url, sha256)
+    with writable(dest):
+        dest.parent.mkdir(parents=True, exist_ok=True)
+        for attempt in range(patience.attempts):
+            if attempt:
+                time.sleep(patience.pause_s * 2 ** (attempt - 1))
+            if _attempt(url, part, patience, advance):
+                return part.finish(url, sha256)
     what = f"the connection broke off {patience.attempts} times; {part.size:,} bytes are kept"
     raise DownloadError("download-interrupted", what, where=url, fix="run the same command again: it goes on from there")
 

@@ -1,4 +1,7 @@
-"""Writing a file or a folder for a person: complete under its name, or not there at all, and never over another by accident."""
+"""Writing a file or a folder for a person: complete under its name, or not there at all, and never over another by accident.
+
+Whether that can succeed is told before the work: `require_file`, `require_folder`, `require_artefact`.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,23 @@ import os
 import secrets
 import shutil
 import stat
-import tempfile
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from onym.errors import ConfigError
+from onym.store.hidden import hidden, remove_left, set_aside
+from onym.store.places import STDOUT, require_file, require_folder
 
 
 @contextmanager
 def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
     """Write to a hidden file in the same folder as `path`; it takes that name when the block ends without an error.
 
-    Where it cannot be written, for want of space or of a right, that is a `ConfigError`.
+    Where it cannot be written, for want of space or of a right, that is a `ConfigError`. What killed runs left is removed. The
+    path `-` is standard output, which is written at once.
 
     >>> import pathlib, tempfile
     >>> target = pathlib.Path(tempfile.mkdtemp()) / "out.txt"
@@ -28,21 +34,21 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
     >>> target.read_bytes()
     b'whole'
     """
-    if path.exists() and not force:
-        raise ConfigError("output-exists", "the file exists", where=str(path), fix="name another, or add --force")
+    remove_left(path)
+    require_file(path, force=force, may_stream=True)
     with writable(path):
+        if path == STDOUT:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
-        hidden = _hidden_name(path.parent, f".{path.name}.")
-        try:
-            with hidden.open("xb") as file:  # new, with the rights that the system gives to new files
+        with hidden(path) as new:
+            with new.open("wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            hidden.replace(path)
-            sync_folder(path.parent)
-        except BaseException:
-            hidden.unlink(missing_ok=True)
-            raise
+            new.replace(path)
+        sync_folder(path.parent)
 
 
 def new_folder(parent: Path, prefix: str) -> Path:
@@ -51,15 +57,9 @@ def new_folder(parent: Path, prefix: str) -> Path:
     >>> new_folder(getfixture("tmp_path"), ".stage-").name.startswith(".stage-")
     True
     """
-    folder = _hidden_name(parent, prefix)
+    folder = parent / f"{prefix}{secrets.token_hex(8)}"
     folder.mkdir()
     return folder
-
-
-def _hidden_name(parent: Path, prefix: str) -> Path:
-    # Unlike those of `tempfile`, files and folders of this name are made with the usual rights: a umask cannot be read without
-    # changing it for the whole process.
-    return parent / f"{prefix}{secrets.token_hex(8)}"
 
 
 class Folder:
@@ -109,23 +109,21 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
     >>> [(path.name, path.read_bytes()) for path in target.iterdir()]
     [('a.txt', b'whole')]
     """
-    if not force and path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise ConfigError("output-exists", "the folder exists", where=str(path), fix="name another, or add --force")
+    remove_left(path)
+    require_folder(path, force=force)
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        stage = new_folder(path.parent, f".{path.name}.")
-        try:
+        with hidden(path, is_folder=True) as stage:
             yield Folder(stage)
             _open_up(stage)
             sync_tree(stage)
             if path.exists():
                 _require_alike(path, stage)
-                _exchange(path, stage)
+                with set_aside(path):
+                    stage.rename(path)
             else:
                 stage.rename(path)
-            sync_folder(path.parent)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
+        sync_folder(path.parent)
 
 
 def _open_up(stage: Path) -> None:
@@ -158,26 +156,13 @@ def _require_alike(old: Path, new: Path) -> None:
         raise ConfigError("output-exists", what, where=str(old), fix="name another folder")
 
 
-def _exchange(path: Path, stage: Path) -> None:
-    """Replace `path` by the stage; the former folder is back if that fails."""
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-    path.replace(old / "was")
-    try:
-        stage.rename(path)
-    except BaseException:
-        with suppress(OSError):
-            (old / "was").rename(path)
-        raise
-    finally:
-        if path.exists():
-            shutil.rmtree(old, ignore_errors=True)
-
-
 @contextmanager
 def writable(path: Path) -> Iterator[None]:
     """Turn what the system refuses into an error of ours."""
     try:
         yield
+    except BrokenPipeError:  # the reader of standard output has had enough
+        raise
     except OSError as e:
         what = f"cannot be written: {e.strerror or e}"
         raise ConfigError("output-failed", what, where=str(path), fix="free space, or name another folder") from e

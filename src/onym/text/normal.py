@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from onym.types import require_text
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -25,8 +27,12 @@ def normal_name(text: str) -> str:
     >>> normal_name("Diabetes Mellitus, Type-2 (NIDDM)")
     'diabetes mellitus type 2 niddm'
     """
-    if _NORMAL.fullmatch(text):
-        return text
+    try:
+        if _NORMAL.fullmatch(text):
+            return text
+    except TypeError:  # asked only when it fails: this is called for millions of names
+        require_text(text)
+        raise
     return _SPACES.sub(" ", text.lower().translate(_TO_SPACE)).strip(" ")
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onym.errors import ConfigError
 from onym.train.arguments import training_precision
 from onym.train.collective.collective import collective
 from onym.train.collective.context import CollectiveContext
@@ -20,7 +18,7 @@ from onym.train.generative.finetune import finetune
 from onym.train.generative.prefer import prefer
 from onym.train.generative.pretrain import pretrain
 from onym.train.publish import publish
-from onym.train.stages import AnyConfig
+from onym.train.stages import AnyConfig, require_new
 from onym.train.trainer import ModelTrainer
 
 
@@ -46,8 +44,7 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
 
     An interrupted run with the same configuration resumes.
     """
-    if dest.exists():
-        raise ConfigError("output-exists", "the folder exists", where=str(dest), fix="name another folder")
+    require_new(dest)
     recipe = RECIPES[config.stage]
     context = recipe.context(_resolve_precision(config), dest.with_name(f"{dest.name}.work"), data)
     context.require_same_config()
@@ -56,11 +53,6 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
         publish(context, trainer, dest)
     trainer.accelerator.wait_for_everyone()
     return dest
-
-
-def runs_folder() -> Path:
-    """Return where trained models are kept: the folder named by ONYM_RUNS, or one in the user's cache."""
-    return Path(os.environ.get("ONYM_RUNS") or Path.home() / ".cache" / "onym" / "runs")
 
 
 def _resolve_precision(config: AnyConfig) -> AnyConfig:

@@ -5,6 +5,7 @@ Presets reproduce the rows of the papers' tables, or suit a few CPU cores.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
@@ -12,7 +13,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from onym.errors import ConfigError
+from onym.store.cache import default_folder
 from onym.store.config import parse_toml, read_toml
+from onym.store.places import require_folder
 from onym.train.collective.config import CollectiveStage, CollectiveTrainingConfig
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeStage, GenerativeTrainingConfig
@@ -28,6 +31,18 @@ CONFIGS: dict[str, type[AnyConfig]] = {
     "collective": CollectiveTrainingConfig,
 }
 _PRESETS = files("onym.train") / "presets"
+
+
+def runs_folder() -> Path:
+    """Return where trained models are kept: the folder named by ONYM_RUNS, or one in the user's cache."""
+    return Path(os.environ.get("ONYM_RUNS") or default_folder() / "runs")
+
+
+def require_new(dest: Path) -> None:
+    """Refuse, before any work, a folder that exists or that a trained model could not be published at."""
+    require_folder(dest, force=True)
+    if dest.exists():
+        raise ConfigError("output-exists", "the folder exists", where=str(dest), fix="name another folder")
 
 
 @overload

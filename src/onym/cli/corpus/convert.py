@@ -13,7 +13,7 @@ from onym.cli.console import JSON, progress, stderr, write_json, write_lines
 
 def command(
     source: Annotated[Path, typer.Argument(help="A corpus: a file, a folder or an archive.")],
-    output: Annotated[Path, typer.Argument(help="The file or folder to write.")],
+    output: Annotated[Path, typer.Argument(help="The file or folder to write, or - for stdout.")],
     to: Annotated[str, typer.Option("--to", help="The format to write.")],
     from_: Annotated[str, typer.Option("--from", help="The format to read, where it is not recognised.")] = "",
     id_style: Annotated[
@@ -27,22 +27,26 @@ def command(
     Example: onym corpus convert CDR_TestSet.PubTator.txt cdr --to brat
     """
     from onym.cli.corpus._items import FAILED, counted
-    from onym.corpora.corpus import read_corpus, require_writable, write_corpus
+    from onym.corpora.corpus import read_corpus, require_output, require_writable, write_corpus
     from onym.corpora.facets import describe_loss
     from onym.errors import ConfigError
+    from onym.store.places import STDOUT
 
     if id_style not in ("", "curie", "obo", "raw"):
         raise ConfigError("config-invalid", f"no id style {id_style!r}", fix="known are curie, obo, raw")
-    require_writable(to)
+    require_output(output, require_writable(to), force=force)
     with progress("converting") as bar:
         items = counted(read_corpus(source, from_), bar)
         written = write_corpus(items, output, to, force=force, style=id_style)  # type: ignore[arg-type]
+    is_streamed = output == STDOUT
     if json:
         problems = [asdict(problem) for problem in written.problems]
         lost = dict(written.lost.most_common())
-        write_json({"documents": written.documents, "mentions": written.mentions, "lost": lost, "problems": problems})
+        counts = {"documents": written.documents, "mentions": written.mentions}
+        write_json({**counts, "lost": lost, "problems": problems}, to_stderr=is_streamed)
     else:
-        write_lines([("documents", f"{written.documents:,}"), ("mentions", f"{written.mentions:,}")])
+        shown = [("documents", f"{written.documents:,}"), ("mentions", f"{written.mentions:,}")]
+        write_lines(shown, to_stderr=is_streamed)
         rows = [describe_loss(to, facet, count) for facet, count in written.lost.most_common()]
         rows += [f"{p.code}: {p.document_id}: {p.what} {p.where}".rstrip() for p in written.problems]
         for row in rows:

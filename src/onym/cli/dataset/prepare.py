@@ -27,10 +27,12 @@ def command(
     Example: onym dataset prepare bc5cdr -o cdr --data corpora --kb open-kb
     """
     from onym.datasets import prepare
+    from onym.datasets.prepared import require_free
     from onym.datasets.report import rows_of
     from onym.errors import ConfigError
     from onym.kb import KnowledgeBase
 
+    require_free(output, force=force)
     if data is None:
         fix = "give it with --data, or set ONYM_DATA"
         raise ConfigError("config-invalid", "the folder with the files of the corpus is not given", fix=fix)

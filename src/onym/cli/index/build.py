@@ -29,6 +29,10 @@ def command(
 
     Example: onym index build hpo-kb --model minilm --kind sq8
     """
+    from onym.store.places import require_artefact
+
+    if output:
+        require_artefact(output)
     from onym.errors import missing_extra
     from onym.index.artefact import open_index_artefact
     from onym.index.build import build_index

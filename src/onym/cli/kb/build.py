@@ -28,6 +28,9 @@ def command(
 
     Example: onym kb build hp.obo -o hpo-kb
     """
+    from onym.store.places import require_artefact
+
+    require_artefact(output)
     from onym.cli.kb._recipe import recipe_of
     from onym.kb.build import build_kb
 

@@ -24,12 +24,15 @@ def command(
     from onym.errors import ConfigError
     from onym.kb.releases import RELEASES
     from onym.store.download import download
+    from onym.store.places import require_file
 
     if name not in RELEASES:
         raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(RELEASES)}")
     release = RELEASES[name]
     if not release.urls:
         raise ConfigError("release-licensed", f"{release.title} needs a licence of your own", fix=release.how)
+    for url in release.urls:
+        require_file(output / url.rpartition("/")[2])
     stderr().print(f"{release.title}. Licence: {release.licence}", soft_wrap=True)
     records = []
     for url in release.urls:

@@ -12,7 +12,7 @@ from onym.cli.console import progress
 
 def command(
     folder: Annotated[Path, typer.Argument(help="A knowledge base.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write, or - for stdout.")],
     format: Annotated[str, typer.Option(help="jsonl, biosyn, genbioel or tsv.")] = "jsonl",  # noqa: A002
     id_style: Annotated[str, typer.Option(help="curie (mesh:D1), obo (MESH:D1) or raw (D1).")] = "curie",
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
@@ -21,6 +21,9 @@ def command(
 
     Example: onym kb export hpo-kb --format biosyn -o hpo.txt
     """
+    from onym.store.places import require_file
+
+    require_file(output, force=force, may_stream=True)
     from onym.errors import ConfigError
     from onym.kb import KnowledgeBase
     from onym.kb.export import export_kb

@@ -20,6 +20,9 @@ def command(
 
     Example: onym model convert ANGEL_ncbi -o angel-ncbi
     """
+    from onym.store.places import require_folder
+
+    require_folder(output, force=force)
     from onym.decoding.convert import convert_weights
 
     with progress("converting"):

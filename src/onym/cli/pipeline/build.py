@@ -41,7 +41,9 @@ def command(
     from onym.linkers import linker_config
     from onym.pipeline.folder import FILE, build_pipeline
     from onym.store.parts import OpenContext
+    from onym.store.places import require_file
 
+    require_file(output / FILE, force=force)
     of_detector = own_options(context.obj, DETECTOR_PREFIX)
     if detector == "none" and of_detector:
         raise ConfigError("config-invalid", "there is no detector that options could be for", fix="name a --detector")

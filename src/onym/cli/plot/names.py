@@ -35,6 +35,9 @@ def command(
 
     Example: onym plot names --kb mesh --model minilm --model minilm-aligned -o names.png
     """
+    from onym.store.places import require_file
+
+    require_file(output, force=force)
     from onym.cli.linking import allowed
     from onym.evaluate.names.choice import choose_names, sampled_concepts
     from onym.evaluate.names.picture import draw_names, format_of

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli.console import JSON, write_json
+from onym.cli.console import JSON, write_json, write_plain
 
 
 def command(
@@ -22,4 +22,4 @@ def command(
     if json:
         write_json(preset_named(name) if name else presets())
         return
-    typer.echo(preset_text(name) if name else "\n".join(presets()))
+    write_plain(preset_text(name) if name else "\n".join(presets()))

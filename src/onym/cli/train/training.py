@@ -44,16 +44,18 @@ def run(
 ) -> None:
     """Read the configuration, train, and print the paths of the results."""
     from onym.errors import ConfigError, missing_extra
-    from onym.train.stages import read_config
+    from onym.train.stages import read_config, require_new, runs_folder
 
     read = read_config(stage, config, preset, overrides)
     name = output.name if output else config.stem if config else preset
     if not name:
         raise ConfigError("config-invalid", "nothing says what to train", fix="name a --config or a --preset")
+    dest = output or runs_folder() / name
+    require_new(dest)
     try:
-        from onym.train.run import runs_folder, train
+        from onym.train.run import train
     except ImportError as e:
         raise missing_extra("training", "train") from e
     with log_to_stderr("onym.train"):
-        folder = train(read, output or runs_folder() / name, data)
+        folder = train(read, dest, data)
     write_lines([("model", str(folder)), ("card", str(folder / "README.md")), ("log", str(folder / "log.jsonl"))])

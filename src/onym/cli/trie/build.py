@@ -23,6 +23,10 @@ def command(
 
     Example: onym trie build hpo-kb --tokenizer bart-base
     """
+    from onym.store.places import require_artefact
+
+    if output:
+        require_artefact(output)
     from onym.kb import KnowledgeBase
     from onym.text.template import template_named
     from onym.text.tokens import Tokenizer

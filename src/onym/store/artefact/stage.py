@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from onym.errors import ConfigError, LimitError
+from onym.errors import LimitError
 from onym.store.artefact import verified
 from onym.store.artefact.arrays import Strings, smallest_offsets
 from onym.store.artefact.lock import exclusive
@@ -31,6 +31,7 @@ from onym.store.artefact.manifest import FileEntry, InputEntry, Manifest
 from onym.store.artefact.reader import VERSION, current_version, find_problems
 from onym.store.limits import DEFAULT_LIMITS
 from onym.store.output import new_folder, sync_folder, whole_file, writable
+from onym.store.places import require_artefact
 
 _WRITE = 16 * 1024 * 1024
 
@@ -154,11 +155,7 @@ class _HashedWriter:
 @contextmanager
 def staging(dest: Path) -> Iterator[Stage]:
     """Hold the artefact at `dest` for writing; what is not published is removed."""
-    if dest.exists() and not dest.is_dir():
-        raise ConfigError("output-exists", "a file stands where the artefact should go", where=str(dest))
-    if dest.is_dir() and not (dest / ".lock").exists() and any(dest.iterdir()):
-        fix = "name an empty or a new folder"
-        raise ConfigError("output-exists", "the folder holds something else", where=str(dest), fix=fix)
+    require_artefact(dest)
     with writable(dest):
         dest.mkdir(parents=True, exist_ok=True)
         with exclusive(dest / ".lock"):

@@ -11,6 +11,7 @@ from onym.text.abbreviations._layout import Layout, Region
 from onym.text.abbreviations._spelling import initial, spelt_out
 from onym.text.abbreviations._strategies import STRATEGIES, Strategy, first_word, without_digits
 from onym.text.abbreviations._words import Word
+from onym.types import require_text
 
 _MORE_WORDS = 3  # than Schwartz and Hearst's min(2n, n + 5) for n letters: parts of hyphenated words count one by one here
 _MAX_ATTACHED = 80
@@ -26,6 +27,7 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
     >>> [(found.short, found.long) for found in find_abbreviations(text)]
     [('BMI', 'Body mass index'), ('OR', 'odds ratio'), ('NO', 'nitric oxide')]
     """
+    require_text(text)
     layout = Layout(text)
     found: dict[int, Abbreviation] = {}
     for bracket in layout.brackets:

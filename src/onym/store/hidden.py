@@ -1,0 +1,152 @@
+"""What is being written has a hidden name beside its place: its writer holds it; the next removes what a killed one left.
+
+    .NAME.<16 hex digits>.onym-new      a file or a folder that will take NAME
+    .NAME.<16 hex digits>.onym-old      a folder that is giving NAME to another
+
+Its writer holds an advisory lock on it, which the system drops when the process ends, however it ends. What has such a name and
+is not held was left by a run that was killed. Where a file system has no locks, nothing is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_locks: Any
+try:
+    import fcntl as _locks
+except ImportError:  # Windows: nothing is held there, and nothing is removed
+    _locks = None
+
+_NEW, _OLD = "onym-new", "onym-old"
+
+
+@contextmanager
+def hidden(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
+    """Make a hidden file or folder beside `path`, with the rights of new ones; if it is still there at the end, it is removed.
+
+    >>> target = getfixture("tmp_path") / "out.txt"
+    >>> with hidden(target) as new:
+    ...     new.name.startswith(".out.txt."), new.exists()
+    (True, True)
+    >>> new.exists()
+    False
+    """
+    new, held = _made(path, is_folder=is_folder)
+    try:
+        yield new
+    finally:
+        _remove(new)
+        _release(held)
+
+
+@contextmanager
+def set_aside(path: Path) -> Iterator[None]:
+    """Give the folder `path` a hidden name while another takes its own; it has its name back if that fails."""
+    old = _name(path, _OLD)
+    held = _hold(path)
+    try:
+        path.rename(old)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            old.rename(path)
+        raise
+    else:
+        _remove(old)
+    finally:
+        _release(held)
+
+
+def remove_left(path: Path) -> None:
+    """Remove what runs that were killed left beside `path`; a folder that had been set aside has its name back.
+
+    >>> target = getfixture("tmp_path") / "out.txt"
+    >>> left = target.with_name(".out.txt.0123456789abcdef.onym-new")
+    >>> left.touch()
+    >>> remove_left(target)
+    >>> left.exists()
+    False
+    """
+    own = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}\.({_NEW}|{_OLD})")
+    with suppress(OSError):
+        for left in path.parent.iterdir():
+            if found := own.fullmatch(left.name):
+                with suppress(OSError):
+                    _remove_if_left(left, path if found[1] == _OLD else None)
+
+
+def _remove_if_left(found: Path, place: Path | None) -> None:
+    held = _hold(found)
+    if held is None:
+        return
+    try:
+        if place is not None and not os.path.lexists(place):
+            found.rename(place)
+        else:
+            _remove(found)
+    finally:
+        _release(held)
+
+
+def _made(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
+    """Make the file or folder and hold it; a run that cleans up may take a new one for a left one until it is held."""
+    while True:
+        new = _name(path, _NEW)
+        if is_folder:
+            new.mkdir()
+        else:
+            os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        with suppress(FileNotFoundError, BlockingIOError):
+            return new, _hold(new)
+
+
+def _hold(path: Path) -> int | None:
+    """Lock a file or a folder; None where the file system has no locks. One that another holds is a `BlockingIOError`."""
+    if _locks is None:
+        return None
+    try:
+        held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a link, or a file that may not be read
+        return None
+    try:
+        _locks.flock(held, _locks.LOCK_EX | _locks.LOCK_NB)
+        if not os.path.samestat(os.fstat(held), path.lstat()):  # gone, or another, since it was opened
+            raise FileNotFoundError(path)
+    except (BlockingIOError, FileNotFoundError):
+        os.close(held)
+        raise
+    except OSError:
+        os.close(held)
+        return None
+    return held
+
+
+def _release(held: int | None) -> None:
+    if held is not None:
+        os.close(held)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there; a name that is anything else is not ours."""
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode):
+            shutil.rmtree(path, ignore_errors=True)
+        elif stat.S_ISREG(mode):
+            path.unlink()
+
+
+def _name(path: Path, kind: str) -> Path:
+    # Unlike those of `tempfile`, files and folders of this name are made with the usual rights: a umask cannot be read without
+    # changing it for the whole process.
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.{kind}")

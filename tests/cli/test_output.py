@@ -1,0 +1,101 @@
+"""Every command that writes refuses an output that cannot be, before it reads anything: none of the inputs here exists."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from onym.cli.app import app
+from onym.train.stages import CONFIGS as RECIPES
+from tests.cli.command import onym, onym_bytes
+
+NAMES = {"output", "report", "save"}
+WORDS = {
+    "link": "link no.txt --kb no -o",
+    "link folder": "link no.txt --kb no --format brat -o",
+    "link corpus": "link no.txt --pipeline no --format jsonl -o",
+    "map": "map no.csv --column a --kb no -o",
+    "evaluate report": "evaluate no.jsonl --dataset no --report",
+    "evaluate save": "evaluate --linker exact --dataset no --save",
+    "kb build": "kb build no.obo -o",
+    "kb export": "kb export no -o",
+    "kb download": "kb download hpo -o",
+    "corpus convert": "corpus convert no.txt --to jsonl",
+    "corpus convert folder": "corpus convert no.txt --to brat",
+    "dataset prepare": "dataset prepare s800 --data no -o",
+    "trie build": "trie build no --tokenizer no -o",
+    "index build": "index build no --model no -o",
+    "model convert": "model convert no -o",
+    "pipeline build": "pipeline build --kb no -o",
+    "plot names": "plot names --kb no --model no -o",
+    "train finetune": "train finetune --preset cpu-small --set start.model=no --set data.kb=no -o",
+}
+FOLDERS = {
+    *("link folder", "corpus convert folder", "kb build", "dataset prepare"),
+    *("trie build", "index build", "model convert", "train finetune"),
+}
+MAKES_FILES_IN = {"kb download", "pipeline build"}
+FORCED = ("link", "map", "evaluate", "kb export", "corpus", "dataset", "model", "pipeline", "plot")
+
+
+def outputs(path: str = "", command: object = None) -> list[str]:
+    command = command or get_command(app)
+    inner = getattr(command, "commands", {})
+    if not inner:
+        return [path for param in command.params if param.name in NAMES]  # type: ignore[attr-defined]
+    return [found for name, each in inner.items() for found in outputs(f"{path} {name}".strip(), each)]
+
+
+def test_no_command_that_writes_is_missing_here() -> None:
+    known = {" ".join(words.split()[: 1 if words.startswith(("link", "map", "evaluate")) else 2]) for words in WORDS.values()}
+    assert known | {f"train {stage}" for stage in RECIPES} == set(outputs())
+
+
+def refusals(words: str, cwd: Path, *paths: str) -> set[str]:
+    forced = ["--force"] if words.startswith(FORCED) else []
+    done = [onym(*words.split(), path, *forced, cwd=cwd, status=2) for path in paths]
+    return {each.stderr.partition("]")[0].lstrip("[") for each in done}
+
+
+@pytest.mark.parametrize("command", WORDS)
+def test_an_output_that_cannot_be_is_refused_first(tmp_path: Path, command: str) -> None:
+    end = {"map": ".tsv", "plot names": ".png"}.get(command, "")
+    os.mkfifo(tmp_path / f"pipe{end}")
+    (tmp_path / "file").touch()
+    found = refusals(WORDS[command], tmp_path, f"pipe{end}", f"file/new/out{end}")
+    assert found == {"output-failed"} if command in MAKES_FILES_IN else {"output-kind", "output-failed"}
+    assert stat.S_ISFIFO((tmp_path / f"pipe{end}").lstat().st_mode)
+
+
+@pytest.mark.parametrize("command", [name for name in WORDS if name not in FOLDERS | MAKES_FILES_IN])
+def test_a_folder_that_is_in_the_way_is_seen_first(tmp_path: Path, command: str) -> None:
+    end = {"map": ".tsv", "plot names": ".png"}.get(command, "")
+    (tmp_path / f"out{end}").mkdir()
+    assert refusals(WORDS[command], tmp_path, f"out{end}") == {"output-exists"}
+
+
+@pytest.mark.parametrize("command", [*sorted(FOLDERS), "evaluate report", "evaluate save"])
+def test_neither_folders_nor_reports_are_streamed(tmp_path: Path, command: str) -> None:
+    assert refusals(WORDS[command], tmp_path, "-") == {"output-stdout"}
+
+
+def test_what_is_streamed_is_whole_and_alone_on_stdout(tmp_path: Path, tiny_kb: Path) -> None:
+    (tmp_path / "a.pubtator").write_text("1|t|High fever\n1|a|\n1\t5\t10\tfever\tDisease\tD005334\n")
+    (tmp_path / "a.csv").write_text("term\nfever\n")
+    for words, end in (
+        (f"link a.pubtator --kb {tiny_kb}", ".jsonl"),
+        (f"link a.pubtator --kb {tiny_kb} --format jsonl", ".jsonl"),
+        (f"map a.csv --column term --linker exact --kb {tiny_kb}", ".tsv"),
+        (f"kb export {tiny_kb}", ".jsonl"),
+    ):
+        onym(*words.split(), "-o", f"out{end}", "--force", cwd=tmp_path)
+        streamed = onym_bytes(*words.split(), "-o", "-", cwd=tmp_path)
+        assert streamed == (tmp_path / f"out{end}").read_bytes()
+    onym("corpus", "convert", "a.pubtator", "a.jsonl", "--to", "jsonl", cwd=tmp_path)
+    streamed = onym_bytes("corpus", "convert", "a.pubtator", "-", "--to", "jsonl", cwd=tmp_path)
+    assert streamed == (tmp_path / "a.jsonl").read_bytes()
+    assert not (tmp_path / "-").exists()

@@ -1,0 +1,57 @@
+"""Values of a wrong type from Python: an error with a code, for each public function that takes documents or texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.corpora import check_corpus, corpus_stats, documents_of, write_corpus
+from onym.detect.dictionary import DictionaryDetector
+from onym.errors import InputError
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.pipeline import Pipeline, write_links
+from onym.text import find_abbreviations, normal_name
+from onym.types import Document
+
+
+@pytest.fixture
+def pipeline(tiny_kb: Path) -> Pipeline:
+    kb = KnowledgeBase.open(tiny_kb)
+    return Pipeline(ExactLinker(kb), DictionaryDetector(kb))
+
+
+@pytest.mark.parametrize("texts", ["fever", b"fever", None, 5, {"1": "fever"}])
+def test_texts_that_are_not_many_are_refused(pipeline: Pipeline, texts: Any) -> None:
+    with pytest.raises(InputError, match="type-document") as caught:
+        list(pipeline.link_many(texts))
+    assert "fever" not in str(caught.value)
+
+
+@pytest.mark.parametrize("documents", ["fever", None, 5, ["fever"], [None], [("1", "fever")], Document("1", "fever")])
+def test_what_is_no_document_is_refused_by_each_function_that_takes_documents(
+    pipeline: Pipeline, tmp_path: Path, documents: Any
+) -> None:
+    assert pipeline.detector is not None
+    for act in (
+        lambda: list(pipeline.linker.link(documents)),
+        lambda: list(pipeline.detector.detect(documents)),
+        lambda: write_links(documents, pipeline.linker, tmp_path / "out.jsonl"),
+        lambda: write_corpus(documents, tmp_path / "out.jsonl", "jsonl"),
+        lambda: list(check_corpus(documents)),
+        lambda: corpus_stats(documents),
+        lambda: list(documents_of(documents)),
+    ):
+        with pytest.raises(InputError, match="type-document") as caught:
+            act()
+        assert "fever" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", [None, b"fever", 5, ["fever"]])
+def test_what_is_no_text_is_refused_by_each_function_that_takes_one(text: Any) -> None:
+    for act in (normal_name, find_abbreviations, lambda text: Document("1", text), lambda text: Document(text, "fever")):
+        with pytest.raises(InputError, match="type-text"):
+            act(text)

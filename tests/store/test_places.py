@@ -1,0 +1,147 @@
+"""An output that cannot be written is refused before the work, and devices, pipes and links are never replaced."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.store.output import whole_file, whole_folder
+from onym.store.places import STDOUT, require_artefact, require_file, require_folder
+
+REQUIRE: dict[str, Callable[..., None]] = {
+    "file": require_file,
+    "folder": require_folder,
+    "artefact": lambda path, **_: require_artefact(path),
+}
+NOT_ROOT = pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+
+
+def refused(act: Callable[[], object]) -> str:
+    with pytest.raises(ConfigError) as caught:
+        act()
+    return caught.value.code
+
+
+@pytest.fixture
+def others(tmp_path: Path) -> list[Path]:
+    """A device, a pipe, a socket, and links that lead to a file, a folder and nowhere."""
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "socket"))
+    for name in ("file", "nowhere"):
+        (tmp_path / f"to-{name}").symlink_to(tmp_path / name)
+    return [Path("/dev/null"), *(tmp_path / name for name in ("pipe", "socket", "to-file", "to-nowhere"))]
+
+
+@pytest.mark.parametrize("kind", REQUIRE)
+def test_what_is_no_file_is_never_written_over(others: list[Path], kind: str) -> None:
+    assert {refused(lambda path=path: REQUIRE[kind](path, force=True)) for path in others} == {"output-kind"}  # type: ignore[misc]
+
+
+def test_nothing_of_it_is_replaced(others: list[Path]) -> None:
+    def write(path: Path) -> None:
+        with whole_file(path, force=True):
+            pass
+
+    before = [path.lstat() for path in others]
+    assert {refused(lambda path=path: write(path)) for path in others} == {"output-kind"}  # type: ignore[misc]
+    assert [path.lstat() for path in others] == before
+
+
+def test_the_error_for_standard_output_by_its_path_names_the_dash() -> None:
+    with pytest.raises(ConfigError) as caught:
+        require_file(Path("/dev/stdout"))
+    assert caught.value.code == "output-kind"
+    assert "--force" not in caught.value.fix
+    assert "- is standard output" in caught.value.fix
+
+
+def test_a_folder_for_a_file_and_a_file_for_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert refused(lambda: require_file(tmp_path, force=True)) == "output-exists"
+    assert refused(lambda: require_folder(tmp_path / "file", force=True)) == "output-exists"
+    assert refused(lambda: require_artefact(tmp_path / "file")) == "output-exists"
+
+
+def test_a_link_to_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    require_artefact(tmp_path / "link")
+    assert refused(lambda: require_folder(tmp_path / "link", force=True)) == "output-kind"
+    require_file(tmp_path / "link" / "out.txt")
+
+
+@pytest.mark.parametrize("kind", REQUIRE)
+@pytest.mark.parametrize("path", ["{}/file/out", "{}/file/deep/out", "{}/nowhere/out", "{}/..", "/", "{}/new/..", "{}/a\0b"])
+def test_a_name_that_nothing_can_be_made_at(tmp_path: Path, kind: str, path: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "nowhere").symlink_to(tmp_path / "absent")
+    assert refused(lambda: REQUIRE[kind](Path(path.format(tmp_path)))) in ("output-failed", "output-exists")
+
+
+@NOT_ROOT
+@pytest.mark.parametrize("kind", REQUIRE)
+@pytest.mark.parametrize("mode", [0o500, 0o600])
+def test_a_folder_without_rights(tmp_path: Path, kind: str, mode: int) -> None:
+    tmp_path.chmod(mode)
+    try:
+        assert refused(lambda: REQUIRE[kind](tmp_path / "out")) == "output-failed"
+        assert refused(lambda: REQUIRE[kind](tmp_path / "new" / "out")) == "output-failed"
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("kind", REQUIRE)
+def test_rights_are_asked_for_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    assert refused(lambda: REQUIRE[kind](tmp_path / "new" / "out")) == "output-failed"
+    assert list(tmp_path.iterdir()) == [], "and nothing was made"
+
+
+def test_an_artefact_takes_an_empty_folder_and_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_artefact(tmp_path)
+    (tmp_path / "other").touch()
+    assert refused(lambda: require_artefact(tmp_path)) == "output-exists"
+    (tmp_path / ".lock").touch()
+    require_artefact(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert refused(lambda: require_artefact(tmp_path)) == "output-failed"
+
+
+def test_standard_output_takes_one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    taken = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(taken, "utf-8"))
+    with whole_file(STDOUT) as file:
+        file.write(b"whole")
+    assert taken.getvalue() == b"whole"
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(sys, "stdout", None)
+    assert refused(lambda: whole_file(STDOUT).__enter__()) == "output-failed"
+
+
+@pytest.mark.parametrize("kind", REQUIRE)
+def test_standard_output_takes_no_folder(kind: str) -> None:
+    assert refused(lambda: REQUIRE[kind](STDOUT)) == "output-stdout"
+
+
+def test_a_broken_pipe_is_not_a_failed_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "utf-8"))
+    with pytest.raises(BrokenPipeError), whole_file(STDOUT):
+        raise BrokenPipeError
+    with pytest.raises(ConfigError, match="output-failed"), whole_file(STDOUT):
+        raise OSError(28, "no space left on device")
+
+
+def test_a_folder_output_refuses_a_link(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    assert refused(lambda: whole_folder(tmp_path / "link", force=True).__enter__()) == "output-kind"
