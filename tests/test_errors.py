@@ -15,6 +15,7 @@ from onym.errors import (
     OnymError,
     UnknownConceptError,
     printable,
+    shown_id,
 )
 
 
@@ -71,3 +72,16 @@ def test_what_is_printed_drives_no_terminal(text: str) -> None:
     assert shown.isprintable()
     assert printable(shown) == shown
     shown.encode()  # half of a surrogate pair is escaped too
+
+
+@pytest.mark.parametrize("document_id", ["", "1", "PMC12.1#2", "10.1000/x(2)[a]", "note-7_b~c", "Müller:3", "x" * 64])
+def test_an_id_is_shown(document_id: str) -> None:
+    assert shown_id(document_id) == document_id
+
+
+@pytest.mark.parametrize("document_id", ["the patient", "a\tb", "a\n", "\x1b", "the%20patient", "\ud800", "x" * 65])
+def test_text_in_place_of_an_id_is_shown_as_a_digest(document_id: str) -> None:
+    shown = shown_id(document_id)
+    assert shown.startswith("id~")
+    assert document_id not in shown
+    assert shown_id(shown) == shown

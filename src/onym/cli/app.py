@@ -72,6 +72,22 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has had enough
         sys.stderr.close()
         sys.exit(0)
+    except SystemExit:
+        raise
+    except BaseException as e:  # a bug, or a panic of a library in Rust; its message may hold text
+        _print_bug(e)
+        sys.exit(1)
+
+
+def _print_bug(error: BaseException) -> None:
+    """Say what was raised and where, line by line, but not its message: it may quote a document."""
+    from traceback import format_tb
+
+    from onym.corpora.isolation import problem_of
+
+    if "--json" not in sys.argv:
+        typer.echo("".join(format_tb(error.__traceback__)), err=True, nl=False)
+    _print_error(OnymError("internal-error", problem_of(error, "").what, fix="report it, with these lines"))
 
 
 def _print_error(error: OnymError) -> None:

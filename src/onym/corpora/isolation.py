@@ -58,11 +58,11 @@ def _alone(
         raise
     except Exception as e:
         problem = problem_of(e, doc.id)
-        _log.warning("document %s: %s: %s", doc.id, problem.code, problem.what)
+        _log.warning("document %s: %s: %s", problem.document_id, problem.code, problem.what)
         return [failed(doc, problem)]
 
 
-def problem_of(error: Exception, document_id: str) -> Problem:
+def problem_of(error: BaseException, document_id: str) -> Problem:
     """Return an error as a document's problem. The message of a foreign exception may hold text, so it is left out.
 
     >>> problem_of(ValueError("patient Smith"), "1").what
@@ -100,7 +100,7 @@ class _ProblemError(Exception):
         self.problem = problem
 
 
-def _location(error: Exception) -> str:
+def _location(error: BaseException) -> str:
     """Return the innermost line of Onym that an exception passed."""
     lines = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
     own = [(path, line) for path, line in lines if path.is_relative_to(_ROOT) and path != Path(__file__)]
