@@ -46,6 +46,7 @@ NAMES = (
     "train-tiny",
     "preset-steps",
     "pipeline-hostile-text",
+    "privacy",
     "link-speed",
     "e2e-results",
     "collective-speed",

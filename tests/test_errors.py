@@ -17,6 +17,7 @@ from onym.errors import (
     UnknownConceptError,
     coded,
     printable,
+    shown_id,
 )
 
 
@@ -98,3 +99,16 @@ def test_what_the_system_says_is_told_without_text() -> None:
     }
     assert coded(OSError("patient Smith")).what == "the system refused: OSError"
     assert coded(MemoryError("patient Smith")).code == "memory-exhausted"
+
+
+@pytest.mark.parametrize("document_id", ["", "1", "PMC12.1#2", "10.1000/x(2)[a]", "note-7_b~c", "Müller:3", "x" * 64])
+def test_an_id_is_shown(document_id: str) -> None:
+    assert shown_id(document_id) == document_id
+
+
+@pytest.mark.parametrize("document_id", ["the patient", "a\tb", "a\n", "\x1b", "the%20patient", "\ud800", "x" * 65])
+def test_text_in_place_of_an_id_is_shown_as_a_digest(document_id: str) -> None:
+    shown = shown_id(document_id)
+    assert shown.startswith("id~")
+    assert document_id not in shown
+    assert shown_id(shown) == shown

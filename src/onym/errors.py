@@ -15,11 +15,14 @@ docs/reference/errors.md. No message ever holds the text of a document: it may b
 
 from __future__ import annotations
 
+import hashlib
+import re
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, ClassVar
 
 _ROOT = Path(__file__).parent
+_ID = re.compile(r"[\w.:/#~+@=()\[\]-]{0,64}")  # what ids are made of; no white space
 
 
 class OnymError(Exception):
@@ -135,6 +138,20 @@ def printable(text: str) -> str:
     'a\\x1b[31mb\\nc'
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shown_id(document_id: str) -> str:
+    """Return a document's id as messages, logs and problems show it.
+
+    In a damaged file, text may stand where an id should. So an id of more than 64 characters, or with white space or other
+    characters that ids do not have, is shown as the beginning of its SHA-256.
+
+    >>> shown_id("PMC12.1#2"), shown_id("the patient fell")
+    ('PMC12.1#2', 'id~595d92a484770b07')
+    """
+    if _ID.fullmatch(document_id):
+        return document_id
+    return f"id~{hashlib.sha256(document_id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def missing_extra(what: str, extra: str) -> ConfigError:

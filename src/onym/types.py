@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, TypeVar
 
-from onym.errors import InputError
+from onym.errors import InputError, shown_id
 
 T = TypeVar("T")
 Progress = Callable[[str, int], None]
@@ -195,14 +195,14 @@ class Document:
         for mention in self.mentions:
             if self.text[mention.start : mention.end] != mention.surface:
                 what = "a mention's surface is not the text at its offsets"
-                raise InputError("type-offsets", what, where=f"document {self.id}, {mention.start} to {mention.end}")
+                raise InputError("type-offsets", what, where=f"document {shown_id(self.id)}, {mention.start} to {mention.end}")
         for passage in self.passages:
             if not 0 <= passage.start <= passage.end <= len(self.text):
-                where = f"document {self.id}, {passage.start} to {passage.end}"
+                where = f"document {shown_id(self.id)}, {passage.start} to {passage.end}"
                 raise InputError("type-offsets", "a passage lies outside the text", where=where)
 
     def __repr__(self) -> str:
-        return f"<Document {self.id}: {len(self.text)} code points, {len(self.mentions)} mentions>"
+        return f"<Document {shown_id(self.id)}: {len(self.text)} code points, {len(self.mentions)} mentions>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,12 +254,18 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with a document: a permanent code, what, and where. It never holds the document's text."""
+    """Something wrong with a document: a permanent code, what, and where. It never holds the document's text.
+
+    `document_id` is the id as `onym.errors.shown_id` shows it: where text stands in the place of an id, a digest.
+    """
 
     document_id: str
     code: str
     what: str
     where: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "document_id", shown_id(self.document_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Item
+from onym.errors import shown_id
 from onym.types import Document, Mention, Notes, Offsets, Passage, Problem, Relation
 
 RAW_ID = "id"
@@ -94,7 +95,7 @@ def distinct(items: Iterable[Item], *, runs: bool = False) -> Iterator[Item]:
         else:
             own = f"{item.id}#{count}"
             if not (runs and item.id == last):
-                yield Problem(own, "corpus-duplicate", f"document {item.id} stands more than once")
+                yield Problem(own, "corpus-duplicate", f"document {shown_id(item.id)} stands more than once")
             notes = (*item.notes, (RAW_ID, item.id))
             yield Document(own, item.text, item.mentions, item.passages, item.relations, notes)
         last = item.id

@@ -57,7 +57,7 @@ def _alone(
         if _concerns_all(e):
             raise
         problem = problem_of(e, doc.id)
-        _log.warning("document %s: %s: %s", doc.id, problem.code, problem.what)
+        _log.warning("document %s: %s: %s", problem.document_id, problem.code, problem.what)
         return [failed(doc, problem)]
 
 

@@ -17,7 +17,7 @@ from onym.datasets.drops import DropCounts
 from onym.datasets.inputs import Inputs
 from onym.datasets.kb_coverage import KbCoverage
 from onym.datasets.report import Counts, Report, SplitCounts, report_of
-from onym.errors import ConfigError, InputError, IntegrityError, LimitError
+from onym.errors import ConfigError, InputError, IntegrityError, LimitError, shown_id
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.store.artefact.reader import Artefact
@@ -148,7 +148,7 @@ def _lines(split: str, documents: Iterable[Document], counts: Counts) -> Iterato
         line = json.dumps(to_plain(doc), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         if len(line) > DEFAULT_LIMITS.line_bytes:
             what = f"a document is longer than {DEFAULT_LIMITS.line_bytes:,} bytes"
-            raise LimitError("limit-line", what, where=f"{split}: {doc.id}")
+            raise LimitError("limit-line", what, where=f"{split}: {shown_id(doc.id)}")
         counts.add(split, doc)
         yield line
 

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from onym.corpora.base import Item
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError, InputError, shown_id
 from onym.predictions.file import Predictions
 from onym.types import Document, Problem
 
@@ -80,7 +80,7 @@ def mention_coverage(gold: Iterable[Document], predictions: Predictions) -> Cove
         unit="mentions",
         gold=len(wanted),
         covered=len(wanted) - len(missing),
-        failed=sum(document_id in lost for document_id, _, _ in missing),
+        failed=sum(shown_id(document_id) in lost for document_id, _, _ in missing),
         # A corpus may annotate a span twice; then there are two predictions for it.
         repeated=sum(max(0, extra - max(0, times[key] - 1)) for key, extra in predictions.repeated.items()),
         not_in_gold=len(predictions.mentions.keys() - times.keys()),
@@ -96,13 +96,15 @@ def document_coverage(gold: Iterable[Document], predicted: Predictions | Sequenc
     ids = {doc.id for doc in gold}
     if isinstance(predicted, Predictions):
         lost = {problem.document_id for problem in predicted.problems}
-        read = {*(one.document_id for one in predicted), *predicted.without_mentions} - lost
+        ids_read = {*(one.document_id for one in predicted), *predicted.without_mentions}
+        read = {each for each in ids_read if shown_id(each) not in lost}
         repeated = predicted.repeated.total()
     else:
         times = Counter(item.id for item in predicted if isinstance(item, Document))
         read, repeated = set(times), times.total() - len(times)
-        lost = {item.document_id for item in predicted if isinstance(item, Problem)} - read
-    return Coverage("documents", len(ids), len(ids & read), len(ids & lost), repeated, len(read - ids))
+        lost = {item.document_id for item in predicted if isinstance(item, Problem)}
+    failed = sum(shown_id(each) in lost for each in ids - read)
+    return Coverage("documents", len(ids), len(ids & read), failed, repeated, len(read - ids))
 
 
 def require_covered(coverage: Coverage, title: str, *, allow_partial: bool = False) -> None:

@@ -189,7 +189,8 @@ def read_predictions(path: Path | str) -> Predictions:
         fix = "write the file with onym link, or name a corpus format with --from"
         raise InputError("predictions-malformed", "not a file of predictions", where=where, fix=fix)
     if first.get("format") != FORMAT:
-        what = f"format {first.get('format')!r}, while this Onym reads format {FORMAT}"
+        known = first.get("format")
+        what = f"format {known if isinstance(known, int) else 'unknown'}, while this Onym reads format {FORMAT}"
         raise InputError("predictions-version", what, where=where, fix="write the file again with onym link")
     return Predictions.of((_line(value, at) for value, at in lines), _source(first.get("source"), where))
 

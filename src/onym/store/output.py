@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from onym.errors import ConfigError
+from onym.errors import ConfigError, shown_id
 from onym.store.hidden import hidden, remove_left, set_aside
 from onym.store.places import STDOUT, require_file, require_folder
 
@@ -84,7 +84,8 @@ class Folder:
         """Open a new file of that name."""
         _require_name(name)
         if (self._stage / name).exists():
-            raise ConfigError("output-exists", f"two files would be named {name!r}", fix="give the documents ids of their own")
+            what = f"two files would be named {shown_id(name)}"
+            raise ConfigError("output-exists", what, fix="give the documents ids of their own")
         with (self._stage / name).open("xb") as file:
             yield file
             file.flush()
@@ -93,7 +94,7 @@ class Folder:
 
 def _require_name(name: str) -> None:
     if not name or name in (".", "..") or Path(name).name != name or "\x00" in name or "\\" in name:
-        raise ConfigError("output-failed", f"{name!r} is no name for a file")
+        raise ConfigError("output-failed", f"{shown_id(name)} is no name for a file")
 
 
 @contextmanager

@@ -101,7 +101,7 @@ def test_a_bad_row_is_refused(data: bytes, code: str, where: str) -> None:
     ("data", "columns", "said"),
     [
         (b"id,name\n1,a\n", ["label"], "no column is named 'label'"),
-        (b"id,name,name\n1,a,b\n", ["name"], "two columns are named 'name'"),
+        (b"id,name,name\n1,a,b\n", ["name"], "columns 2 and 3 have the same name"),
         (b"," * 5_000 + b"\n", ["name"], "more than 4,096 columns"),
     ],
 )
@@ -109,6 +109,15 @@ def test_a_header_without_the_columns_is_refused(data: bytes, columns: list[str]
     with pytest.raises(InputError, match="table-columns") as caught:
         rows(data, QUOTED, columns)
     assert said in caught.value.what
+
+
+def test_without_a_header_nothing_of_the_first_row_is_shown() -> None:
+    with pytest.raises(InputError) as caught:
+        rows(b"1,the patient\n2,fell\n", QUOTED, ["term"])
+    assert "patient" not in str(caught.value)
+    assert caught.value.fix == "the first row has to name the columns; it has 2"
+    with pytest.raises(InputError, match="use 'terms'"):
+        rows(b"id,terms\n1,a\n", QUOTED, ["term"])
 
 
 def test_a_column_that_is_not_requested_may_stand_twice() -> None:

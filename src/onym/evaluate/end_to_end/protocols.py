@@ -25,7 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError, InputError, shown_id
 from onym.evaluate.cases import CanonicalId
 from onym.types import Document
 
@@ -112,7 +112,8 @@ def _documents_in_gold(predicted: Iterable[Document], texts: Mapping[str, str], 
             left_out[NOT_IN_GOLD] += len(doc.mentions)
         elif doc.text != texts[doc.id]:
             what = "the predicted document has another text than the gold one, so offsets do not agree"
-            raise InputError("text-differs", what, where=f"document {doc.id}", fix="predict on the text of the gold document")
+            where, fix = f"document {shown_id(doc.id)}", "predict on the text of the gold document"
+            raise InputError("text-differs", what, where=where, fix=fix)
         else:
             yield doc
 

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import cast
 
 import pyarrow as pa
@@ -137,9 +138,13 @@ def _require_columns(there: list[str], wanted: Sequence[str], file: InputFile) -
     if len(there) > _MAX_COLUMNS:
         raise InputError("table-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
     for name in wanted:
-        if there.count(name) != 1:
-            what = f"{'no column is' if name not in there else 'two columns are'} named {name[:60]!r}"
-            raise InputError("table-columns", what, where=file.name, fix=f"its columns are {', '.join(there[:12])}"[:200])
+        if there.count(name) > 1:
+            what = f"the columns {there.index(name) + 1} and {there.index(name, there.index(name) + 1) + 1} have the same name"
+            raise InputError("table-columns", what, where=file.name, fix="rename one of them")
+        if name not in there:  # without a header, the first row is data: of it nothing is shown but what is like the name
+            like = get_close_matches(name, there)
+            fix = f"use {like[0]!r}" if like else f"the first row has to name the columns; it has {len(there):,}"
+            raise InputError("table-columns", f"no column is named {name[:60]!r}", where=file.name, fix=fix)
 
 
 def _refusal(message: str, file: InputFile, stream: InputStream) -> OnymError:

@@ -1,0 +1,1 @@
+"""Canary phrases in documents, and every way by which one might be shown."""
