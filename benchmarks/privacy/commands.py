@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from benchmarks.kb.mutation import mutated
+from benchmarks.fuzz.mutation import mutated
 from benchmarks.privacy.canaries import Canaries
 from benchmarks.privacy.corpora import WRITABLE, damaged_corpus
 from benchmarks.privacy.setup import PLUG_INS, Setup, species

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from benchmarks.kb.mutation import mutated
+from benchmarks.fuzz.mutation import mutated
 from benchmarks.privacy.canaries import Canaries, planted_documents
 from onym.corpora.formats import ORDER, READ_ONLY, get
 from onym.store.files.source import InputFile, Source
