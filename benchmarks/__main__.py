@@ -26,6 +26,7 @@ NAMES = (
     "pubmed-read",
     "offsets",
     "corpora-counts",
+    "inputs-accounted",
     "lexical",
     "rescore",
     "trie-size",

@@ -64,7 +64,10 @@ def run_file(task: EvaluationTask, path: Path, protocol: str = LINKING) -> Evalu
         return evaluate_predictions(task, path, protocol)
     if path.is_file() and are_predictions(path):
         return evaluate_end_to_end(task, read_predictions(path), protocol=protocol)
-    return evaluate_end_to_end(task, documents_of(read_corpus(path)), protocol=protocol, system=path.name)
+    reading = read_corpus(path)
+    documents = list(documents_of(reading))
+    reading.require_whole()
+    return evaluate_end_to_end(task, documents, protocol=protocol, system=path.name)
 
 
 def evaluate_predictions(task: EvaluationTask, path: Path, protocol: str = LINKING) -> Evaluation:

@@ -33,6 +33,7 @@ class Limits:
     json_token_bytes: int = 1 * MIB  # one text or number
     json_item_bytes: int = 8 * MIB
     json_item_values: int = 100_000  # some 250 bytes of memory each
+    document_bytes: int = 8 * MIB  # text of one document, in every format
     manifest_bytes: int = 2 * MIB
 
 
