@@ -28,7 +28,7 @@ from benchmarks.privacy.setup import PLUG_INS, Setup
 from benchmarks.privacy.watch import described, shown_by
 from onym.corpora.base import documents_of
 from onym.corpora.check import check_corpus
-from onym.corpora.corpus import read_source, write_corpus
+from onym.corpora.corpus import read_sources, write_corpus
 from onym.kb import KnowledgeBase
 from onym.types import Problem
 
@@ -86,7 +86,7 @@ def _read_and_write(rng: random.Random, canaries: Canaries, folder: Path) -> str
     corpus = damaged_corpus(rng, canaries)
 
     def read() -> str:
-        items = list(read_source(corpus.source(), rng.choice((corpus.format, ""))))
+        items = list(read_sources([corpus.source()], rng.choice((corpus.format, ""))))
         problems = [*(item for item in items if isinstance(item, Problem)), *check_corpus(items)]
         written = write_corpus(items, folder / "out", rng.choice(WRITABLE))
         return described(problems + written.problems) + "".join(map(repr, documents_of(items)))

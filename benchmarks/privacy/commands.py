@@ -18,7 +18,7 @@ from benchmarks.fuzz.mutation import mutated
 from benchmarks.privacy.canaries import Canaries
 from benchmarks.privacy.corpora import WRITABLE, damaged_corpus
 from benchmarks.privacy.setup import PLUG_INS, Setup, species
-from onym.cli.app import main
+from onym.cli.boundary import main
 
 _TIMEOUT_S = 120
 

@@ -178,6 +178,9 @@ class Relation:
 class Document:
     """A text with an id and the mentions in it. Every mention's surface is the text at its offsets.
 
+    `source` and `ordinal` say where it was read: the file, and its number among the documents of that file, from 1. They tell
+    documents of one id apart. Two documents are equal wherever they were read.
+
     >>> Document("1", "fever and cough", (Mention(10, 15, "cough"),)).mentions[0].surface
     'cough'
     """
@@ -188,6 +191,8 @@ class Document:
     passages: tuple[Passage, ...] = ()
     relations: tuple[Relation, ...] = ()
     notes: Notes = ()
+    source: str = field(default="", compare=False)
+    ordinal: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         for string in (self.id, self.text):
@@ -256,13 +261,16 @@ class Link:
 class Problem:
     """Something wrong with a document: a permanent code, what, and where. It never holds the document's text.
 
-    `document_id` is the id as `onym.errors.shown_id` shows it: where text stands in the place of an id, a digest.
+    `document_id` is the id as `onym.errors.shown_id` shows it: where text stands in the place of an id, a digest. `source` and
+    `ordinal` are those of the document. An ordinal of 0 means the whole file.
     """
 
     document_id: str
     code: str
     what: str
     where: str = ""
+    source: str = field(default="", compare=False)
+    ordinal: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "document_id", shown_id(self.document_id))

@@ -16,7 +16,7 @@ from benchmarks.privacy.setup import PLUG_INS, Setup
 from benchmarks.privacy.watch import shown_by
 
 from onym.corpora import isolation
-from onym.corpora.corpus import read_source
+from onym.corpora.corpus import read_sources
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
@@ -45,7 +45,7 @@ def test_each_format_has_phrases(name: str) -> None:
     made = canaries()
     files = whole_corpus(made, name)
     source = Source.of_files("made", [InputFile.from_bytes(key, data) for key, data in files.items()])
-    assert made.seen_in(" ".join(item.text for item in read_source(source, name) if not isinstance(item, Problem)))
+    assert made.seen_in(" ".join(item.text for item in read_sources([source], name) if not isinstance(item, Problem)))
 
 
 def test_what_is_raised_logged_and_printed_is_shown() -> None:

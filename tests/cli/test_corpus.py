@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_convert_there_and_back(folder: Path) -> None:
-    assert onym("corpus", "convert", "good.txt", "brat", "--to", "brat", cwd=folder).stdout == "documents\t1\nmentions\t1\n"
+    done = onym("corpus", "convert", "good.txt", "brat", "--to", "brat", cwd=folder)
+    assert done.stdout == "files\t1\ndocuments\t1\nmentions\t1\n"
     assert "N1\tReference T1 MESH:D005334\tfever" in (folder / "brat" / "1.ann").read_text()
     onym("corpus", "convert", "brat", "again.txt", "--to", "pubtator", "--id-style", "curie", cwd=folder)
     assert "\tmesh:D005334\n" in (folder / "again.txt").read_text()
@@ -52,11 +54,68 @@ def test_check(folder: Path) -> None:
     assert onym("corpus", "check", "good.txt", cwd=folder).stdout == "ok\tnothing wrong was found\n"
     lines = onym("corpus", "check", "bad.txt", cwd=folder, status=5).stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["corpus-offsets", "corpus-malformed"]
-    problems = json.loads(onym("corpus", "check", "bad.txt", "--from", "pubtator", "--json", cwd=folder, status=5).stdout)
-    assert problems[0]["where"] == "bad.txt:7"
+    answer = json.loads(onym("corpus", "check", "bad.txt", "--from", "pubtator", "--json", cwd=folder, status=5).stdout)
+    assert [(each["where"], each["ordinal"]) for each in answer["problems"]] == [("bad.txt:7", 2), ("bad.txt:9", 3)]
 
 
 def test_stats(folder: Path) -> None:
     lines = dict(line.split("\t") for line in onym("corpus", "stats", "good.txt", cwd=folder).stdout.splitlines())
     assert (lines["documents"], lines["type"], lines["vocabulary"]) == ("1", "Disease: 1", "mesh: 1")
-    assert json.loads(onym("corpus", "stats", "bad.txt", "--json", cwd=folder).stdout)["problems"]["corpus-offsets"] == 1
+    answer = json.loads(onym("corpus", "stats", "bad.txt", "--json", cwd=folder, status=5).stdout)
+    assert (answer["problems"]["corpus-offsets"], answer["left_out"]) == (1, 2)
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A folder of which five files are read, two are ignored, and three fail."""
+    corpus = tmp_path / "mixed"
+    corpus.mkdir()
+    for number in range(3):
+        (corpus / f"{number}.txt").write_text("A note.")
+    (corpus / "1.txt").write_text(GOOD)
+    (corpus / "3.jsonl").write_text('{"id": 1, "text": "Fever"}\n')
+    (corpus / "4.json").write_text('[{"id": "1", "text": "Fever"}]')
+    (corpus / "README.md").write_text("About.")
+    (corpus / "empty.xml").write_text("")
+    (corpus / "5.txt").symlink_to(tmp_path / "secret.txt")
+    (tmp_path / "secret.txt").write_text("Secret words")
+    (corpus / "6.bin").write_bytes(b"\x00\x01")
+    os.mkfifo(corpus / "7.txt")
+    return tmp_path
+
+
+TOTALS = {"files": 10, "files_read": 5, "files_ignored": 2, "files_failed": 3}
+
+
+@pytest.mark.parametrize("words", [("check",), ("stats",), ("convert", "out.jsonl", "--to", "jsonl")])
+def test_every_file_is_accounted_for(mixed: Path, words: tuple[str, ...]) -> None:
+    done = onym("corpus", words[0], "mixed", *words[1:], "--json", cwd=mixed, status=5)
+    answer = json.loads(done.stdout)
+    assert {key: answer[key] for key in TOTALS} == TOTALS
+    assert {file["name"]: file["code"] for file in answer["inputs"] if file["state"] == "failed"} == {
+        "5.txt": "input-link", "6.bin": "format-unknown", "7.txt": "input-missing",
+    }  # fmt: skip
+    assert sum(file["documents"] for file in answer["inputs"]) == 5
+    assert answer.get("documents", 5) == 5
+
+
+def test_people_are_told_of_files_too(mixed: Path) -> None:
+    done = onym("corpus", "stats", "mixed", cwd=mixed, status=5)
+    assert done.stdout.startswith("files\t10\nignored\t2\nfailed\t3\ndocuments\t5\n")
+    assert "failed: 6.bin: format-unknown: " in done.stderr
+    assert "ignored: README.md: " in done.stderr
+    assert "ignored\tempty.xml\tthe file is empty" in onym("corpus", "check", "mixed", cwd=mixed, status=5).stdout
+
+
+def test_links_are_followed_if_asked_for(mixed: Path) -> None:
+    for words in (("check",), ("stats",), ("convert", "out.jsonl", "--to", "jsonl")):
+        done = onym("corpus", words[0], "mixed", *words[1:], "--follow-links", "--json", cwd=mixed, status=5)
+        assert (json.loads(done.stdout)["files_read"], json.loads(done.stdout)["files_failed"]) == (6, 2)
+
+
+def test_ignored_files_alone_are_no_failure(folder: Path) -> None:
+    (folder / "notes").mkdir()
+    (folder / "notes" / "1.txt").write_text("A note.")
+    (folder / "notes" / "LICENSE").write_text("Yours.")
+    assert onym("corpus", "check", "notes", cwd=folder).stdout.endswith("ok\tnothing wrong was found\n")
+    onym("corpus", "stats", "notes", cwd=folder)

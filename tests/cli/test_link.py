@@ -18,8 +18,10 @@ from onym.pipeline.folder import build_pipeline
 from onym.testing.tiny_seq2seq import add_defaults, save_model, save_tokenizer
 from onym.types import Document
 from tests.cli.command import onym
-from tests.cli.test_corpus import BAD, GOOD
+from tests.cli.test_corpus import BAD, GOOD, TOTALS, mixed
 from tests.store.artefact.rotten import rot
+
+__all__ = ["mixed"]
 
 
 @pytest.fixture
@@ -32,7 +34,9 @@ def folder(tmp_path: Path, tiny_kb: Path) -> Path:
 
 def test_predictions(folder: Path) -> None:
     done = onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--json", cwd=folder)
+    file = {"name": "good.txt", "state": "read", "format": "pubtator", "code": "", "why": "", "documents": 1}
     assert json.loads(done.stdout) == {
+        "files": 1, "files_read": 1, "files_ignored": 0, "files_failed": 0, "inputs": [file],
         "documents": 1, "mentions": 1, "linked": 1, "tied": 0, "left_out": 0, "problems": 0, "output": "p.jsonl",
     }  # fmt: skip
     first, second = (folder / "p.jsonl").read_text().splitlines()
@@ -54,6 +58,29 @@ def test_concepts_from_a_file(folder: Path) -> None:
     first, second = (folder / "p.jsonl").read_text().splitlines()
     assert json.loads(first)["source"]["concepts_allowed"] == 1
     assert json.loads(second)["answers"] == []
+
+
+def test_every_file_is_accounted_for(mixed: Path, tiny_kb: Path) -> None:
+    words = ("link", "mixed", "--kb", str(tiny_kb), "-o", "p.jsonl")
+    answer = json.loads(onym(*words, "--json", cwd=mixed, status=5).stdout)
+    assert {key: answer[key] for key in TOTALS} == TOTALS
+    assert (answer["documents"], answer["mentions"]) == (5, 1)
+    done = onym(*words, "--force", cwd=mixed, status=5)
+    assert done.stdout.startswith("files\t10\nignored\t2\nfailed\t3\ndocuments\t5\n")
+    assert "failed: 7.txt: input-missing: " in done.stderr
+    assert "ecret" not in (mixed / "p.jsonl").read_text() + done.stderr
+    followed = json.loads(onym(*words, "--force", "--follow-links", "--json", cwd=mixed, status=5).stdout)
+    assert (followed["documents"], followed["files_failed"]) == (6, 2)
+
+
+def test_raw_text_without_a_pipeline_gets_a_hint(folder: Path) -> None:
+    (folder / "raw.txt").write_text("High fever.")
+    assert "--pipeline" in onym("link", "raw.txt", "--kb", "kb", "-o", "p.jsonl", cwd=folder).stderr
+    assert "--pipeline" not in onym("link", "good.txt", "--kb", "kb", "-o", "q.jsonl", cwd=folder).stderr
+
+
+def test_an_input_is_named_once(folder: Path) -> None:
+    assert "config-invalid" in onym("link", "good.txt", "good.txt", "--kb", "kb", "-o", "p.jsonl", cwd=folder, status=2).stderr
 
 
 def test_what_cannot_be_read_is_counted(folder: Path) -> None:
@@ -135,18 +162,20 @@ def with_pipeline(folder: Path) -> Path:
     return folder
 
 
-def ids(path: Path) -> dict[str, list[list[str]]]:
+def ids(path: Path) -> list[tuple[str, list[list[str]]]]:
     docs = [json.loads(line) for line in path.read_text().splitlines()]
-    return {doc["id"]: [mention["concept_ids"] for mention in doc.get("mentions", [])] for doc in docs}
+    return [(doc["id"], [mention["concept_ids"] for mention in doc.get("mentions", [])]) for doc in docs]
 
 
 def test_files_folders_and_formats_through_a_pipeline(with_pipeline: Path) -> None:
     words = ("good.txt", "notes", "one.txt", "--pipeline", "p", "--format", "jsonl", "-o", "out.jsonl", "--json")
     done = onym("link", *words, cwd=with_pipeline)
     counts = {"documents": 3, "mentions": 4, "linked": 4, "tied": 0, "left_out": 0, "problems": 0, "output": "out.jsonl"}
-    assert json.loads(done.stdout) == counts
+    answer = json.loads(done.stdout)
+    assert {key: answer[key] for key in counts} == counts
+    assert [file["name"] for file in answer["inputs"]] == ["good.txt", "notes/one.txt", "one.txt"]
     fever = ["mesh:D005334"]
-    assert ids(with_pipeline / "out.jsonl") == {"1": [fever], "one": [fever, ["mesh:D009203"]], "one#2": [fever]}
+    assert ids(with_pipeline / "out.jsonl") == [("1", [fever]), ("one", [fever, ["mesh:D009203"]]), ("one", [fever])]
 
 
 @pytest.mark.parametrize("to", ["pubtator", "bioc", "bioc_json", "brat", "jsonl", "parquet", "predictions"])

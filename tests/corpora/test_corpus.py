@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.corpora.base import documents_of
-from onym.corpora.corpus import read_corpus, read_source, read_sources, write_corpus, write_linked_corpus
+from onym.corpora.corpus import read_corpus, read_sources, write_corpus, write_linked_corpus
 from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import detect, get
 from onym.corpora.plain import with_answers
@@ -84,21 +84,34 @@ def test_unknown_and_read_only_formats(tmp_path: Path) -> None:
         read_corpus(tmp_path / "absent")
 
 
-def test_documents_with_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        write_corpus([DOC, DOC], tmp_path / "a", "text")
-    assert caught.value.code == "output-exists"
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("form", ["text", "brat", "biosyn"])
+def test_documents_of_one_id_have_files_of_their_own_and_keep_it(tmp_path: Path, form: str) -> None:
+    pairs = (("1", "a"), ("1", "b"), ("1#2", "c"), ("1%~2", "d"))
+    docs = [Document(name, text, (Mention(0, 1, text),)) for name, text in pairs]
+    assert write_corpus(docs, tmp_path / "a", form).documents == 4
+    back = {(doc.id, doc.text) for doc in documents_of(read_corpus(tmp_path / "a", form))}
+    assert back == set(pairs)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "pubtator", "bioc_xml", "bioc_json", "parquet"])
+def test_real_ids_that_look_numbered_stay_as_they_are(tmp_path: Path, form: str) -> None:
+    docs = [Document(name, text) for name, text in (("1", "a"), ("1", "b"), ("1#2", "c"))]
+    write_corpus(docs, tmp_path / "a", form)
+    back = [(doc.id, doc.text, doc.source, doc.ordinal) for doc in documents_of(read_corpus(tmp_path / "a", form))]
+    assert back == [("1", "a", "a", 1), ("1", "b", "a", 2), ("1#2", "c", "a", 3)]
 
 
 def test_several_sources_are_one_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("fever")
-    (tmp_path / "b.pubtator").write_text("a|t|High fever\na|a|\n\n")
+    (tmp_path / "b.pubtator").write_text("a|t|High fever\na|a|\n\na|t|Cough\n\n")
     sources = [Source.open(tmp_path / name) for name in ("a.txt", "b.pubtator")]
-    items = list(read_sources(sources))
-    assert [doc.id for doc in documents_of(items)] == ["a", "a#2"]
-    assert [item.code for item in items if isinstance(item, Problem)] == ["corpus-duplicate"]
-    assert [doc.text for doc in documents_of(read_source(sources[0], "text"))] == ["fever"]
+    docs = list(documents_of(read_sources(sources)))
+    assert [(doc.id, doc.source, doc.ordinal) for doc in docs] == [
+        ("a", "a.txt", 1),
+        ("a", "b.pubtator", 1),
+        ("a", "b.pubtator", 2),
+    ]
+    assert [doc.text for doc in documents_of(read_sources(sources[:1], "text"))] == ["fever"]
 
 
 FULL = Link(DOC.mentions[0], (Candidate("mesh:D005334", "fever", 0.5),), 0.9, "dense", 0.25, "below-threshold")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.base import Item
-from onym.corpora.draft import Draft, MalformedError, distinct, raw_id
+from onym.corpora.draft import Draft, MalformedError
 from onym.types import Document, Problem
 
 TEXT = "breast and ovarian cancer"
@@ -34,23 +33,6 @@ def test_fragments_are_compared_without_what_stands_between(surface: str | None)
     draft.add(0, 25, "ovarian cancer", parts=((0, 6), (19, 25)))
     draft.add(0, 20, None, parts=((0, 6), (19, 25)))
     assert [problem.code for problem in draft.problems] == ["corpus-offsets"] * 2
-
-
-def test_repeated_ids() -> None:
-    def docs(*ids: str) -> list[Item]:
-        return [Document(name, "x") for name in ids]
-
-    items = list(distinct(docs("1", "2", "1", "1")))
-    assert [item.id for item in items if isinstance(item, Document)] == ["1", "2", "1#2", "1#3"]
-    assert [item.document_id for item in items if isinstance(item, Problem)] == ["1#2", "1#3"]
-    runs = list(distinct(docs("1", "1", "2", "1"), runs=True))
-    assert [item.document_id for item in runs if isinstance(item, Problem)] == ["1#3"]
-    assert raw_id(next(item for item in runs if isinstance(item, Document) and item.id == "1#3")) == "1"
-
-
-def test_a_note_alone_is_not_the_raw_id() -> None:
-    assert raw_id(Document("5", "x", notes=(("id", "1"),))) == "5"
-    assert raw_id(Document("1#x", "x", notes=(("id", "1"),))) == "1#x"
 
 
 def test_a_malformed_document_becomes_a_problem() -> None:

@@ -24,7 +24,9 @@ def test_everything_comes_back(document: Document) -> None:
     "plain",
     [
         [],
-        {"id": 1, "text": "x"},
+        {"id": 1.5, "text": "x"},
+        {"id": True, "text": "x"},
+        {"id": "1"},
         {"id": "1", "text": None, "mentions": {}},
         {"id": "1", "text": ["x"]},
         {"id": "1", "text": "x", "mentions": ["x"]},

@@ -16,6 +16,6 @@ def test_everything_is_counted() -> None:
     counts = corpus_stats([document, Problem("1", "corpus-offsets", "w"), Document("2", "x")]).as_dict()
     assert counts == {
         "documents": 2, "code_points": 16, "mentions": 3, "without_id": 1, "composite": 1, "discontinuous": 1, "relations": 1,
-        "concepts": 2, "types": {"Disease": 2, "(none)": 1}, "vocabularies": {"mesh": 2, "hp": 1},
+        "concepts": 2, "left_out": 1, "types": {"Disease": 2, "(none)": 1}, "vocabularies": {"mesh": 2, "hp": 1},
         "problems": {"corpus-offsets": 1},
     }  # fmt: skip

@@ -7,12 +7,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines
+from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.corpus._items import (
+    FAILED,
+    FOLLOW_LINKS,
+    MAX_PROBLEMS,
+    PROBLEMS,
+    any_failed,
+    counted,
+    file_rows,
+    files_as_dict,
+    open_log,
+    tell,
+    tell_files,
+    tell_log,
+)
 from onym.cli.linking import CONCEPTS, LINKER, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
 from onym.store.verify import Verify
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onym.corpora.plan import PlannedFile
     from onym.pipeline.output import LinkCounts
 
 _BUG = 1
@@ -40,15 +57,17 @@ def command(
     top_k: Annotated[int | None, TOP_K] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
+    follow_links: Annotated[bool, FOLLOW_LINKS] = False,
+    problems: Annotated[Path | None, PROBLEMS] = None,
+    max_problems: Annotated[str, MAX_PROBLEMS] = "",
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Link the mentions of documents to concepts. Exit status 5 if documents or mentions could not be read or linked.
+    """Link the mentions of documents to concepts. Exit status 5 if files, documents or mentions could not be read or linked.
 
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.jsonl
     """
-    from onym.cli.corpus._items import FAILED, counted
-    from onym.cli.linking import allowed, iter_sources
+    from onym.cli.linking import allowed, open_sources
     from onym.cli.options import own_options
     from onym.corpora.corpus import read_sources, require_output, require_writable
     from onym.errors import ConfigError
@@ -70,32 +89,41 @@ def command(
         require_output(output, require_writable(format), force=force)
     else:
         require_file(output, force=force, may_stream=True)
-    with progress("linking") as bar, iter_sources(sources) as found:
+    with (
+        progress("linking") as bar,
+        open_sources(sources, follow_links=follow_links) as found,
+        open_log(output, problems, max_problems, force=force) as log,
+    ):
         opening = OpenContext(download, shown_on(bar), verify)
-        items = counted(read_sources(found, from_), bar)
+        reading = read_sources(found, from_)
+        items = counted(reading, bar)
         if pipeline is not None:
             loaded = load(pipeline, context=opening)
             shown_on(bar)("linking", 0)
-            counts = write_linked(items, loaded.link_many, loaded.source(), output, format, force=force)
+            counts = write_linked(items, loaded.link_many, loaded.source(), output, format, force=force, log=log)
         elif kb is not None:
             known = KnowledgeBase.open(kb, verify=verify)
             only = allowed(known, types, concepts)
             named = open_linker(linker_config(linker or "exact", **of_linker), known, opening)
             shown_on(bar)("linking", 0)
-            counts = write_links(items, named, output, format, top_k=top_k or 10, only=only, force=force)
-    _report(counts, output, json=json)
-    if counts.left_out or counts.problems:
+            counts = write_links(items, named, output, format, top_k=top_k or 10, only=only, force=force, log=log)
+    _report(counts, reading.files, output, json=json)
+    tell_log(log)
+    if kb is not None and counts.documents and not counts.mentions:
+        tell("no document has an annotated mention: give --pipeline instead of --kb to find mentions in raw text")
+    if counts.left_out or counts.problems or any_failed(reading.files):
         raise typer.Exit(_BUG if counts.bugs else FAILED)
 
 
-def _report(counts: LinkCounts, output: Path, *, json: bool) -> None:
+def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, json: bool) -> None:
     from onym.store.places import STDOUT
 
     is_streamed = output == STDOUT
     if json:
-        write_json({**counts.as_dict(), "output": str(output)}, to_stderr=is_streamed)
+        write_json({**files_as_dict(files), **counts.as_dict(), "output": str(output)}, to_stderr=is_streamed)
     else:
         rows = [(what.replace("_", " "), f"{number:,}") for what, number in counts.as_dict().items()]
-        write_lines(rows, to_stderr=is_streamed)
+        write_lines([*file_rows(files), *rows], to_stderr=is_streamed)
+        tell_files(files)
     for facet, documents in counts.lost.items():
-        stderr().print(f"lost: {facet}, in {documents:,} documents", markup=False, highlight=False)
+        tell(f"lost: {facet}, in {documents:,} documents")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -48,13 +48,19 @@ def ids_in(path: Path) -> Iterator[str]:
 
 
 @contextmanager
-def iter_sources(paths: Iterable[Path]) -> Iterator[Iterator[Source]]:
-    """Give what paths lead to, opened one after the other; `-` is standard input."""
+def open_sources(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator[list[Source]]:
+    """Give what paths lead to, opened; `-` is standard input. Files of several sources have their path before their names."""
     from onym.store.files.source import Source
     from onym.store.files.standard_input import spooled
 
     with ExitStack() as stack:
-        yield (stack.enter_context(spooled(_standard_input())) if str(path) == "-" else Source.open(path) for path in paths)
+        found = [
+            stack.enter_context(spooled(_standard_input()))
+            if str(path) == "-"
+            else Source.open(path, follow_links=follow_links)
+            for path in paths
+        ]
+        yield found if len(paths) == 1 else [source.under(str(path)) for path, source in zip(paths, found, strict=True)]
 
 
 def _standard_input() -> BinaryIO:

@@ -14,12 +14,25 @@ if TYPE_CHECKING:
     from onym.corpora.base import documents_of
     from onym.corpora.check import check_corpus
     from onym.corpora.corpus import Written, read_corpus, write_corpus
+    from onym.corpora.plan import PlannedFile
+    from onym.corpora.reading import Reading
     from onym.corpora.stats import corpus_stats
 
-__all__ = ["Written", "check_corpus", "corpus_stats", "documents_of", "read_corpus", "write_corpus"]
+__all__ = [
+    "PlannedFile",
+    "Reading",
+    "Written",
+    "check_corpus",
+    "corpus_stats",
+    "documents_of",
+    "read_corpus",
+    "write_corpus",
+]
 __getattr__ = lazy(
     __name__,
     {
+        "PlannedFile": "onym.corpora.plan",
+        "Reading": "onym.corpora.reading",
         "Written": "onym.corpora.corpus",
         "check_corpus": "onym.corpora.check",
         "corpus_stats": "onym.corpora.stats",

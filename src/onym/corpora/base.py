@@ -45,16 +45,20 @@ class Output(Protocol):
 
 
 class Format(Protocol):
-    """A module of `corpora/formats` is one of these."""
+    """A module of `corpora/formats` is one of these. Two more things are optional.
+
+    `EXTENSIONS` are endings of file names that mean this format, whatever the file holds. `groups(source)` returns tuples of
+    files that belong together, for a format of several files; the first file of a group is the `source` of its documents.
+    """
 
     HOLDS: frozenset[Facet]
     IS_FOLDER: bool
 
     def matches(self, source: Source) -> bool:
-        """Tell by names and first bytes whether a source is of this format."""
+        """Tell by its name and beginning whether a file is of this format. The source has that file alone, cut after 16 KiB."""
 
     def read(self, source: Source) -> Iterator[Item]:
-        """Yield documents in order, and problems where they are found."""
+        """Yield the documents of all files in order, and problems where they are found. One file or one group is given."""
 
     def preserved_facets(self, document: Document) -> frozenset[Facet]:
         """Return the facets of this document that come back unchanged when it is written and read again."""

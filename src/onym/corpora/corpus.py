@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from onym.corpora.base import Facet, Format, Item, Output, Style, iter_items
-from onym.corpora.draft import distinct
 from onym.corpora.facets import facets_of
-from onym.corpora.formats import READ_ONLY, detect, get
+from onym.corpora.formats import READ_ONLY, get
 from onym.corpora.plain import with_answers
+from onym.corpora.reading import Reading, is_loss
 from onym.errors import ConfigError
 from onym.store.files.source import Source
 from onym.store.output import whole_file, whole_folder
 from onym.store.places import require_file, require_folder
 from onym.types import Document, LinkedDocument, Problem
 
-LEFT_OUT = ("corpus-malformed", "corpus-offsets", "corpus-encoding")
 
+def read_corpus(path: Path | str, format: str = "", *, follow_links: bool = False) -> Reading:  # noqa: A002 - what it is
+    """Yield the documents of a file, a folder or an archive, and what is wrong in it; formats are recognised if none is named.
 
-def read_corpus(path: Path | str, format: str = "") -> Iterator[Item]:  # noqa: A002 - what it is
-    """Yield the documents of a file, a folder or an archive, and what is wrong in it; the format is recognised if not named.
+    Afterwards, `files` of what is returned says what became of each file.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.pubtator"
@@ -32,24 +32,21 @@ def read_corpus(path: Path | str, format: str = "") -> Iterator[Item]:  # noqa: 
     >>> [doc.mentions[0].concept_ids for doc in read_corpus(path)]
     [('mesh:D005334',)]
     """
-    return read_source(Source.open(path), format)
+    return read_sources([Source.open(path, follow_links=follow_links)], format)
 
 
-def read_source(source: Source, format: str = "") -> Iterator[Item]:  # noqa: A002
-    """Yield the same of a source that is open."""
-    return get(format or detect(source)).read(source)
-
-
-def read_sources(sources: Iterable[Source], format: str = "") -> Iterator[Item]:  # noqa: A002
-    """Yield the same of several sources, one after the other; each document has an id of its own among them all.
+def read_sources(sources: Sequence[Source], format: str = "") -> Reading:  # noqa: A002
+    """Yield the same of sources that are open, one after the other.
 
     >>> from onym.store.files.source import InputFile
     >>> files = [InputFile.from_bytes(name, b"fever") for name in ("a/1.txt", "b/1.txt")]
-    >>> items = list(read_sources(Source.of_files(file.name, [file]) for file in files))
-    >>> [item.id for item in items if isinstance(item, Document)]
-    ['1', '1#2']
+    >>> [(item.id, item.source) for item in read_sources([Source.of_files("notes", files)])]
+    [('1', 'a/1.txt'), ('1', 'b/1.txt')]
     """
-    return distinct(item for source in sources for item in read_source(source, format))
+    return Reading(sources, format)
+
+
+_UNWRITABLE = "corpus-encoding"
 
 
 @dataclass
@@ -62,9 +59,14 @@ class Written:
     lost: Counter[Facet] = field(default_factory=Counter)
 
     @property
+    def unwritable(self) -> list[Problem]:
+        """The problems of documents that were read, and could not be written."""
+        return [problem for problem in self.problems if problem.code == _UNWRITABLE]
+
+    @property
     def left_out(self) -> list[Problem]:
         """The problems that cost a document or a mention."""
-        return [problem for problem in self.problems if problem.code in LEFT_OUT]
+        return [problem for problem in self.problems if is_loss(problem)]
 
 
 def write_corpus(
@@ -169,7 +171,8 @@ def _unwritable(document: Document) -> Problem | None:
         for text in repr_of:
             text.encode()
     except UnicodeEncodeError:
-        return Problem(document.id.encode("ascii", "replace").decode(), "corpus-encoding", "half of a surrogate pair")
+        name, what = document.id.encode("ascii", "replace").decode(), "half of a surrogate pair"
+        return Problem(name, _UNWRITABLE, what, source=document.source, ordinal=document.ordinal)
     return None
 
 

@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Item
-from onym.errors import shown_id
+from onym.errors import OnymError
+from onym.store.files.lines import Line
 from onym.types import Document, Mention, Notes, Offsets, Passage, Problem, Relation
-
-RAW_ID = "id"
-"""The note that keeps the id which several documents of a corpus share."""
 
 
 class MalformedError(ValueError):
     """A document cannot be read. It becomes a problem, and the next document is read."""
 
-    def __init__(self, what: str, where: str = "", document_id: str = "") -> None:
+    def __init__(self, what: str, where: str = "", document_id: str = "", code: str = "corpus-malformed") -> None:
         super().__init__(what)
-        self.what, self.where, self.document_id = what, where, document_id
+        self.what, self.where, self.document_id, self.code = what, where, document_id, code
+
+    @classmethod
+    def of(cls, error: OnymError) -> MalformedError:
+        """Return an error of a line or an item as that of its document."""
+        return cls(error.what, error.where, code=error.code)
 
     def problem(self, document_id: str = "") -> Problem:
         """Return what is told of the document."""
-        return Problem(self.document_id or document_id, "corpus-malformed", self.what, self.where)
+        return Problem(self.document_id or document_id, self.code, self.what, self.where)
+
+
+def require_good(lines: Iterable[Line]) -> None:
+    """Refuse the lines of a document if one of them is bad."""
+    for line in lines:
+        if line.error:
+            raise MalformedError.of(line.error)
 
 
 class Draft:
@@ -72,44 +82,3 @@ class Draft:
         """Yield the problems, then the document."""
         yield from self.problems
         yield Document(self.id, self.text, tuple(self.mentions), tuple(self.passages), tuple(self.relations), self.notes)
-
-
-def distinct(items: Iterable[Item], *, runs: bool = False) -> Iterator[Item]:
-    """Give each document an id of its own: a repeated one becomes `ID#2`, and a note keeps the first form.
-
-    With `runs`, documents of one id that follow one another are passages of one article, and no problem.
-
-    >>> from onym.corpora.base import documents_of
-    >>> [doc.id for doc in documents_of(distinct([Document("1", "a"), Document("2", "b"), Document("1", "c")]))]
-    ['1', '2', '1#2']
-    """
-    counts: dict[str, int] = {}
-    last = ""
-    for item in items:
-        if isinstance(item, Problem):
-            yield item
-            continue
-        count = counts[item.id] = counts.get(item.id, 0) + 1
-        if count == 1:
-            yield item
-        else:
-            own = f"{item.id}#{count}"
-            if not (runs and item.id == last):
-                yield Problem(own, "corpus-duplicate", f"document {shown_id(item.id)} stands more than once")
-            notes = (*item.notes, (RAW_ID, item.id))
-            yield Document(own, item.text, item.mentions, item.passages, item.relations, notes)
-        last = item.id
-
-
-def raw_id(document: Document) -> str:
-    """Return the id that the corpus gave a document.
-
-    >>> raw_id(Document("1#2", "fever", notes=(("id", "1"),)))
-    '1'
-    """
-    noted = dict(document.notes).get(RAW_ID)
-    return noted if noted is not None and _is_numbered(document.id, noted) else document.id
-
-
-def _is_numbered(own: str, raw: str) -> bool:
-    return own.startswith(f"{raw}#") and own[len(raw) + 1 :].isdecimal()

@@ -36,8 +36,10 @@ def from_plain(plain: Any, where: str) -> Iterator[Item]:
     """Yield the document of plain values, after the problems in it."""
     if not isinstance(plain, dict):
         raise MalformedError("a document is not an object", where)
-    document_id = string(plain, "id", where)
+    document_id = identifier(plain, "id", where)
     try:
+        if plain.get("text") is None:
+            raise MalformedError("a document has no 'text'", where)
         draft = Draft(document_id, string(plain, "text", where), _notes(plain, where))
         for passage in objects(plain, "passages", where):
             draft.passages.append(_read_passage(passage, draft.text, where))
@@ -101,6 +103,16 @@ def string(plain: Plain, key: str, where: str) -> str:
     if not isinstance(value, str):
         raise MalformedError(f"{key!r} should be a string", where)
     return value
+
+
+def identifier(plain: Plain, key: str, where: str) -> str:
+    """Return the id at `key`: a string, or a whole number as some programs write it.
+
+    >>> identifier({"id": 10192393}, "id", "a.jsonl:1")
+    '10192393'
+    """
+    value = plain.get(key)
+    return str(value) if type(value) is int else string(plain, key, where)
 
 
 def number(plain: Plain, key: str, where: str) -> int:

@@ -8,12 +8,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from onym.corpora.base import Item, iter_items
+from onym.corpora.reading import is_loss
 from onym.types import Problem
 
 
 @dataclass
 class CorpusStats:
-    """Counts. A composite mention has several concepts; one that has none was annotated without an id."""
+    """Counts. A composite mention has several concepts; one that has none was annotated without an id.
+
+    `left_out` counts documents and mentions that could not be read.
+    """
 
     documents: int = 0
     code_points: int = 0
@@ -23,6 +27,7 @@ class CorpusStats:
     discontinuous: int = 0
     relations: int = 0
     concepts: int = 0
+    left_out: int = 0
     types: Counter[str] = field(default_factory=Counter)
     vocabularies: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
@@ -47,6 +52,7 @@ def corpus_stats(items: Iterable[Item]) -> CorpusStats:
     for item in iter_items(items):
         if isinstance(item, Problem):
             stats.problems[item.code] += 1
+            stats.left_out += is_loss(item)
             continue
         stats.documents += 1
         stats.code_points += len(item.text)

@@ -59,7 +59,7 @@ class Inputs:
     def source(self, path: str) -> Source:
         """Return a required file, opened: one file, or all files of an archive or a folder."""
         if path not in self._sources:
-            self._sources[path] = Source.open(self._paths[path])
+            self._sources[path] = Source.open(self._paths[path]).require_whole()
         return self._sources[path]
 
     def entries(self) -> list[InputEntry]:

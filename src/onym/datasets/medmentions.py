@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from onym.corpora.draft import raw_id
 from onym.corpora.formats import pubtator
 from onym.corpora.formats._files import iter_lines
 from onym.datasets.base import SPLITS, Reader
@@ -22,7 +21,7 @@ def reader(corpus: str, lists: Mapping[str, str]) -> Reader:
         split_of = {pmid: split for split, path in lists.items() for pmid in _pmids(inputs, path)}
         documents: dict[str, list[Document]] = {split: [] for split in SPLITS}
         for item in pubtator.read(inputs.source(corpus)):
-            split = split_of.get(item.document_id if isinstance(item, Problem) else raw_id(item), "")
+            split = split_of.get(item.document_id if isinstance(item, Problem) else item.id, "")
             for doc in drops.iter_documents(split or SPLITS[0], [item]):
                 if split:
                     documents[split].append(drops.with_ids(split, doc))
@@ -35,4 +34,4 @@ def reader(corpus: str, lists: Mapping[str, str]) -> Reader:
 
 
 def _pmids(inputs: Inputs, path: str) -> list[str]:
-    return [line.strip() for file in inputs.source(path).files for _, line in iter_lines(file) if line.strip()]
+    return [line.text.strip() for file in inputs.source(path).files for line in iter_lines(file) if line.text.strip()]

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from onym.corpora.formats import jsonl
 from onym.corpora.plain import to_plain
+from onym.corpora.reading import numbered
 from onym.datasets.base import SPLITS, Dataset
 from onym.datasets.catalogue import get
 from onym.datasets.drops import DropCounts
@@ -80,7 +81,7 @@ class PreparedDataset:
             what = f"{self.name} has no split named {split!r}"
             raise ConfigError("dataset-split", what, where=str(self.folder), fix=f"it has {', '.join(self.splits)}")
         file = self._artefact.file(_file_of(split))
-        for item in jsonl.read(Source.of_files(file.name, [file])):
+        for item in numbered(jsonl.read(Source.of_files(file.name, [file])), file.name):
             if isinstance(item, Problem):
                 raise IntegrityError(
                     "artefact-corrupt", item.what, where=f"{self.folder}: {item.where}", fix="prepare it again"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from onym.corpora.draft import raw_id
 from onym.corpora.formats import pubtator
 from onym.datasets.base import Reader
 from onym.datasets.drops import DropCounts
@@ -32,10 +31,12 @@ def without_duplicates(files: Mapping[str, str]) -> Reader:
     """Return a reader that drops duplicate documents of a file: NCBI's training set has PMID 8528200 twice."""
 
     def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+        seen: set[tuple[str, str]] = set()
         for split, doc in reader(files)(inputs, drops):
-            if raw_id(doc) == doc.id:
-                yield split, doc
-            else:
+            if (split, doc.id) in seen:
                 drops.drop(split, DUPLICATE, len(doc.mentions))
+            else:
+                seen.add((split, doc.id))
+                yield split, doc
 
     return read

@@ -65,7 +65,10 @@ def run_file(
         return evaluate_predictions(task, path, protocol, allow_partial=allow_partial)
     if path.is_file() and are_predictions(path):
         return evaluate_end_to_end(task, read_predictions(path), protocol=protocol, allow_partial=allow_partial)
-    found = read_corpus(path)
+    reading = read_corpus(path)
+    found = list(reading)
+    if not allow_partial:
+        reading.require_whole()
     return evaluate_end_to_end(task, found, protocol=protocol, system=path.name, allow_partial=allow_partial)
 
 

@@ -129,7 +129,7 @@ def gather(recipe: Recipe, root: Path, progress: Progress, sources: Mapping[str,
     """Read all sources of a recipe; their paths are relative to `root`, except those that are keys of `sources`."""
     found = Gathered()
     for config in recipe.sources:
-        source = sources.get(config.path) or Source.open(root / config.path)
+        source = sources.get(config.path) or Source.open(root / config.path).require_whole()
         label = config.name or source.name.split(".")[0]
         for batch in _batches(source, config):
             _take(found, pl.DataFrame(batch), recipe, label)

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from onym.corpora.base import Facet, Item, iter_items
-from onym.corpora.corpus import LEFT_OUT, write_linked_corpus
+from onym.corpora.corpus import write_linked_corpus
 from onym.corpora.isolation import INTERNAL
+from onym.corpora.problems import ProblemLog
+from onym.corpora.reading import is_loss
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import are_tied
 from onym.linkers.base import Linker
@@ -25,7 +27,8 @@ PREDICTIONS = "predictions"
 class LinkCounts:
     """What became of the mentions. A tie has several concepts at the best score; the first of them is written.
 
-    `problems` counts documents that could not be linked, `bugs` those of them that a bug is to blame for.
+    `left_out` counts documents and mentions that could not be read, `problems` documents that could not be linked, and `bugs`
+    what a bug is to blame for.
     """
 
     documents: int = 0
@@ -64,11 +67,16 @@ def write_links(
     top_k: int = 10,
     only: ConceptMask | None = None,
     force: bool = False,
+    log: ProblemLog | None = None,
 ) -> LinkCounts:
-    """Link every annotated mention and write the answers; the output appears only when complete."""
+    """Link every annotated mention and write the answers; the output appears only when complete. `log` notes the problems."""
     limited = {} if only is None else {"concepts_allowed": int(only.sum())}
     source = source_of(linker, top_k, **limited)
-    return write_linked(items, lambda docs: linker.link(docs, top_k=top_k, only=only), source, path, format, force=force)
+
+    def link(docs: Iterable[Document]) -> Iterable[LinkedDocument]:
+        return linker.link(docs, top_k=top_k, only=only)
+
+    return write_linked(items, link, source, path, format, force=force, log=log)
 
 
 def write_linked(
@@ -79,16 +87,21 @@ def write_linked(
     format: str = PREDICTIONS,  # noqa: A002
     *,
     force: bool = False,
+    log: ProblemLog | None = None,
 ) -> LinkCounts:
     """Write what `link` makes of documents. `source` is what the answers depend on, for the first line of predictions."""
     counts = LinkCounts()
-    linked = _counted(link(_documents(items, counts)), counts)
+    linked = link(_documents(log.watch(items) if log else items, counts))
+    linked = _counted(log.watch_linked(linked) if log else linked, counts)
     if format == PREDICTIONS:
         with whole_file(path, force=force) as file:
             write_predictions(lines_of(linked), source, file)
     else:
         written = write_linked_corpus(linked, path, format, force=force)
         counts.left_out += len(written.left_out)
+        if log:
+            for problem in written.problems:
+                log.add(problem)
         counts.lost = written.lost
     return counts
 
@@ -96,7 +109,8 @@ def write_linked(
 def _documents(items: Iterable[Item], counts: LinkCounts) -> Iterator[Document]:
     for item in iter_items(items):
         if isinstance(item, Problem):
-            counts.left_out += item.code in LEFT_OUT
+            counts.left_out += is_loss(item)
+            counts.bugs += item.code == INTERNAL
         else:
             yield item
 

@@ -4,6 +4,7 @@
 |---|---|
 | `predictions-2` | a line of a file of predictions |
 | `linked-document-2` | a line of JSONL, or a row of Parquet, that `onym link` wrote |
+| `problems-1` | a line of a file of problems |
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 from importlib.resources import files
 from typing import Any, Literal
 
-SchemaName = Literal["predictions-2", "linked-document-2"]
+SchemaName = Literal["predictions-2", "linked-document-2", "problems-1"]
 
 
 def schema(name: SchemaName) -> dict[str, Any]:

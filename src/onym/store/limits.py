@@ -33,6 +33,7 @@ class Limits:
     json_token_bytes: int = 1 * MIB  # one text or number
     json_item_bytes: int = 8 * MIB
     json_item_values: int = 100_000  # some 250 bytes of memory each
+    document_bytes: int = 8 * MIB  # text of one document, in every format
     manifest_bytes: int = 2 * MIB
     model_json_bytes: int = 4 * MIB  # one file of settings of a model
     model_header_bytes: int = 8 * MIB  # what a file of weights says of itself; some 60,000 tensors

@@ -13,6 +13,7 @@ from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import READ_ONLY, get
 from onym.errors import OnymError
 from onym.store.files.source import InputFile, Source
+from onym.store.limits import Limits
 from onym.testing.documents import assert_preserved, documents, lists_of_mentions, trip, written
 from onym.types import Document, Mention, Passage, Problem, Relation
 
@@ -111,3 +112,45 @@ def test_any_bytes_are_looked_at_without_a_crash(name: str, data: bytes) -> None
         get(name).matches(source)
     with suppress(OnymError):
         list(get(name).read(source))
+
+
+def documents_with_bad_one(name: str, bad: bytes) -> dict[str, bytes]:
+    """Return a file of three documents, the second of which has a bad byte or line."""
+    line = {
+        "pubtator": b"%d|t|Fever %s\n%d|a|\n\n",
+        "jsonl": b'{"id":"%d","text":"Fever %s"}\n',
+        "bigbio": b'{"document_id":"%d","id":"1","passages":[{"type":"","text":["Fever %s"],"offsets":[[0,5]]}]}\n',
+        "pubannotation": b'{"sourceid":"%d","text":"Fever %s","denotations":[]}\n',
+        "bioc_json": b'{"id":"%d","infons":{},"passages":[{"offset":0,"infons":{},"text":"Fever %s"}]}\n',
+        "hpo_gsc": b"%d\nFever %s\n0\t5\tFever\tHP:0001945\n\n",
+        "biosyn": b"%d||0|5||Disease||fever %s||D005334\n",
+        "cometa": b"%d\tFever\tl\t1\tl\t1\tFever %s\n",
+        "askapatient": b"386661006\tFever\tfever %s\n",
+    }[name]
+    count = line.count(b"%d")
+    rows = [line % (*[number] * min(count, 1), b"" if number != 2 else bad, *[number] * (count - 1)) for number in (1, 2, 3)]
+    if name == "bigbio":
+        rows = [row.replace(b"[[0,5]]", b"[[0,6]]") for row in rows]
+    head = "\t".join(get("cometa").COLUMNS).encode() + b"\n" if name == "cometa" else b""  # type: ignore[attr-defined]
+    return {f"a.{'txt' if name != 'jsonl' else name}": head + b"".join(rows)}
+
+
+LINES = ("pubtator", "jsonl", "bigbio", "pubannotation", "bioc_json", "hpo_gsc", "biosyn", "cometa", "askapatient")
+BAD_BYTES = {"encoding": (b"\xff", "input-encoding"), "nul": (b"\x00", "input-encoding"), "long": (b"x" * 400, "limit-line")}
+
+
+# Each byte is a character of ISO-8859-1, which AskAPatient is written in.
+BAD_LINES = [(name, kind) for name in LINES for kind in BAD_BYTES if (name, kind) != ("askapatient", "encoding")]
+
+
+@pytest.mark.parametrize(("name", "kind"), BAD_LINES)
+def test_a_bad_line_costs_its_document_alone(name: str, kind: str) -> None:
+    bad, code = BAD_BYTES[kind]
+    limits = Limits(document_bytes=300)
+    files = [InputFile.from_bytes(key, data, limits) for key, data in documents_with_bad_one(name, bad).items()]
+    items = list(get(name).read(Source.of_files("a", files)))
+    assert [isinstance(item, Document) for item in items] == [True, False, True]
+    problem = items[1]
+    assert isinstance(problem, Problem)
+    assert (problem.code, problem.document_id in ("", "2", "a.2")) == (code, True)
+    assert "ever" not in problem.what + problem.where

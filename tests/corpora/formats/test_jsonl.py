@@ -35,7 +35,19 @@ def test_bad_lines_are_problems() -> None:
     items = list(jsonl.read(source_of(a__jsonl=text)))
     assert [item.id for item in items if isinstance(item, Document)] == ["1", "4"]
     problems = [(item.document_id, item.code) for item in items if isinstance(item, Problem)]
-    assert problems == [(name, "corpus-malformed") for name in ("line 2", "line 4", "2", "line 6")]
+    assert problems == [(name, "corpus-malformed") for name in ("", "", "2", "")]
+
+
+def test_other_programs_write_numbers_as_ids_lists_and_single_objects() -> None:
+    for text in ('{"id": 7, "text": "a"}\n', '[{"text": "a",\n "id": 7}]', '{\n "text": "a",\n "id": 7\n}\n'):
+        (doc,) = jsonl.read(source_of(a__json=text))
+        assert doc == Document("7", "a")
+        assert detect(source_of(a__json=text)) == "jsonl"
+    (problem,) = jsonl.read(source_of(a__jsonl='{"id": 1.5, "text": "a"}\n'))
+    assert isinstance(problem, Problem)
+    (problem,) = jsonl.read(source_of(a__jsonl='{"id": "1", "body": {"text": "a"}}\n'))
+    assert isinstance(problem, Problem)
+    assert (problem.document_id, problem.what) == ("1", "a document has no 'text'")
 
 
 def test_other_json_is_not_taken_for_it() -> None:

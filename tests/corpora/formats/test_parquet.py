@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,16 +32,29 @@ def test_a_damaged_file_is_refused() -> None:
         assert caught.value.code == "parquet-malformed"
 
 
-def test_a_wrong_offset_in_a_row() -> None:
-    import io
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.string(), pa.dictionary(pa.int32(), pa.string()), pa.int64()])
+def test_plain_columns_of_other_programs_are_read(kind: pa.DataType) -> None:
+    is_number = kind == pa.int64()
+    texts = pa.array(["fever"], pa.large_string() if is_number else kind)
+    table = pa.table({"year": [1999], "text": texts, "id": pa.array([7] if is_number else ["7"], kind)})
+    assert list(parquet.read(source_of(a__parquet=packed(table)))) == [Document("7", "fever")]
 
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    rows = [{"id": "1", "text": "ab", "mentions": [{"start": 0, "end": 9}]}, {"id": "2", "text": "b", "notes": [["a"]]}]
+@pytest.mark.parametrize("table", [{"text": ["fever"]}, {"id": ["1"], "body": ["x"]}, {"id": ["1"], "text": [2.5]}])
+def test_other_columns_are_refused(table: dict[str, list[object]]) -> None:
+    with pytest.raises(InputError, match="parquet-columns"):
+        list(parquet.read(source_of(a__parquet=packed(pa.table(table)))))
+
+
+def packed(table: pa.Table) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows, schema=parquet.SCHEMA), buffer)
-    items = list(parquet.read(source_of(a__parquet=buffer.getvalue())))
+    pq.write_table(table, buffer)
+    return buffer.getvalue()
+
+
+def test_a_wrong_offset_in_a_row() -> None:
+    rows = [{"id": "1", "text": "ab", "mentions": [{"start": 0, "end": 9}]}, {"id": "2", "text": "b", "notes": [["a"]]}]
+    items = list(parquet.read(source_of(a__parquet=packed(pa.Table.from_pylist(rows, schema=parquet.SCHEMA)))))
     assert [type(item) for item in items] == [Problem, Document, Problem]
     assert [item.code for item in items if isinstance(item, Problem)] == ["corpus-offsets", "corpus-malformed"]
 
@@ -51,11 +68,6 @@ def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDo
 
 
 def test_a_row_that_is_no_linked_document_is_named() -> None:
-    import io
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     rows = [{"id": "1", "text": "x"}, {"id": "2", "text": "x", "links": [{"candidates": []}]}]
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, schema=parquet.LINKED_SCHEMA), buffer)

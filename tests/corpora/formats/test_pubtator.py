@@ -90,11 +90,11 @@ def test_documents_need_no_empty_line_between_them() -> None:
     assert [doc.id for doc in documents("1|t|a\n1|a|b\n2|t|c\n2|a|d\n\n\n3|t|e\n")] == ["1", "2", "3"]
 
 
-def test_blocks_of_one_article_are_numbered_and_other_repetitions_reported() -> None:
+def test_documents_of_one_id_keep_it() -> None:
     text = "1|t|a\n1|a|\n\n1|t|b\n1|a|\n\n2|t|c\n2|a|\n\n1|t|d\n1|a|\n\n"
     found = items(text)
-    assert [doc.id for doc in documents_of(found)] == ["1", "1#2", "2", "1#3"]
-    assert [(item.document_id, item.code) for item in found if isinstance(item, Problem)] == [("1#3", "corpus-duplicate")]
+    assert [doc.id for doc in documents_of(found)] == ["1", "1", "2", "1"]
+    assert not [item for item in found if isinstance(item, Problem)]
     assert written(pubtator, documents_of(found))[""].decode() == text
 
 
@@ -144,6 +144,6 @@ def test_real_corpora_are_written_again_line_for_line(real_data: Path, name: str
     from onym.store.files.source import Source
 
     (file,) = Source.open(real_data / name).files
-    wanted = [line for _, line in iter_lines(file) if line.strip()]
+    wanted = [line.text for line in iter_lines(file) if line.text.strip()]
     found = [line for line in written(pubtator, documents_of(read_corpus(real_data / name)))[""].decode().split("\n") if line]
     assert found == wanted

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError
 from onym.store.files import lines
-from onym.store.files.lines import Block, iter_blocks
+from onym.store.files.lines import Block, iter_blocks, iter_lines
 from onym.store.files.source import InputFile
 from onym.store.limits import Limits
 
@@ -68,3 +68,31 @@ def test_a_line_without_end_is_refused() -> None:
 def test_a_line_within_the_limit_passes_though_it_is_longer_than_a_block() -> None:
     with patch.object(lines, "_BLOCK", 1_000):
         assert [len(block.data) for block in blocks(b"x" * 4_000, line_bytes=5_000)] == [4_001]
+
+
+def test_a_bad_line_costs_itself_alone() -> None:
+    data = b"\xef\xbb\xbfone\r\n\xff\xfe two\nth\x00ree\n\n" + b"x" * 100 + b"\nlast"
+    file = InputFile.from_bytes("a.txt", data, Limits(document_bytes=50))
+    found = [(line.number, line.error.code if line.error else line.text) for line in iter_lines(file)]
+    assert found == [
+        (1, "one\r"), (2, "input-encoding"), (3, "input-encoding"), (4, ""), (5, "limit-line"), (6, "last"),
+    ]  # fmt: skip
+    assert all("two" not in str(line.error) for line in iter_lines(file))
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n"])
+def test_a_long_line_is_not_kept(ending: bytes) -> None:
+    file = InputFile.from_bytes("a.txt", b"1|t|" + b"x" * 5_000_000 + b"\n2" + ending, Limits(document_bytes=100_000))
+    long, short = iter_lines(file)
+    assert (long.number, long.error and long.error.code, long.text[:6]) == (1, "limit-line", "1|t|xx")
+    assert len(long.text) <= 65_536
+    assert short == (2, "2", None)
+
+
+@given(st.lists(st.binary(max_size=30).filter(lambda data: b"\n" not in data), max_size=8))
+def test_lines_are_those_of_the_file(pieces: list[bytes]) -> None:
+    found = list(iter_lines(InputFile.from_bytes("a.txt", b"\n".join([b"first", *pieces]))))
+    kept = [b"first", *pieces] if not pieces or pieces[-1] else [b"first", *pieces][:-1]
+    assert [line.number for line in found] == list(range(1, len(kept) + 1))
+    for line, data in zip(found, kept, strict=True):
+        assert line.error or line.text.encode() == data

@@ -56,14 +56,28 @@ def test_one_file_is_a_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("nothing"), lambda _: None]
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("nothing")]
 )
-def test_what_is_no_file_is_refused_and_left_out_of_a_folder(tmp_path: Path, make: Callable[[Path], object]) -> None:
+def test_what_is_no_file_is_refused_and_skipped_in_a_folder(tmp_path: Path, make: Callable[[Path], object]) -> None:
     folder_of(tmp_path, {"a.txt": b"text"})
     make(tmp_path / "it")
     with pytest.raises(InputError, match="input-missing"):
         Source.open(tmp_path / "it")
-    assert contents(Source.open(tmp_path)) == {"a.txt": b"text"}
+    source = Source.open(tmp_path)
+    assert contents(source) == {"a.txt": b"text"}
+    assert [entry.name for entry in source.skipped] == ["it"]
+    with pytest.raises(InputError):
+        source.require_whole()
+
+
+def test_a_folder_without_anything_skipped_is_whole(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"a.txt": b"text"})
+    (tmp_path / "loop").symlink_to(".")
+    source = Source.open(tmp_path)
+    assert [(entry.name, entry.error) for entry in source.skipped] == [("loop", None)]
+    assert source.require_whole() is source
+    with pytest.raises(InputError, match="input-missing"):
+        Source.open(tmp_path / "absent")
 
 
 def test_a_name_with_nul_is_refused() -> None:
@@ -71,8 +85,8 @@ def test_a_name_with_nul_is_refused() -> None:
         Source.open("a\x00b")
 
 
-@pytest.mark.parametrize("maker", MAKERS)
-def test_too_many_files_are_refused(tmp_path: Path, maker: str) -> None:
+@pytest.mark.parametrize("maker", sorted(MAKERS.keys() - {"folder"}))
+def test_too_many_files_of_an_archive_are_refused(tmp_path: Path, maker: str) -> None:
     path = MAKERS[maker](tmp_path)
     assert len(Source.open(path, Limits(archive_members=4)).files) == 4
     with pytest.raises(LimitError, match="limit-members"):

@@ -1,18 +1,34 @@
-"""What the commands share: items that a progress bar counts."""
+"""What the commands that read corpora share: items that a progress bar counts, and what became of the files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from onym.cli.console import stderr
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from onym.corpora.base import Item
+    from onym.corpora.plan import PlannedFile
+    from onym.corpora.problems import ProblemLog
 
 FAILED = 5
-"""The exit status of a run that finished, but left something out."""
+"""The exit status of a run that finished, but left something out: a file, a document or a mention."""
+FOLLOW_LINKS = typer.Option("--follow-links", help="Also read what links lead to outside of a folder.")
+PROBLEMS = typer.Option(
+    "--problems", help="File of problems, as JSON lines. Without it OUTPUT.problems.jsonl, if there are any."
+)
+MAX_PROBLEMS = typer.Option(
+    "--max-problems", metavar="N|P%", help="End the run if more goes wrong: a number of problems, or a share of the documents."
+)
 _STEP = 100
+_SHOWN = 20
 
 
 def counted(items: Iterable[Item], bar: Progress) -> Iterator[Item]:
@@ -21,3 +37,56 @@ def counted(items: Iterable[Item], bar: Progress) -> Iterator[Item]:
         if number % _STEP == 0:
             bar.update(bar.task_ids[0], completed=number)
         yield item
+
+
+def open_log(output: Path, problems: Path | None, most: str, *, force: bool) -> ProblemLog:
+    """Open the file of problems of a run."""
+    from onym.corpora.problems import MaxProblems, ProblemLog
+
+    path = problems or output.with_name(f"{output.name}.problems.jsonl")
+    return ProblemLog(path, MaxProblems.parsed(most), always=problems is not None, force=force)
+
+
+def tell_log(log: ProblemLog) -> None:
+    """Tell where the problems are, if there are any."""
+    if log.count:
+        tell(f"problems: {log.count:,}, in {log.path}")
+
+
+def file_rows(files: Sequence[PlannedFile]) -> list[tuple[str, str]]:
+    """Return how many files there are, and how many of them were ignored or failed, if any."""
+    from onym.corpora.plan import state_counts
+
+    counts = state_counts(files)
+    rows = [("files", len(files)), ("ignored", counts["ignored"]), ("failed", counts["failed"])]
+    return [(what, f"{count:,}") for what, count in rows if count or what == "files"]
+
+
+def files_as_dict(files: Sequence[PlannedFile]) -> dict[str, Any]:
+    """Return the same, and every file, for machines."""
+    from onym.corpora.plan import state_counts
+
+    counts = {f"files_{state}": count for state, count in state_counts(files).items()}
+    return {"files": len(files), **counts, "inputs": [asdict(file) for file in files]}
+
+
+def tell_files(files: Sequence[PlannedFile]) -> None:
+    """Tell on stderr which files were not read, and why; of very many the first."""
+    for state in ("failed", "ignored"):
+        own = [file for file in files if file.state == state]
+        for file in own[:_SHOWN]:
+            tell(f"{state}: {file.name}: {f'{file.code}: ' if file.code else ''}{file.why}")
+        if len(own) > _SHOWN:
+            tell(f"{state}: {len(own) - _SHOWN:,} more; --json lists all")
+
+
+def any_failed(files: Sequence[PlannedFile]) -> bool:
+    """Tell whether a file failed."""
+    return any(file.state == "failed" for file in files)
+
+
+def tell(line: str) -> None:
+    """Tell a person something on stderr."""
+    from onym.errors import printable
+
+    stderr().print(printable(line), markup=False, highlight=False, soft_wrap=True)

@@ -8,7 +8,21 @@ from typing import Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, stderr, write_json, write_lines
+from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.corpus._items import (
+    FAILED,
+    FOLLOW_LINKS,
+    MAX_PROBLEMS,
+    PROBLEMS,
+    any_failed,
+    counted,
+    file_rows,
+    files_as_dict,
+    open_log,
+    tell,
+    tell_files,
+    tell_log,
+)
 
 
 def command(
@@ -19,37 +33,45 @@ def command(
     id_style: Annotated[
         str, typer.Option(help="curie (mesh:D1), obo (MESH:D1) or raw (D1); else as the source has them.")
     ] = "",
+    follow_links: Annotated[bool, FOLLOW_LINKS] = False,
+    problems: Annotated[Path | None, PROBLEMS] = None,
+    max_problems: Annotated[str, MAX_PROBLEMS] = "",
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Write a corpus in another format; what was left out goes to stderr. Exit status 5 if documents or mentions were.
+    """Write a corpus in another format; what was left out goes to stderr. Exit status 5 if files, documents or mentions were.
 
     Example: onym corpus convert CDR_TestSet.PubTator.txt cdr --to brat
     """
-    from onym.cli.corpus._items import FAILED, counted
     from onym.corpora.corpus import read_corpus, require_output, require_writable, write_corpus
     from onym.corpora.facets import describe_loss
+    from onym.corpora.reading import is_of_file
     from onym.errors import ConfigError
     from onym.store.places import STDOUT
 
     if id_style not in ("", "curie", "obo", "raw"):
         raise ConfigError("config-invalid", f"no id style {id_style!r}", fix="known are curie, obo, raw")
     require_output(output, require_writable(to), force=force)
-    with progress("converting") as bar:
-        items = counted(read_corpus(source, from_), bar)
-        written = write_corpus(items, output, to, force=force, style=id_style)  # type: ignore[arg-type]
     is_streamed = output == STDOUT
+    with progress("converting") as bar, open_log(output, problems, max_problems, force=force) as log:
+        reading = read_corpus(source, from_, follow_links=follow_links)
+        items = log.watch(counted(reading, bar))
+        written = write_corpus(items, output, to, force=force, style=id_style)  # type: ignore[arg-type]
+        for problem in written.unwritable:
+            log.add(problem)
     if json:
-        problems = [asdict(problem) for problem in written.problems]
         lost = dict(written.lost.most_common())
         counts = {"documents": written.documents, "mentions": written.mentions}
-        write_json({**counts, "lost": lost, "problems": problems}, to_stderr=is_streamed)
+        listed = [asdict(problem) for problem in written.problems]
+        write_json({**files_as_dict(reading.files), **counts, "lost": lost, "problems": listed}, to_stderr=is_streamed)
     else:
-        shown = [("documents", f"{written.documents:,}"), ("mentions", f"{written.mentions:,}")]
-        write_lines(shown, to_stderr=is_streamed)
+        totals = [("documents", f"{written.documents:,}"), ("mentions", f"{written.mentions:,}")]
+        write_lines([*file_rows(reading.files), *totals], to_stderr=is_streamed)
+        tell_files(reading.files)
         rows = [describe_loss(to, facet, count) for facet, count in written.lost.most_common()]
-        rows += [f"{p.code}: {p.document_id}: {p.what} {p.where}".rstrip() for p in written.problems]
+        rows += [f"{p.code}: {p.document_id}: {p.what} {p.where}".rstrip() for p in written.problems if not is_of_file(p)]
         for row in rows:
-            stderr().print(row, markup=False, highlight=False, soft_wrap=True)
-    if written.left_out:
+            tell(row)
+    tell_log(log)
+    if written.left_out or any_failed(reading.files):
         raise typer.Exit(FAILED)

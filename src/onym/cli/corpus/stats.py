@@ -8,27 +8,33 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.corpus._items import FAILED, FOLLOW_LINKS, any_failed, counted, file_rows, files_as_dict, tell_files
 
 
 def command(
     source: Annotated[Path, typer.Argument(help="A corpus: a file, a folder or an archive.")],
     from_: Annotated[str, typer.Option("--from", help="The format, where it is not recognised.")] = "",
+    follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Count documents, mentions and concepts, by type and by vocabulary.
+    """Count files, documents, mentions and concepts, by type and by vocabulary. Exit status 5 if something could not be read.
 
     Example: onym corpus stats CDR_TestSet.PubTator.txt
     """
-    from onym.cli.corpus._items import counted
     from onym.corpora.corpus import read_corpus
     from onym.corpora.stats import corpus_stats
 
     with progress("counting") as bar:
-        counts = corpus_stats(counted(read_corpus(source, from_), bar)).as_dict()
+        reading = read_corpus(source, from_, follow_links=follow_links)
+        stats = corpus_stats(counted(reading, bar))
+    counts = stats.as_dict()
     if json:
-        write_json(counts)
-        return
-    rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if isinstance(value, int)]
-    for key, word in (("types", "type"), ("vocabularies", "vocabulary"), ("problems", "problem")):
-        rows += [(word, f"{name}: {count:,}") for name, count in counts[key].items()]
-    write_lines(rows)
+        write_json({**files_as_dict(reading.files), **counts})
+    else:
+        rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if isinstance(value, int)]
+        for key, word in (("types", "type"), ("vocabularies", "vocabulary"), ("problems", "problem")):
+            rows += [(word, f"{name}: {count:,}") for name, count in counts[key].items()]
+        write_lines([*file_rows(reading.files), *rows])
+        tell_files(reading.files)
+    if any_failed(reading.files) or stats.left_out:
+        raise typer.Exit(FAILED)

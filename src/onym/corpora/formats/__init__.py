@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import cast
 
 from onym.corpora.base import Format
-from onym.errors import ConfigError
+from onym.corpora.formats._files import first_bytes
+from onym.errors import ConfigError, OnymError
 from onym.registry import FORMATS
-from onym.store.files.source import Source
+from onym.store.files.source import InputFile, Source
 
-# In the order in which a corpus is tried: the most particular first.
+# In the order in which a file is tried: the most particular first.
 ORDER = (
     "parquet", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation", "jsonl",
     "hpo_gsc", "cometa", "askapatient", "text",
 )  # fmt: skip
 READ_ONLY = ("pubmed",)
 _ALSO = {"bioc": "bioc_xml"}  # as most programs write it
-
-
-def detect(source: Source) -> str:
-    """Return the format of a corpus.
-
-    >>> from onym.store.files.source import InputFile
-    >>> detect(Source.of_files("a", [InputFile.from_bytes("a.txt", b"1|t|Fever\\n1|a|\\n")]))
-    'pubtator'
-    """
-    for name in FORMATS.names_in_order:
-        if get(name).matches(source):
-            return name
-    fix = f"name the format; known are {', '.join(FORMATS.names)}"
-    raise ConfigError("format-unknown", "the format is not recognised", where=source.name, fix=fix)
 
 
 def get(name: str) -> Format:
@@ -39,3 +28,60 @@ def get(name: str) -> Format:
     'onym.corpora.formats.bioc_xml'
     """
     return cast("Format", FORMATS.load(_ALSO.get(name, name)))
+
+
+def detect(source: Source) -> str:
+    """Return the format of files that belong together, or of the first file.
+
+    >>> detect(Source.of_files("a", [InputFile.from_bytes("a.txt", b"1|t|Fever\\n1|a|\\n")]))
+    'pubtator'
+    """
+    for name, _ in iter_groups(source):
+        return name
+    if source.files and (found := format_of(source.files[0])):
+        return found
+    raise unknown_format(source.name)
+
+
+def unknown_format(where: str) -> ConfigError:
+    """Return the error of files whose format is not recognised."""
+    fix = f"name the format; known are {', '.join(FORMATS.names)}"
+    return ConfigError("format-unknown", "the format is not recognised", where=where, fix=fix)
+
+
+def iter_groups(source: Source, only: str = "") -> Iterator[tuple[str, tuple[InputFile, ...]]]:
+    """Yield the files of a source that belong together, with their format: of the format `only`, if it is named."""
+    for name in FORMATS.names_in_order if not only else [only]:
+        form = get(name) if only else _loaded(name)
+        if groups := getattr(form, "groups", None):
+            yield from ((name, tuple(group)) for group in groups(source))
+
+
+def format_of(file: InputFile) -> str:
+    """Return the format of a file: the one that its extension names, else the first that recognises its beginning.
+
+    Empty where no format does.
+
+    >>> format_of(InputFile.from_bytes("a.txt", b"High fever")), format_of(InputFile.from_bytes("a.bin", b"High fever"))
+    ('text', '')
+    """
+    names = FORMATS.names_in_order
+    for name in names:
+        if file.stem.endswith(getattr(_loaded(name), "EXTENSIONS", ())):
+            return name
+    begin = Source(file.name, (InputFile.from_bytes(file.name, first_bytes(file), file.limits),))
+    return next((name for name in names if _matches(get(name), begin)), "")
+
+
+def _loaded(name: str) -> Format | None:
+    """Return a format; none for a plug-in that is broken, which is told when a file may be of it."""
+    with suppress(ConfigError):
+        return get(name)
+    return None
+
+
+def _matches(form: Format, begin: Source) -> bool:
+    try:
+        return form.matches(begin)
+    except OnymError:  # a beginning alone may be cut where the format does not end
+        return False

@@ -1,63 +1,57 @@
-"""Which files of a corpus a format takes, and their lines and texts."""
+"""What formats share: the first bytes of a file, its lines and its text, and documents that are files of their own."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from onym.errors import InputError, LimitError
-from onym.store.files.lines import iter_blocks
+from onym.store.files.lines import Line
+from onym.store.files.lines import iter_lines as iter_raw_lines
 from onym.store.files.source import InputFile, Source
 
-_HEAD = 16 * 1024
-_ENOUGH = 20  # files to look at before a folder is taken for another format
+HEAD = 16 * 1024
+"""How many bytes of a file its format is recognised by."""
 _IN_NAMES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-#")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
+_NUMBERED = re.compile(r"%~[0-9]+$")
 _MAX_NAME = 200
-_LEFT_ASIDE = ("readme", "license", "licence", "provenance", ".ds_store", "annotation.conf", "visual.conf")
 
 
 def head(file: InputFile) -> bytes:
     """Return the first bytes of a file, without a byte order mark and leading white space."""
+    return first_bytes(file).removeprefix(b"\xef\xbb\xbf").lstrip()
+
+
+def first_bytes(file: InputFile) -> bytes:
+    """Return as many bytes of a file as its format is recognised by."""
     with file.open() as stream:
         data = b""
-        while len(data) < _HEAD and (more := stream.read(_HEAD - len(data))):
+        while len(data) < HEAD and (more := stream.read(HEAD - len(data))):
             data += more
-    return data.removeprefix(b"\xef\xbb\xbf").lstrip()
-
-
-def candidates(source: Source) -> list[InputFile]:
-    """Return the files that may hold documents."""
-    return [file for file in source.files if not file.stem.startswith(_LEFT_ASIDE)]
+    return data
 
 
 def any_looks(source: Source, looks_right: Callable[[InputFile], bool]) -> bool:
-    """Tell whether one of the first files looks right."""
-    return any(looks_right(file) for file in candidates(source)[:_ENOUGH])
+    """Tell whether a file looks right."""
+    return any(looks_right(file) for file in source.files)
 
 
-def matching_files(source: Source, looks_right: Callable[[InputFile], bool]) -> list[InputFile]:
-    """Return the files that look right; all of them where none does, so that reading says what is wrong with them."""
-    files = candidates(source)
-    return [file for file in files if looks_right(file)] or files
-
-
-def iter_lines(file: InputFile) -> Iterator[tuple[int, str]]:
-    """Yield the lines with their numbers, without the ends of lines."""
-    for block in iter_blocks(file):
-        lines = block.data.decode("utf-8").split("\n")
-        for number, line in enumerate(lines[:-1], block.first_line):
-            yield number, line.removesuffix("\r")
+def iter_lines(file: InputFile) -> Iterator[Line]:
+    """Yield the lines without the ends of lines, bad ones with their error."""
+    for line in iter_raw_lines(file):
+        yield line if not line.text.endswith("\r") else line._replace(text=line.text[:-1])
 
 
 def from_latin1(file: InputFile) -> InputFile:
     """Return a file in ISO-8859-1 as one in UTF-8.
 
-    >>> [line for _, line in iter_lines(from_latin1(InputFile.from_bytes("a.txt", b"caf\\xe9")))]
+    >>> [line.text for line in iter_lines(from_latin1(InputFile.from_bytes("a.txt", b"caf\\xe9")))]
     ['caf\xe9']
     """
     return InputFile(file.name, lambda: cast("BinaryIO", _Recoded(file)), -1, file.limits)
@@ -83,7 +77,7 @@ class _Recoded(io.RawIOBase):
 
 def whole_text(file: InputFile) -> str:
     """Return a file's text exactly as it is, within limits."""
-    limit, data = file.limits.json_item_bytes, bytearray()
+    limit, data = file.limits.document_bytes, bytearray()
     with file.open() as stream:
         while more := stream.read(64 * 1024):
             data += more
@@ -110,15 +104,35 @@ def file_name(document_id: str) -> str:
     return escaped or "%"
 
 
+class FileNames:
+    """Stems of file names for documents, each its own: ids that stand twice, or differ in case alone, are numbered.
+
+    >>> names = FileNames()
+    >>> [names.of(document_id) for document_id in ("1", "1", "a", "A")]
+    ['1', '1%~2', 'a', 'A%~2']
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def of(self, document_id: str) -> str:
+        """Return the stem for the next document; reading gives its id back."""
+        stem = file_name(document_id)
+        self._counts[stem.casefold()] += 1
+        count = self._counts[stem.casefold()]
+        return stem if count == 1 else f"{stem}%~{count}"
+
+
 def id_of_file(file: InputFile) -> str:
     """Return the id of a document that is a file of its own.
 
-    >>> id_of_file(InputFile.from_bytes("a/%2E.%2Fa%20b.txt", b""))
-    '../a b'
+    >>> id_of_file(InputFile.from_bytes("a/%2E.%2Fa%20b.txt", b"")), id_of_file(InputFile.from_bytes("1%~2.txt", b""))
+    ('../a b', '1')
     """
     stem = PurePosixPath(file.name).name
     for suffix in (".gz", ".zst", ".txt", ".ann"):
         stem = stem.removesuffix(suffix)
+    stem = _NUMBERED.sub("", stem)
     if stem == "%":
         return ""
     try:

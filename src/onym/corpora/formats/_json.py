@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from onym.corpora.draft import MalformedError
+from onym.corpora.draft import MalformedError, require_good
 from onym.corpora.formats._files import head, iter_lines
-from onym.errors import InputError
+from onym.errors import OnymError
 from onym.store.files.json import iter_items, parsed_line
 from onym.store.files.source import InputFile
+
+_LINES = (".jsonl", ".ndjson")
 
 
 def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
@@ -26,7 +28,7 @@ def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[s
         if re.match(rb'\{(?:[^\[\]{}]|\{[^{}]*\})*?"' + key.encode() + rb'"\s*:\s*\[', data):
             yield from _members(file, f"{key}.item")
             return
-    yield from _by_line(file) if _is_by_line(data) else _members(file, "")
+    yield from _by_line(file) if file.stem.endswith(_LINES) or _is_by_line(data) else _members(file, "")
 
 
 def _members(file: InputFile, prefix: str) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
@@ -44,13 +46,16 @@ def _is_by_line(data: bytes) -> bool:
 
 
 def _by_line(file: InputFile) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
-    for number, line in iter_lines(file):
-        if not line.strip():
+    for line in iter_lines(file):
+        if not line.text.strip():
             continue
-        where = f"{file.name}:{number}"
+        where = f"{file.name}:{line.number}"
         try:
-            value = parsed_line(line.encode(), where, file.limits)
-        except InputError as e:
-            yield where, MalformedError(e.what, where)
+            require_good([line])
+            value = parsed_line(line.text.encode(), where, file.limits)
+        except MalformedError as e:
+            yield where, e
+        except OnymError as e:
+            yield where, MalformedError.of(e)
         else:
             yield where, value if isinstance(value, dict) else MalformedError("a document is not an object", where)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import any_looks, from_latin1, head, iter_lines, matching_files
+from onym.corpora.draft import Draft, MalformedError
+from onym.corpora.formats._files import any_looks, from_latin1, head, iter_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
@@ -28,7 +28,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each line; its id is the file's name and the line's number."""
-    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -57,9 +57,12 @@ def _looks_right(file: InputFile) -> bool:
 
 def _read_file(file: InputFile) -> Iterator[Item]:
     stem = re.sub(r"^askapatient\.|\.txt$", "", file.stem)
-    for number, line in iter_lines(from_latin1(file)):
-        document_id, where = f"{stem}.{number}", f"{file.name}:{number}"
-        cells = line.split("\t")
+    for line in iter_lines(from_latin1(file)):
+        document_id, where = f"{stem}.{line.number}", f"{file.name}:{line.number}"
+        if line.error:
+            yield MalformedError.of(line.error).problem(document_id)
+            continue
+        cells = line.text.split("\t")
         if len(cells) != 3 or not cells[2]:
             yield MalformedError("a line is not of the form: code, name, phrase", where).problem(document_id)
             continue

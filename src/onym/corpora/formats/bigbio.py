@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, distinct
+from onym.corpora.draft import Draft, MalformedError
 from onym.corpora.formats._bioc import covers, padded
-from onym.corpora.formats._files import any_looks, head, matching_files
+from onym.corpora.formats._files import any_looks, head
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, objects, pairs_of, string, strings
 from onym.kb.curie import to_curie
@@ -33,7 +33,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -69,7 +69,7 @@ def _looks_right(file: InputFile) -> bool:
 def _read_file(file: InputFile) -> Iterator[Item]:
     for where, plain in iter_objects(file):
         if isinstance(plain, MalformedError):
-            yield plain.problem(where)
+            yield plain.problem()
             continue
         document_id = str(plain.get("document_id") or plain.get("id") or "")
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import MalformedError, distinct
+from onym.corpora.draft import MalformedError
 from onym.corpora.formats._bioc import (
     BiocAnnotation,
     BiocDocument,
@@ -19,14 +19,15 @@ from onym.corpora.formats._bioc import (
     items_of,
     preserved_in_bioc,
 )
-from onym.corpora.formats._files import any_looks, head, matching_files
+from onym.corpora.formats._files import any_looks, head
 from onym.corpora.formats._json import iter_objects
-from onym.corpora.plain import Plain, number, objects, string
+from onym.corpora.plain import Plain, identifier, number, objects, string
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Notes
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
+EXTENSIONS = (".biocjson",)
 
 _KEYS = re.compile(rb'"documents"\s*:\s*\[|"passages"\s*:')
 _LISTS = ("documents", "PubTator3")
@@ -39,7 +40,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -65,11 +66,11 @@ def _looks_right(file: InputFile) -> bool:
 def _read_file(file: InputFile) -> Iterator[Item]:
     for where, plain in iter_objects(file, _LISTS):
         if isinstance(plain, MalformedError):
-            yield plain.problem(where)
+            yield plain.problem()
             continue
         document_id = ""
         try:
-            document_id = _text(plain, "id", where)
+            document_id = identifier(plain, "id", where)
             yield from items_of(_bioc(plain, document_id, where), where)
         except MalformedError as e:
             yield e.problem(document_id)
@@ -93,11 +94,11 @@ def _add_annotations(bioc: BiocDocument, plain: Plain, where: str) -> None:
         locations = objects(annotation, "locations", where)
         spans = tuple((number(location, "offset", where), number(location, "length", where)) for location in locations)
         surface = string(annotation, "text", where) if annotation.get("text") is not None else None
-        bioc.annotations.append(BiocAnnotation(_text(annotation, "id", where), _infons(annotation, where), spans, surface))
+        bioc.annotations.append(BiocAnnotation(identifier(annotation, "id", where), _infons(annotation, where), spans, surface))
     for relation in objects(plain, "relations", where):
         nodes = objects(relation, "nodes", where)
-        pairs = tuple((string(node, "role", where), _text(node, "refid", where)) for node in nodes)
-        bioc.relations.append(BiocRelation(_text(relation, "id", where), _infons(relation, where), pairs))
+        pairs = tuple((string(node, "role", where), identifier(node, "refid", where)) for node in nodes)
+        bioc.relations.append(BiocRelation(identifier(relation, "id", where), _infons(relation, where), pairs))
 
 
 def _infons(plain: Plain, where: str) -> Notes:
@@ -109,12 +110,6 @@ def _infons(plain: Plain, where: str) -> Notes:
 
 def _said(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _text(plain: Plain, key: str, where: str) -> str:
-    """Return a string; a number too, as some files have for ids."""
-    value = plain.get(key)
-    return str(value) if type(value) is int else string(plain, key, where)
 
 
 def _plain(bioc: BiocDocument) -> Plain:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import MalformedError, distinct
+from onym.corpora.draft import MalformedError
 from onym.corpora.formats._bioc import (
     BiocAnnotation,
     BiocDocument,
@@ -18,7 +18,7 @@ from onym.corpora.formats._bioc import (
     items_of,
     preserved_in_bioc,
 )
-from onym.corpora.formats._files import any_looks, head, matching_files
+from onym.corpora.formats._files import any_looks, head
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records
 from onym.types import Document, Notes
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
+EXTENSIONS = (".biocxml",)
 
 _BEGIN = re.compile(rb"<(?:\?xml|!DOCTYPE|!--|collection)")
 _INTEGER = re.compile(r"[0-9]{1,9}")
@@ -49,7 +50,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

@@ -10,14 +10,15 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import file_name, id_of_file, iter_lines
+from onym.corpora.draft import Draft, MalformedError
+from onym.corpora.formats._files import FileNames, any_looks, file_name, id_of_file, iter_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "types", "concept ids", "composites"})
 IS_FOLDER = True
+EXTENSIONS = (".concept",)
 
 OFFSETS = "offsets"
 _PREFIX = "mesh"
@@ -28,13 +29,13 @@ _MARKS = re.compile(r"[|\n\r\x00\ufeff]")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether there are `.concept` files."""
-    return any(file.stem.endswith(".concept") for file in source.files)
+    """Tell whether a file is a `.concept` file by its name."""
+    return any_looks(source, lambda file: file.stem.endswith(EXTENSIONS))
 
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each file, and for each id in it."""
-    return distinct(item for file in source.matching("*.concept") or source.files for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -53,8 +54,9 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
     """Write a file for each document."""
+    names = FileNames()
     for document in documents:
-        with output.file(f"{file_name(document.id)}.concept") as file:
+        with output.file(f"{names.of(document.id)}.concept") as file:
             for mention in document.mentions:
                 cells = [_name(document.id), _offsets(mention), _MARKS.sub(" ", mention.type), _surface(mention)]
                 file.write("||".join([*cells, _ids(mention, style)]).encode() + b"\n")
@@ -62,19 +64,18 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
 
 def _read_file(file: InputFile) -> Iterator[Item]:
     rows: list[tuple[re.Match[str], str]] = []
-    for number, line in iter_lines(file):
-        if not line.strip():
+    for line in iter_lines(file):
+        if not line.text.strip():
             continue
-        where = f"{file.name}:{number}"
-        row = _LINE.fullmatch(line)
-        if not row:
-            yield MalformedError("a line is not of the form: ID||START|END||TYPE||MENTION||IDS", where).problem(
-                f"line {number}"
-            )
-            continue
-        if rows and rows[0][0]["id"] != row["id"]:
+        where = f"{file.name}:{line.number}"
+        row = _LINE.fullmatch(line.text)
+        if rows and row and rows[0][0]["id"] != row["id"]:
             yield from _document(rows)
             rows = []
+        if line.error or not row:
+            bad = MalformedError("a line is not of the form: ID||START|END||TYPE||MENTION||IDS", where)
+            yield (MalformedError.of(line.error) if line.error else bad).problem(row["id"] if row else "")
+            continue
         rows.append((row, where))
     if rows:
         yield from _document(rows)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import file_name, id_of_file, iter_lines, whole_text
+from onym.corpora.draft import Draft, MalformedError, require_good
+from onym.corpora.formats._files import FileNames, file_name, id_of_file, iter_lines, whole_text
+from onym.errors import InputError
 from onym.kb.curie import styled, to_curie
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Offsets, Relation
@@ -25,16 +26,27 @@ _TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))
 _SPACE = re.compile(r"\s")
 _BREAK = re.compile(r"[\n\r\x00]")
 _NAME = "name "
+_ANNOTATIONS = ".ann"
 
 
 def matches(source: Source) -> bool:
     """Tell whether there are annotation files."""
-    return any(file.stem.endswith(".ann") for file in source.files)
+    return bool(groups(source))
+
+
+def groups(source: Source) -> list[tuple[InputFile, ...]]:
+    """Return each annotation file with its text file, if it has one."""
+    texts = {_stem(file): file for file in source.files if file.stem.endswith(".txt")}
+    annotations = [file for file in source.files if file.stem.endswith(_ANNOTATIONS)]
+    return [(texts[_stem(file)], file) if _stem(file) in texts else (file,) for file in annotations]
 
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each text file, with the mentions of its annotation file."""
-    return distinct(_read_all(source))
+    pairs = groups(source)
+    paired = {file.name for pair in pairs for file in pair}
+    alone = [(file,) for file in source.files if file.name not in paired]
+    return (item for group in sorted([*pairs, *alone], key=lambda group: group[0].name) for item in _read_group(*group))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -60,37 +72,43 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
     """Write two files for each document."""
+    names = FileNames()
     for document in documents:
-        stem = file_name(document.id)
+        stem = names.of(document.id)
         with output.file(f"{stem}.txt") as file:
             file.write(document.text.encode())
         with output.file(f"{stem}.ann") as file:
             file.write("".join(f"{line}\n" for line in _lines(document, style)).encode())
 
 
-def _read_all(source: Source) -> Iterator[Item]:
-    annotations = {file.name.removesuffix(".ann"): file for file in source.files if file.name.endswith(".ann")}
-    for file in source.files:
-        if not file.name.endswith(".txt"):
-            continue
-        draft = Draft(id_of_file(file), whole_text(file))
-        annotation_file = annotations.get(file.name.removesuffix(".txt"))
-        try:
-            if annotation_file:
-                _read_annotations(draft, annotation_file)
-        except MalformedError as e:
-            yield e.problem(draft.id)
-        else:
-            yield from draft.items()
+def _stem(file: InputFile) -> str:
+    """Return what a text and its annotations have in common: the path without its endings."""
+    path = re.sub(r"\.(?:gz|zst)$", "", file.name, flags=re.IGNORECASE)
+    return path[: -len(_ANNOTATIONS)]
+
+
+def _read_group(text: InputFile, annotations: InputFile | None = None) -> Iterator[Item]:
+    if text.stem.endswith(_ANNOTATIONS):
+        what, fix = "an annotation file without its text file", "put the .txt file of the same name beside it"
+        raise InputError("format-incomplete", what, where=text.name, fix=fix)
+    draft = Draft(id_of_file(text), whole_text(text))
+    try:
+        if annotations:
+            _read_annotations(draft, annotations)
+    except MalformedError as e:
+        yield e.problem(draft.id)
+    else:
+        yield from draft.items()
 
 
 def _read_annotations(draft: Draft, file: InputFile) -> None:
     lines: dict[str, list[tuple[str, str, str]]] = {"T": [], "N": [], "R": []}
-    for number, line in iter_lines(file):
-        if not line.strip():
+    for line in iter_lines(file):
+        require_good([line])
+        if not line.text.strip():
             continue
-        where = f"{file.name}:{number}"
-        name, tab, rest = line.partition("\t")
+        where = f"{file.name}:{line.number}"
+        name, tab, rest = line.text.partition("\t")
         if not tab:
             raise MalformedError("a line has no tab", where)
         if _OTHER.fullmatch(name):

@@ -6,15 +6,18 @@ the term stands in the example; where it stands nowhere, it is put before it, as
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import any_looks, head, matching_files
+from onym.corpora.draft import Draft, MalformedError
+from onym.corpora.formats._files import any_looks, head
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.errors import OnymError
+from onym.store.files.lines import iter_lines
 from onym.store.files.source import InputFile, Source
-from onym.store.files.table import TableFormat, header, iter_table
+from onym.store.files.table import TableFormat, header
 from onym.types import Document, Mention
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "concept ids", "composites"})
@@ -24,7 +27,6 @@ COLUMNS = ("ID", "Term", "General SNOMED Label", "General SNOMED ID", "Specific 
 _NOTED = {"general label": 2, "specific label": 4, "specific id": 5}
 _PREFIX = "snomedct"
 _FORM = TableFormat(quoted=True)
-_TABLE = TableFormat(quoted=True, names=COLUMNS)
 _NUL = re.compile("\x00")
 
 
@@ -35,7 +37,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each row."""
-    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -75,12 +77,38 @@ def _looks_right(file: InputFile) -> bool:
 
 
 def _read_file(file: InputFile) -> Iterator[Item]:
-    number = 0
-    for batch in iter_table(file, _TABLE, COLUMNS):
-        for row in batch.to_pylist():
-            number += 1
-            if number > 1:  # the first is the header
-                yield from _document([row[name] for name in COLUMNS], f"{file.name}, row {number - 1}")
+    for number, row in enumerate(_rows(file)):
+        where = f"{file.name}, row {number}"
+        if isinstance(row, MalformedError):
+            yield MalformedError(row.what, row.where or where, code=row.code).problem()
+        elif number > 0:  # the first is the header
+            yield from _document(row, where)
+
+
+def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
+    """Yield the cells of each row; a row of a bad line, or of another number of cells, as an error."""
+    bad: list[OnymError] = []
+    reader = csv.reader(_texts(file, bad), delimiter=_FORM.delimiter)
+    while True:
+        bad.clear()
+        try:
+            row = next(reader, None)
+        except csv.Error:
+            row = []
+        if row is None:
+            return
+        if bad:
+            yield MalformedError.of(bad[0])
+        elif len(row) != len(COLUMNS):
+            yield MalformedError(f"a row has {len(row)} fields, expected {len(COLUMNS)}")
+        else:
+            yield row
+
+
+def _texts(file: InputFile, bad: list[OnymError]) -> Iterator[str]:
+    for line in iter_lines(file):
+        bad += [line.error] if line.error else []
+        yield f"{line.text}\n"
 
 
 def _document(cells: list[str], where: str) -> Iterator[Item]:

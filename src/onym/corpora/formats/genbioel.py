@@ -15,11 +15,12 @@ from pathlib import PurePosixPath
 from typing import BinaryIO
 
 from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, distinct
+from onym.corpora.draft import Draft, MalformedError, require_good
 from onym.corpora.formats._files import iter_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
-from onym.errors import OnymError
+from onym.errors import InputError, OnymError
 from onym.store.files.json import parsed_line
+from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
 from onym.text.window import word_window
 from onym.types import Document, Mention, Notes
@@ -36,13 +37,27 @@ _PREFIX = "mesh"
 
 def matches(source: Source) -> bool:
     """Tell whether there is a `.source` file beside a `.target` file."""
-    names = {file.name for file in source.files}
-    return any(name.endswith(".source") and f"{name.removesuffix('.source')}.target" in names for name in names)
+    return bool(groups(source))
+
+
+def groups(source: Source) -> list[tuple[InputFile, ...]]:
+    """Return the files of each split: a `.source` file, the `.target` file beside it, and that of the labels."""
+    files = {file.name: file for file in source.files}
+    stems = [name.removesuffix(".source") for name in files if name.endswith(".source")]
+    found = [[files.get(f"{stem}{ending}") for ending in (".source", ".target", "label.txt")] for stem in stems]
+    return [tuple(file for file in group if file) for group in found if group[1]]
 
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each line of each split."""
-    return distinct(_read_all(source))
+    files = {file.name: file for file in source.files}
+    for name, file in files.items():
+        if name.endswith(".source"):
+            stem = name.removesuffix(".source")
+            yield from _read_split(file, files.get(f"{stem}.target"), files.get(f"{stem}label.txt"))
+        elif not _is_partner(name, files):
+            what, fix = "a file of GenBioEL without its .source file", "put the .source file beside it"
+            raise InputError("format-incomplete", what, where=name, fix=fix)
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -78,13 +93,8 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
                 stack.enter_context(output.file(name))
 
 
-def _read_all(source: Source) -> Iterator[Item]:
-    files = {file.name: file for file in source.files}
-    for name, file in files.items():
-        if not name.endswith(".source"):
-            continue
-        stem = name.removesuffix(".source")
-        yield from _read_split(file, files.get(f"{stem}.target"), files.get(f"{stem}label.txt"))
+def _is_partner(name: str, files: dict[str, InputFile]) -> bool:
+    return any(name.endswith(each) and f"{name.removesuffix(each)}.source" in files for each in (".target", "label.txt"))
 
 
 def _read_split(contexts: InputFile, targets: InputFile | None, labels: InputFile | None) -> Iterator[Item]:
@@ -95,15 +105,16 @@ def _read_split(contexts: InputFile, targets: InputFile | None, labels: InputFil
         try:
             if context is None or (targets and target is None) or (labels and label is None):
                 raise MalformedError("the files of the split have different lengths", where)
-            line, prompt = _strings(context[1], 1, where), _strings(target[1], 2, where) if target else []
+            require_good(line for line in (context, target, label) if line)
+            line, prompt = _strings(context.text, 1, where), _strings(target.text, 2, where) if target else []
             draft = Draft(document_id, *_text_and_notes(line[0], split, where))
-            _add_mention(draft, line[0], prompt, label[1] if label else "-1", where)
+            _add_mention(draft, line[0], prompt, label.text if label else "-1", where)
             yield from draft.items()
         except MalformedError as e:
             yield e.problem(document_id)
 
 
-def _lines(file: InputFile | None) -> Iterator[tuple[int, str]]:
+def _lines(file: InputFile | None) -> Iterator[Line]:
     return iter_lines(file) if file else iter(())
 
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files
+from onym.corpora.draft import Draft, MalformedError, require_good
+from onym.corpora.formats._files import any_looks, head, iter_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
 
@@ -29,7 +30,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -72,10 +73,10 @@ def _looks_right(file: InputFile) -> bool:
 
 
 def _read_file(file: InputFile) -> Iterator[Item]:
-    lines: list[tuple[int, str]] = []
-    for number, line in iter_lines(file):
-        if line:
-            lines.append((number, line))
+    lines: list[Line] = []
+    for line in iter_lines(file):
+        if line.text:
+            lines.append(line)
         elif lines:
             yield from _document(lines, file.name)
             lines = []
@@ -83,11 +84,16 @@ def _read_file(file: InputFile) -> Iterator[Item]:
         yield from _document(lines, file.name)
 
 
-def _document(lines: list[tuple[int, str]], name: str) -> Iterator[Item]:
-    draft = Draft(lines[0][1], lines[1][1] if len(lines) > 1 else "")
-    for number, line in lines[2:]:
-        where = f"{name}:{number}"
-        found = _LINE.fullmatch(line)
+def _document(lines: list[Line], name: str) -> Iterator[Item]:
+    try:
+        require_good(lines)
+    except MalformedError as e:
+        yield e.problem(lines[0].text[:40] if not lines[0].error else "")
+        return
+    draft = Draft(lines[0].text, lines[1].text if len(lines) > 1 else "")
+    for line in lines[2:]:
+        where = f"{name}:{line.number}"
+        found = _LINE.fullmatch(line.text)
         if not found or "\t" not in found[3]:
             yield MalformedError("a line is not of the form: START END surface ID", where).problem(draft.id)
             return

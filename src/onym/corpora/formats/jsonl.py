@@ -1,4 +1,7 @@
-"""Onym's own JSONL: one document per line, with everything that a document holds. See docs/reference/corpus-formats.md."""
+"""Onym's own JSONL: one document per line, with everything that a document holds. See docs/reference/corpus-formats.md.
+
+A list of such documents, or a single one, is read too.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
-from onym.corpora.draft import MalformedError, distinct
-from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files
+from onym.corpora.draft import MalformedError
+from onym.corpora.formats._files import any_looks, head
+from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
-from onym.errors import InputError, OnymError
-from onym.store.files.json import parsed_line
+from onym.errors import InputError
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, LinkedDocument
 
@@ -19,17 +22,17 @@ HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
 preserved_facets = preserve_all
 
-_BEGIN = re.compile(rb'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"text"\s*:')
+_TEXT = re.compile(rb'"text"\s*:')
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins with an object that has an id and a text."""
+    """Tell whether a file begins with an object that has a text."""
     return any_looks(source, _looks_right)
 
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
@@ -48,14 +51,13 @@ def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
 
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
     """Yield the linked documents of every file; a line that is none is an error."""
-    for file in matching_files(source, _looks_right):
-        for number, line in iter_lines(file):
-            if line.strip():
-                where = f"{file.name}:{number}"
-                try:
-                    yield linked_from_plain(_value(line, where, file), where)
-                except MalformedError as e:
-                    raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
+    for where, plain in (each for file in source.files for each in iter_objects(file)):
+        try:
+            if isinstance(plain, MalformedError):
+                raise plain
+            yield linked_from_plain(plain, where)
+        except MalformedError as e:
+            raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
 
 
 def _line(plain: Plain) -> bytes:
@@ -63,22 +65,15 @@ def _line(plain: Plain) -> bytes:
 
 
 def _looks_right(file: InputFile) -> bool:
-    return _BEGIN.match(head(file)) is not None
+    data = head(file)
+    return data[:1] in (b"{", b"[") and _TEXT.search(data) is not None
 
 
 def _read_file(file: InputFile) -> Iterator[Item]:
-    for number, line in iter_lines(file):
-        if not line.strip():
-            continue
-        where = f"{file.name}:{number}"
+    for where, plain in iter_objects(file):
         try:
-            yield from from_plain(_value(line, where, file), where)
+            if isinstance(plain, MalformedError):
+                raise plain
+            yield from from_plain(plain, where)
         except MalformedError as e:
-            yield e.problem(f"line {number}")
-
-
-def _value(line: str, where: str, file: InputFile) -> object:
-    try:
-        return parsed_line(line.encode(), where, file.limits)
-    except OnymError as e:
-        raise MalformedError(e.what, where) from e
+            yield e.problem()

@@ -9,16 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
-from onym.corpora.draft import MalformedError, distinct
-from onym.corpora.formats._files import any_looks, matching_files
+from onym.corpora.draft import MalformedError
+from onym.corpora.formats._files import any_looks
 from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
 from onym.errors import InputError
-from onym.store.files.parquet import iter_parquet, write_parquet
+from onym.store.files.parquet import iter_parquet, parquet_schema, write_parquet
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, LinkedDocument
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
+EXTENSIONS = (".parquet",)
 preserved_facets = preserve_all
 
 _PAIRS = pa.list_(pa.list_(pa.string()))
@@ -59,7 +60,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    return distinct(item for file in matching_files(source, _looks_right) for item in _read_file(file))
+    return (item for file in source.files for item in _read_file(file))
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
@@ -76,7 +77,7 @@ def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
 
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
     """Yield the linked documents of every file; a row that is none is an error."""
-    for file in matching_files(source, _looks_right):
+    for file in source.files:
         rows = (row for batch in iter_parquet(file, LINKED_SCHEMA) for row in batch.to_pylist())
         for number, row in enumerate(rows, 1):
             where = f"{file.name}, row {number}"
@@ -98,15 +99,30 @@ def _batches(plains: Iterable[Plain], schema: pa.Schema) -> Iterator[pa.RecordBa
 
 
 def _read_file(file: InputFile) -> Iterator[Item]:
-    number = 0
-    for batch in iter_parquet(file, SCHEMA):
-        for row in batch.to_pylist():
-            number += 1
-            where = f"{file.name}, row {number}"
-            try:
-                yield from from_plain(_without_nulls(row), where)
-            except MalformedError as e:
-                yield e.problem(f"row {number}")
+    rows = (row for batch in iter_parquet(file, _columns(file)) for row in batch.to_pylist())
+    for number, row in enumerate(rows, 1):
+        where = f"{file.name}, row {number}"
+        try:
+            yield from from_plain(_without_nulls(row), where)
+        except MalformedError as e:
+            yield e.problem()
+
+
+def _columns(file: InputFile) -> pa.Schema:
+    """Return the columns to read: `id` and `text` of any type that other programs write them in, the others as Onym does."""
+    found = parquet_schema(file)
+    if missing := [name for name in ("id", "text") if name not in found.names]:
+        fix = f"name the columns id and text; its columns are {', '.join(found.names[:12])}"[:200]
+        raise InputError("parquet-columns", f"no column is named {missing[0]!r}", where=file.name, fix=fix)
+    present = [name for name in SCHEMA.names if name in found.names]
+    return pa.schema([found.field(name) if _is_plain(name, found.field(name).type) else SCHEMA.field(name) for name in present])
+
+
+def _is_plain(name: str, kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
+    return (name in ("id", "text") and is_text) or (name == "id" and pa.types.is_integer(kind))
 
 
 def _without_nulls(row: Plain) -> Plain:

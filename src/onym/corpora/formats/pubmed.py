@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import MalformedError
-from onym.corpora.formats._files import any_looks, head, matching_files
+from onym.corpora.formats._files import any_looks, head
 from onym.errors import ConfigError
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records
@@ -32,13 +32,13 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Yield a document for each citation. Ids are not compared with one another: a baseline has millions."""
-    for file in matching_files(source, _looks_right):
+    """Yield a document for each citation."""
+    for file in source.files:
         for number, article in enumerate(iter_records(file, _ARTICLE), 1):
             try:
                 yield _document(article, f"{file.name}, article {number}")
             except MalformedError as e:
-                yield e.problem(f"article {number}")
+                yield e.problem()
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, distinct, raw_id
-from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files
+from onym.corpora.draft import Draft, MalformedError, require_good
+from onym.corpora.formats._files import any_looks, head, iter_lines
 from onym.corpora.ids import KEY, ids_text, keeps_ids, noted_ids, parsed_ids, written_ids
+from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Passage, Relation
 
@@ -21,6 +22,7 @@ HOLDS: frozenset[Facet] = frozenset(
     {"document ids", "text", "passages", "mentions", "types", "concept ids", "composites", "relations", "notes"}
 )
 IS_FOLDER = False
+EXTENSIONS = (".pubtator",)
 
 _TEXT = re.compile(r"([^|\t\n]+)\|([ta])\|(.*)", re.DOTALL)
 _BEGIN = re.compile(rb"[^|\t\n]{1,200}\|t\|")
@@ -38,7 +40,7 @@ class _Block:
 
     title: str
     abstract: str
-    lines: list[tuple[int, str]] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
 
 
 def matches(source: Source) -> bool:
@@ -47,8 +49,8 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Yield the documents of every file; blocks of one id that follow one another are told apart by a number."""
-    return distinct((item for file in matching_files(source, _looks_right) for item in _read_file(file)), runs=True)
+    """Yield the documents of every file."""
+    return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -85,40 +87,40 @@ def _looks_right(file: InputFile) -> bool:
 
 
 def _read_file(file: InputFile) -> Iterator[Item]:
-    for number, lines in _blocks(file):
+    for lines in _blocks(file):
         try:
             yield from _document(lines, file.name)
         except MalformedError as e:
-            yield e.problem(lines[0][1].partition("|")[0][:40] if _TEXT.fullmatch(lines[0][1]) else f"line {number}")
+            yield e.problem(lines[0].text.partition("|")[0][:40] if _TEXT.fullmatch(lines[0].text) else "")
 
 
-def _blocks(file: InputFile) -> Iterator[tuple[int, list[tuple[int, str]]]]:
+def _blocks(file: InputFile) -> Iterator[list[Line]]:
     """Yield the lines of each document; it ends with an empty line or with the next title."""
-    pending: list[tuple[int, str]] = []
-    for number, line in iter_lines(file):
-        text = _TEXT.fullmatch(line)
-        if pending and (not line.strip() or (text and text[2] == "t")):
-            yield pending[0][0], pending
+    pending: list[Line] = []
+    for line in iter_lines(file):
+        text = _TEXT.fullmatch(line.text)
+        if pending and (not line.text.strip() or (text and text[2] == "t")):
+            yield pending
             pending = []
-        if line.strip():
-            pending.append((number, line))
+        if line.text.strip():
+            pending.append(line)
     if pending:
-        yield pending[0][0], pending
+        yield pending
 
 
-def _document(lines: list[tuple[int, str]], name: str) -> Iterator[Item]:
-    number, first = lines[0]
-    title = _TEXT.fullmatch(first)
+def _document(lines: list[Line], name: str) -> Iterator[Item]:
+    require_good(lines)
+    title = _TEXT.fullmatch(lines[0].text)
     if not title or title[2] != "t":
-        raise MalformedError("a document does not begin with a title line", f"{name}:{number}")
-    abstract = _TEXT.fullmatch(lines[1][1]) if len(lines) > 1 else None
+        raise MalformedError("a document does not begin with a title line", f"{name}:{lines[0].number}")
+    abstract = _TEXT.fullmatch(lines[1].text) if len(lines) > 1 else None
     if abstract and abstract[1] != title[1]:
-        raise MalformedError("the abstract has another id than the title", f"{name}:{lines[1][0]}")
+        raise MalformedError("the abstract has another id than the title", f"{name}:{lines[1].number}")
     text, passages = _joined(title[3], abstract[3] if abstract else "")
     draft = Draft(title[1], text)
     draft.passages += passages
-    for number, line in lines[2 if abstract else 1 :]:
-        _read_line(draft, line, f"{name}:{number}")
+    for line in lines[2 if abstract else 1 :]:
+        _read_line(draft, line.text, f"{name}:{line.number}")
     yield from draft.items()
 
 
@@ -263,7 +265,7 @@ def _bare(relation: Relation) -> Relation:
 
 
 def _name(document: Document) -> str:
-    name = _NOT_IN_NAME.sub(" ", raw_id(document))
+    name = _NOT_IN_NAME.sub(" ", document.id)
     return name if name.strip() else "-"
 
 

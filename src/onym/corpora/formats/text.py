@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import distinct
-from onym.corpora.formats._files import candidates, file_name, id_of_file, whole_text
+from onym.corpora.formats._files import FileNames, any_looks, file_name, id_of_file, whole_text
 from onym.store.files.source import InputFile, Source
 from onym.types import Document
 
@@ -15,15 +14,13 @@ IS_FOLDER = True
 
 
 def matches(source: Source) -> bool:
-    """Tell whether every file is a text file by its name."""
-    files = candidates(source)
-    return bool(files) and all(file.stem.endswith(".txt") for file in files)
+    """Tell whether a file is a text file by its name."""
+    return any_looks(source, lambda file: file.stem.endswith(".txt"))
 
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each file."""
-    files = source.matching("*.txt") or candidates(source)
-    return distinct(Document(id_of_file(file), whole_text(file)) for file in files)
+    return (Document(id_of_file(file), whole_text(file)) for file in source.files)
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
@@ -35,6 +32,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001 - of the protocol
     """Write a file for each document."""
+    names = FileNames()
     for document in documents:
-        with output.file(f"{file_name(document.id)}.txt") as file:
+        with output.file(f"{names.of(document.id)}.txt") as file:
             file.write(document.text.encode())

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from onym.corpora.base import Item, documents_of
-from onym.corpora.corpus import LEFT_OUT
+from onym.corpora.reading import is_loss
 from onym.evaluate.coverage import Coverage, document_coverage, require_covered
 from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all, score_with_intervals
 from onym.evaluate.end_to_end.mistakes import EndToEndMistakes, find_mistakes
@@ -153,7 +153,7 @@ def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) ->
         for doc in documents_of(predicted):
             by_id.setdefault(doc.id, doc)
         mentions = Counter({doc_id: len(doc.mentions) for doc_id, doc in by_id.items()})
-        unreadable = sum(isinstance(item, Problem) and item.code in LEFT_OUT for item in predicted)
+        unreadable = sum(isinstance(item, Problem) and is_loss(item) for item in predicted)
     other = mentions.keys() - {doc.id for doc in gold}
     aligned = [by_id.get(doc.id) or Document(doc.id, doc.text) for doc in gold]
     counts = {NOT_IN_GOLD: sum(mentions[doc_id] for doc_id in other), UNREADABLE: unreadable}

@@ -1,14 +1,19 @@
-"""Blocks of whole lines: how every table is read, whatever its size, in bounded memory."""
+"""Blocks of whole lines: how every table is read, whatever its size, in bounded memory.
+
+Releases are read strictly, by blocks: a bad line refuses the file. Corpora are read by lines: a bad line costs its document.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from onym.errors import InputError, LimitError
+from onym.errors import InputError, LimitError, OnymError
 from onym.store.files.source import InputFile
 
 _BLOCK = 256 * 1024  # what the readers make of short lines takes a hundred times as much memory
+_CHUNK = 64 * 1024
 NEWLINE = b"\n"
 NUL = b"\x00"
 
@@ -52,6 +57,52 @@ def iter_blocks(file: InputFile) -> Iterator[Block]:
             if not chunk:
                 return
             _require_newline(pending, line, file)
+
+
+class Line(NamedTuple):
+    """A line without its newline. A bad one has an `error`; its `text` then only serves to tell what kind of line it is."""
+
+    number: int
+    text: str
+    error: OnymError | None = None
+
+
+def iter_lines(file: InputFile) -> Iterator[Line]:
+    """Yield the lines of a file; one that is not UTF-8, has a NUL or is longer than a document may be carries an error.
+
+    >>> file = InputFile.from_bytes("a.txt", b"one\\n\\xff\\ntwo")
+    >>> [line.error.code if line.error else line.text for line in iter_lines(file)]
+    ['one', 'input-encoding', 'two']
+    """
+    number, pending, limit = 1, bytearray(), file.limits.document_bytes
+    is_long = False
+    with file.open() as stream:
+        while chunk := stream.read(_CHUNK):
+            first, *others = chunk.split(NEWLINE)
+            for piece in others:
+                yield _line(number, bytes(pending) + (b"" if is_long else first), file, is_long=is_long)
+                number, first, is_long = number + 1, piece, False
+                pending.clear()
+            pending += first[: limit + 1 - len(pending)]
+            is_long = is_long or len(pending) > limit
+        if pending:
+            yield _line(number, bytes(pending), file, is_long=is_long)
+
+
+def _line(number: int, data: bytes, file: InputFile, *, is_long: bool) -> Line:
+    data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
+    where = f"{file.name}:{number}"
+    if is_long or len(data) > file.limits.document_bytes:
+        what = f"a line is longer than {file.limits.document_bytes:,} bytes"
+        return Line(number, data[:_CHUNK].decode("utf-8", "replace"), LimitError("limit-line", what, where=where))
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as e:
+        error = InputError("input-encoding", "not valid UTF-8", where=f"{where} (byte {e.start:,})", fix="convert it to UTF-8")
+        return Line(number, data.decode("utf-8", "replace"), error)
+    if "\x00" in text:
+        return Line(number, text, InputError("input-encoding", "a NUL byte in a text file", where=where, fix="fetch it again"))
+    return Line(number, text)
 
 
 def _require_newline(pending: bytearray, line: int, file: InputFile) -> None:

@@ -44,6 +44,21 @@ def iter_parquet(file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]
         raw.close()
 
 
+def parquet_schema(file: InputFile) -> pa.Schema:
+    """Return the columns of a Parquet file and their types."""
+    import pyarrow.parquet as pq
+
+    raw = file.opener()
+    try:
+        source = raw if raw.seekable() else io.BytesIO(_whole(file))
+        return pq.read_schema(source)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
+        fix = "write it again, or name its format"
+        raise InputError("parquet-malformed", "not a whole Parquet file", where=file.name, fix=fix) from e
+    finally:
+        raw.close()
+
+
 def write_parquet(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: BinaryIO) -> None:
     """Write batches, a row group each."""
     import pyarrow.parquet as pq

@@ -1,29 +1,27 @@
-"""Where a release is: one file, a folder, or a zip/tar archive, read member by member and never unpacked to disk.
+"""Where a release or a corpus is: one file, a folder, or a zip/tar archive, read member by member and never unpacked to disk.
 
-A release is untrusted: names that climb out of it, links, devices and overlapping members are refused.
+It is untrusted: names that climb out of it, links that do, devices and overlapping members are refused.
 """
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onym.errors import InputError
+from onym.store.files.folder import SkippedEntry, folder_files
 from onym.store.files.input_file import InputFile
-from onym.store.files.member import require_few
 from onym.store.files.tar import is_tar, tar_files
 from onym.store.files.zip import is_zip, zip_files
 from onym.store.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["InputFile", "Source"]
+__all__ = ["InputFile", "SkippedEntry", "Source"]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A release: the files in it, found by name wherever they lie inside.
+    """A release or a corpus: the files in it, and the entries of a folder that are not read.
 
     >>> Source.of_files("demo", [InputFile.from_bytes("META/MRCONSO.RRF.gz", b"")]).find("mrconso.rrf").name
     'META/MRCONSO.RRF.gz'
@@ -31,6 +29,7 @@ class Source:
 
     name: str
     files: tuple[InputFile, ...]
+    skipped: tuple[SkippedEntry, ...] = ()
 
     @classmethod
     def of_files(cls, name: str, files: list[InputFile]) -> Source:
@@ -38,11 +37,12 @@ class Source:
         return cls(name, tuple(sorted(files, key=lambda f: f.name)))
 
     @classmethod
-    def open(cls, path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Source:
-        """Look into a file, a folder or an archive."""
+    def open(cls, path: Path | str, limits: Limits = DEFAULT_LIMITS, *, follow_links: bool = False) -> Source:
+        """Look into a file, a folder or an archive; links out of a folder are followed only if asked for."""
         path = Path(path)
         if path.is_dir():
-            return cls.of_files(path.name, list(_folder_files(path, limits)))
+            files, skipped = folder_files(path, limits, follow_links=follow_links)
+            return cls(path.name, tuple(files), tuple(skipped))
         file = InputFile.from_path(path, limits=limits)
         with file.open() as stream:
             head = stream.read(512)
@@ -51,6 +51,24 @@ class Source:
         if is_tar(head):
             return cls(path.name, tuple(tar_files(file, limits)))
         return cls(path.name, (file,))
+
+    def under(self, label: str) -> Source:
+        """Return the same source with a label before all names: it tells the files of several sources apart.
+
+        >>> Source.of_files("a", [InputFile.from_bytes("1.txt", b"")]).under("left/a").files[0].name
+        'left/a/1.txt'
+        """
+        if [file.name for file in self.files] == [self.name]:  # one file, not those of a folder
+            return Source(label, (replace(self.files[0], name=label),))
+        files = tuple(replace(file, name=f"{label}/{file.name}") for file in self.files)
+        return Source(label, files, tuple(replace(entry, name=f"{label}/{entry.name}") for entry in self.skipped))
+
+    def require_whole(self) -> Source:
+        """Return the source itself, or refuse it if an entry of its folder cannot be read."""
+        for entry in self.skipped:
+            if entry.error:
+                raise entry.error
+        return self
 
     def matching(self, pattern: str) -> list[InputFile]:
         """Return the files whose base name, less `.gz` or `.zst`, matches a shell pattern in any case."""
@@ -66,10 +84,3 @@ class Source:
         if file is None:
             raise InputError("input-missing", f"the release has no {pattern}", where=self.name, fix="name its folder")
         return file
-
-
-def _folder_files(folder: Path, limits: Limits) -> Iterator[InputFile]:
-    paths = list(islice((path for path in folder.rglob("*") if path.is_file()), limits.archive_members + 1))
-    require_few(len(paths), folder.name, limits)
-    for path in sorted(paths):
-        yield InputFile.from_path(path, name=path.relative_to(folder).as_posix(), limits=limits)

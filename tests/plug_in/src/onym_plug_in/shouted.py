@@ -24,7 +24,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
-    for file in source.matching("*.shout"):
+    for file in source.files:
         with file.open() as stream:
             for number, line in enumerate(stream.read().decode().splitlines(), 1):
                 yield Document(str(number), line.strip("!"))

@@ -1,0 +1,1 @@
+"""Random trees of files for `inputs-accounted`."""

@@ -1,0 +1,129 @@
+"""The problems of a run, as a file: JSON lines that name a file, a document and a code, but hold no text.
+
+    {"source":"a.txt","ordinal":3,"document":"10192393","code":"input-encoding","what":"not valid UTF-8","where":"a.txt:9"}
+
+An `ordinal` of 0 means the whole file. The file is written even if the run ends with an error: it says why.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from onym.corpora.base import Item
+from onym.corpora.reading import KEEPS_ALL
+from onym.errors import ConfigError, InputError
+from onym.store.output import whole_file
+from onym.types import LinkedDocument, Problem
+
+_MAX = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
+_ENOUGH = 100  # documents before a share is judged, unless the run is over
+
+
+@dataclass(frozen=True, slots=True)
+class MaxProblems:
+    """How much may go wrong: a number of problems, or a share of the documents; neither is no bound.
+
+    >>> MaxProblems.parsed("5%").share, MaxProblems.parsed("10").count
+    (0.05, 10)
+    """
+
+    count: int | None = None
+    share: float | None = None
+
+    @classmethod
+    def parsed(cls, text: str) -> Self:
+        """Read `N` or `P%`; empty is no bound."""
+        found = _MAX.fullmatch(text.strip())
+        if text and not found:
+            fix = "give a number, as in 100, or a share, as in 5%"
+            raise ConfigError("config-invalid", f"{text!r} is no bound of problems", fix=fix)
+        if not found:
+            return cls()
+        return cls(count=int(found[1])) if found[1] else cls(share=float(found[2]) / 100)
+
+
+class ProblemLog:
+    """Writes the problems that pass, and ends a run of which too much goes wrong.
+
+    >>> path = getfixture("tmp_path") / "problems.jsonl"
+    >>> with ProblemLog(path) as log:
+    ...     _ = list(log.watch([Problem("7", "corpus-malformed", "a line has no tab", "a.ann:1", "a.txt", 1)]))
+    >>> path.read_text()
+    '{"source":"a.txt","ordinal":1,"document":"7","code":"corpus-malformed","what":"a line has no tab","where":"a.ann:1"}\\n'
+    """
+
+    def __init__(self, path: Path, most: MaxProblems = MaxProblems(), *, always: bool = False, force: bool = False) -> None:  # noqa: B008
+        if path.exists() and not force:
+            fix = "name another with --problems, or add --force"
+            raise ConfigError("output-exists", "the file of problems exists", where=str(path), fix=fix)
+        self.path, self.count = path, 0
+        self._most, self._always = most, always or path.exists()  # an old one must not be taken for that of this run
+        self._documents = self._lost = 0
+        self._stack = ExitStack()
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        if self._always:
+            self._open()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.close()  # without the error: what was noted stays
+
+    def watch(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield items, noting the problems among them."""
+        for item in items:
+            if isinstance(item, Problem):
+                self.add(item)
+            else:
+                self._documents += 1
+            yield item
+        self._require_few(is_over=True)
+
+    def watch_linked(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
+        """Yield linked documents, noting their problems."""
+        for each in linked:
+            for problem in each.problems:
+                self.add(problem, source=each.document.source, ordinal=each.document.ordinal)
+            yield each
+        self._require_few(is_over=True)
+
+    def add(self, problem: Problem, *, source: str = "", ordinal: int = 0) -> None:
+        """Note a problem."""
+        self.count += 1
+        self._lost += problem.code not in KEEPS_ALL
+        line = problem_plain(problem) | ({"source": source, "ordinal": ordinal} if source else {})
+        self._open().write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n")
+        self._require_few()
+
+    def _open(self) -> BinaryIO:
+        if self._file is None:
+            self._file = self._stack.enter_context(whole_file(self.path, force=True))
+        return self._file
+
+    def _require_few(self, *, is_over: bool = False) -> None:
+        seen = self._documents + self._lost
+        is_judged = is_over or seen >= _ENOUGH
+        is_many = self._most.count is not None and self._lost > self._most.count
+        if is_many or (self._most.share is not None and is_judged and self._lost > self._most.share * seen):
+            what = f"{self._lost:,} problems among {seen:,} documents are more than --max-problems allows"
+            raise InputError("problems-exceeded", what, where=str(self.path), fix="look into that file, or allow more")
+
+
+def problem_plain(problem: Problem) -> dict[str, Any]:
+    """Return a problem as a line of the file."""
+    return {
+        "source": problem.source,
+        "ordinal": problem.ordinal,
+        "document": problem.document_id,
+        "code": problem.code,
+        "what": problem.what,
+        "where": problem.where,
+    }

@@ -1,0 +1,123 @@
+"""One pass over the files of a corpus: documents with their place of origin, problems, and what became of every file.
+
+The only place where documents get their `source` and `ordinal`. A file that cannot be read, or not to its end, costs itself
+alone: the documents before the break are kept, and the file counts as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from onym.corpora.base import Item
+from onym.corpora.formats import get, unknown_format
+from onym.corpora.isolation import problem_of
+from onym.corpora.plan import Group, PlannedFile, plan_of
+from onym.errors import ConfigError, IntegrityError
+from onym.store.files.source import Source
+from onym.types import Document, Problem
+
+KEEPS_DOCUMENT = frozenset({"corpus-offsets", "corpus-bytes"})
+"""Problems of a document that is read all the same, and follows."""
+KEEPS_ALL = frozenset({"corpus-bytes", "corpus-duplicate"})
+"""Problems that cost neither a document nor a mention."""
+
+
+class Reading:
+    """The documents and problems of sources, in the order of the files' names; `files` says what became of each file.
+
+    >>> from onym.store.files.source import InputFile
+    >>> files = [InputFile.from_bytes("1.txt", b"High fever"), InputFile.from_bytes("2.txt", b"\\xff")]
+    >>> reading = Reading([Source.of_files("notes", files)])
+    >>> list(reading)
+    [<Document 1: 10 code points, 0 mentions>, Problem(document_id='', code='input-encoding', ...source='2.txt', ordinal=0)]
+    >>> [(file.name, file.state, file.documents) for file in reading.files]
+    [('1.txt', 'read', 1), ('2.txt', 'failed', 0)]
+    """
+
+    def __init__(self, sources: Sequence[Source], format: str = "") -> None:  # noqa: A002 - what it is
+        plans = [plan_of(source, format) for source in sources]
+        self._groups = [group for plan in plans for group in plan.groups]
+        self._files = {file.name: file for plan in plans for file in plan.files}
+        self._errors: list[Exception] = [error for plan in plans for error in plan.errors]
+        if sum(len(plan.files) for plan in plans) > len(self._files):
+            raise ConfigError("config-invalid", "a file is named twice", fix="name each input once")
+        if not self._groups:
+            raise self._errors[0] if self._errors else unknown_format(", ".join(source.name for source in sources))
+        self._items = self._read_all()
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        return next(self._items)
+
+    @property
+    def files(self) -> tuple[PlannedFile, ...]:
+        """Every file: those that were read so far with the number of their documents."""
+        return tuple(self._files.values())
+
+    def require_whole(self) -> None:
+        """Refuse a corpus of which a file could not be read, for callers that need all documents."""
+        if self._errors:
+            raise self._errors[0]
+
+    def _read_all(self) -> Iterator[Item]:
+        failed = [file for file in self.files if file.state == "failed"]
+        yield from (Problem("", file.code, file.why, file.name, file.name) for file in failed)
+        for group in self._groups:
+            yield from self._read(group)
+
+    def _read(self, group: Group) -> Iterator[Item]:
+        documents = 0
+        try:
+            for item in numbered(get(group.format).read(Source(group.name, group.files)), group.name):
+                documents += isinstance(item, Document)
+                yield item
+        except (ConfigError, IntegrityError):
+            raise
+        except Exception as e:  # whatever a reader stumbles over, it is the end of that file alone
+            problem = replace(problem_of(e, ""), source=group.name)
+            self._errors.append(e)
+            for file in group.files:
+                self._update(file.name, state="failed", code=problem.code, why=problem.what)
+            yield problem
+        finally:
+            self._update(group.name, documents=documents)
+
+    def _update(self, name: str, **changes: object) -> None:
+        self._files[name] = replace(self._files[name], **changes)  # type: ignore[arg-type]
+
+
+def is_of_file(problem: Problem) -> bool:
+    """Tell whether a problem is that of a whole file.
+
+    >>> is_of_file(Problem("", "input-link", "a link that leads out of the folder", source="a.txt"))
+    True
+    """
+    return bool(problem.source) and not problem.ordinal
+
+
+def is_loss(problem: Problem) -> bool:
+    """Tell whether a problem costs a document or a mention of a file that is read.
+
+    >>> is_loss(Problem("1", "corpus-offsets", "a mention lies outside the text", source="a.txt", ordinal=1))
+    True
+    """
+    return problem.code not in KEEPS_ALL and not is_of_file(problem)
+
+
+def numbered(items: Iterable[Item], source: str) -> Iterator[Item]:
+    """Yield the items of a file with their `source` and `ordinal`; a document that could not be read has a number too.
+
+    >>> lost = Problem("1", "corpus-malformed", "a line has no tab")
+    >>> [(item.source, item.ordinal) for item in numbered([lost, Document("2", "fever")], "a.txt")]
+    [('a.txt', 1), ('a.txt', 2)]
+    """
+    read = 0
+    for item in items:
+        if isinstance(item, Problem) and item.code in KEEPS_DOCUMENT:
+            yield replace(item, source=source, ordinal=read + 1)
+        else:
+            read += 1
+            yield replace(item, source=source, ordinal=read)

@@ -1,0 +1,100 @@
+"""Every entry of a folder is a file, or is skipped for a reason."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from onym.store.files.folder import folder_files
+
+Codes = dict[str, str]
+
+
+def listed(folder: Path, *, follow_links: bool = False) -> tuple[list[str], Codes]:
+    files, skipped = folder_files(folder, follow_links=follow_links)
+    return [file.name for file in files], {entry.name: entry.error.code if entry.error else "" for entry in skipped}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    inside = tmp_path / "inside"
+    (inside / "a").mkdir(parents=True)
+    (inside / "a" / "1.txt").write_text("one")
+    (inside / "2.txt").write_text("two")
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "3.txt").write_text("three")
+    return inside
+
+
+def test_files_are_listed_by_name(folder: Path) -> None:
+    assert listed(folder) == (["2.txt", "a/1.txt"], {})
+
+
+def test_links_out_are_refused_unless_followed(folder: Path) -> None:
+    (folder / "b.txt").symlink_to("../secret.txt")
+    (folder / "c").symlink_to("../outside")
+    (folder / "a" / "d.txt").symlink_to("../2.txt")
+    assert listed(folder) == (["2.txt", "a/1.txt", "a/d.txt"], {"b.txt": "input-link", "c": "input-link"})
+    assert listed(folder, follow_links=True) == (["2.txt", "a/1.txt", "a/d.txt", "b.txt", "c/3.txt"], {})
+
+
+def test_a_link_beside_a_folder_of_a_like_name_leads_out(folder: Path) -> None:
+    (folder.parent / "inside too").mkdir()
+    (folder.parent / "inside too" / "x.txt").write_text("x")
+    (folder / "x.txt").symlink_to("../inside too/x.txt")
+    assert listed(folder)[1] == {"x.txt": "input-link"}
+
+
+def test_links_cannot_make_a_listing_endless(folder: Path) -> None:
+    (folder / "self").symlink_to("self")
+    (folder / "up").symlink_to("..")
+    (folder / "a" / "root").symlink_to("..")
+    (folder / "b").symlink_to("a")
+    (folder.parent / "outside" / "back").symlink_to("../inside")
+    names, skipped = listed(folder)
+    assert names == ["2.txt", "a/1.txt"]
+    assert skipped == {"self": "input-unreadable", "up": "input-link", "a/root": "", "b": ""}
+    names, skipped = listed(folder, follow_links=True)
+    assert names == ["2.txt", "a/1.txt", "up/outside/3.txt", "up/secret.txt"]
+    assert skipped["up/inside"] == skipped["up/outside/back"] == ""
+
+
+def test_what_is_no_file_is_told(folder: Path) -> None:
+    os.mkfifo(folder / "fifo.txt")
+    (folder / "gone.txt").symlink_to("nothing")
+    (folder / "zero.txt").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "socket.txt"))
+        names, skipped = listed(folder)
+    assert names == ["2.txt", "a/1.txt"]
+    assert skipped == {
+        "fifo.txt": "input-missing", "gone.txt": "input-missing", "socket.txt": "input-missing", "zero.txt": "input-link",
+    }  # fmt: skip
+    assert listed(folder, follow_links=True)[1]["zero.txt"] == "input-missing"
+
+
+def test_a_folder_that_cannot_be_listed_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def refusing(path: Path) -> object:
+        if path.name == "a":
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert listed(folder) == (["2.txt"], {"a": "input-unreadable"})
+
+
+def test_a_name_that_is_no_utf8_is_escaped(folder: Path) -> None:
+    (folder / os.fsdecode(b"caf\xe9.txt")).write_text("x")
+    assert listed(folder)[0] == ["2.txt", "a/1.txt", "caf\\xe9.txt"]
+
+
+def test_there_is_no_limit_on_the_number_of_files(tmp_path: Path) -> None:
+    for number in range(10_500):
+        os.close(os.open(tmp_path / f"{number}.txt", os.O_CREAT | os.O_WRONLY))
+    assert len(folder_files(tmp_path)[0]) == 10_500
