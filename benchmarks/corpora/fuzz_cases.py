@@ -17,10 +17,11 @@ from benchmarks.fuzz.mutation import BINARY, mutated
 from benchmarks.fuzz.worker import Suite
 from onym.corpora.base import documents_of
 from onym.corpora.formats import ORDER
+from onym.corpora.isolation import INTERNAL
 from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.types import Document
+from onym.types import Document, Problem
 
 Said = tuple[object, ...]
 BYSTANDERS, LOST = "bystanders", "bystanders_lost"
@@ -58,7 +59,11 @@ def make_case(seed: int, reader: str, number: int) -> Case:
 def judge(case: Case, reader: str) -> dict[str, int]:
     """Read a case and count the documents that stood beside the damaged one; whatever else happens is raised."""
     files = [InputFile.from_bytes(name, data, case.limits) for name, data in case.files]
-    read = Counter(map(_says, documents_of(Reading([Source.of_files("made", files)], reader if case.is_named else ""))))
+    items = list(Reading([Source.of_files("made", files)], reader if case.is_named else ""))
+    for item in items:
+        if isinstance(item, Problem) and item.code == INTERNAL:
+            raise RuntimeError(item.what)
+    read = Counter(map(_says, documents_of(items)))
     honest = _honest(reader)
     lost = sum(any(not read[said] for said in honest[number]) for number in case.bystanders)
     return {"cases": 1, BYSTANDERS: len(case.bystanders), LOST: lost}

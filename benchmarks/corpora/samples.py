@@ -18,6 +18,7 @@ _SUFFIX = {
     "parquet": "parquet", "pubtator": "pubtator", "jsonl": "jsonl", "bigbio": "jsonl", "cometa": "tsv", "askapatient": "txt",
     "hpo_gsc": "txt", "bioc_xml": "xml", "bioc_json": "json", "pubannotation": "json",
 }  # fmt: skip
+_MESH, _SNOMED = ("mesh:D005334", "mesh:D001249"), ("snomedct:386661006", "snomedct:195967001")
 _HEADERS = {"cometa": b"\n"}  # what ends the first line, which is of no document
 _SETS = 3
 _PER_SET = 3
@@ -53,7 +54,8 @@ class Sample:
 @cache
 def sample(name: str) -> Sample:
     """Return a corpus of three sets of three documents."""
-    sets = [[made(number * _PER_SET + each) for each in range(_PER_SET)] for number in range(_SETS)]
+    ids = _SNOMED if name in ("askapatient", "cometa") else _MESH
+    sets = [[made(number * _PER_SET + each, ids) for each in range(_PER_SET)] for number in range(_SETS)]
     files: dict[str, bytes] = {}
     pieces: list[Piece] = []
     for number, docs in enumerate(sets):
@@ -64,14 +66,14 @@ def sample(name: str) -> Sample:
     return Sample(files, _SETS * _PER_SET, tuple(pieces))
 
 
-def made(number: int) -> Document:
-    """Return a document like no other."""
+def made(number: int, ids: tuple[str, str]) -> Document:
+    """Return a document like no other, of fever and asthma by these ids."""
     title = f"Fever in case {number}."
     text = f"{title} High fever and asthma{number} were seen."
     at = text.index("asthma")
     mentions = (
-        Mention(0, 5, "Fever", ("mesh:D005334",), "Disease", "T1"),
-        Mention(at, at + 7, text[at : at + 7], ("mesh:D001249",), "Disease", "T2"),
+        Mention(0, 5, "Fever", ids[:1], "Disease", "T1"),
+        Mention(at, at + 7, text[at : at + 7], ids[1:], "Disease", "T2"),
     )
     passages = (Passage(0, len(title), "title"), Passage(len(title) + 1, len(text), "abstract"))
     return Document(f"90{number}", text, mentions, passages)

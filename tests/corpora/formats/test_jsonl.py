@@ -70,3 +70,8 @@ def test_a_line_that_is_no_linked_document_is_named(line: str) -> None:
     with pytest.raises(InputError, match="corpus-malformed") as caught:
         list(jsonl.read_linked(source))
     assert caught.value.where == "a.jsonl:2"
+
+
+def test_a_broken_first_line_costs_one_document() -> None:
+    items = list(jsonl.read(source_of(a__jsonl='[{"text": \n{"id": "2", "text": "fever"}\n')))
+    assert [item.id for item in items if isinstance(item, Document)] == ["2"]

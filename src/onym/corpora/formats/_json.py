@@ -21,6 +21,9 @@ def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[s
     `lists` are the keys under which a collection has its documents.
     """
     data = head(file)
+    if file.stem.endswith(_LINES):  # whatever its first line has become
+        yield from _by_line(file)
+        return
     if data.startswith(b"["):
         yield from _members(file, "item")
         return
@@ -28,7 +31,7 @@ def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[s
         if re.match(rb'\{(?:[^\[\]{}]|\{[^{}]*\})*?"' + key.encode() + rb'"\s*:\s*\[', data):
             yield from _members(file, f"{key}.item")
             return
-    yield from _by_line(file) if file.stem.endswith(_LINES) or _is_by_line(data) else _members(file, "")
+    yield from _by_line(file) if _is_by_line(data) else _members(file, "")
 
 
 def _members(file: InputFile, prefix: str) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
