@@ -8,13 +8,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-
 from benchmarks.privacy.canaries import Canaries, planted_documents
 from benchmarks.privacy.commands import Command, random_command, run_here
 from benchmarks.privacy.corpora import FORMATS, damaged_corpus, whole_corpus
 from benchmarks.privacy.parts import Breakable, broken_run
 from benchmarks.privacy.setup import PLUG_INS, Setup
 from benchmarks.privacy.watch import shown_by
+
 from onym.corpora import isolation
 from onym.corpora.corpus import read_source
 from onym.errors import InputError
