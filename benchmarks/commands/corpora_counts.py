@@ -8,12 +8,10 @@ the usual figure; `by_concept` counts what the ids mean.
 from __future__ import annotations
 
 import argparse
-import tempfile
-from pathlib import Path
 
-from benchmarks.report import data_folder
+from benchmarks.prepared import each_prepared
 from onym.corpora.ids import KEY
-from onym.datasets import PreparedDataset, prepare
+from onym.datasets import PreparedDataset
 from onym.datasets.kb_coverage import KbCoverage
 from onym.kb import KnowledgeBase
 from onym.types import Mention
@@ -23,12 +21,10 @@ PREPARED = {"ncbi_genbioel": "ncbi-disease-genbioel", "bc5cdr": "bc5cdr"}
 
 def run(_options: argparse.Namespace) -> dict[str, object]:
     figures: dict[str, object] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for key, name in PREPARED.items():
-            prepared = prepare(name, data_folder(), Path(folder) / name)
-            figures |= sizes(key, prepared)
-            if prepared.kb_folder:
-                figures |= floor(prepared, KnowledgeBase.open(prepared.kb_folder))
+    for key, prepared in each_prepared(PREPARED):
+        figures |= sizes(key, prepared)
+        if prepared.kb_folder:
+            figures |= floor(prepared, KnowledgeBase.open(prepared.kb_folder))
     return figures
 
 

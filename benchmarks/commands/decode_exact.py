@@ -18,14 +18,15 @@ from benchmarks.decode.cases import (
     CLOSE,
     RandomModel,
     Tokens,
+    Verdict,
     add_case_options,
     difference,
+    judge_cases,
     leaves_of,
     random_model,
     random_names,
     random_texts,
     scores_of,
-    spread_over,
     trie_of,
 )
 from benchmarks.report import percent
@@ -44,12 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    cases = options.cases or (QUICK if options.quick else CASES)
-    counts: Counter[str] = Counter()
-    worst, names = 0.0, 0
-    for found in spread_over(compare, range(-(-cases // (Group.SIZE * len(RANKINGS)))), options.workers):
-        counts += found.counts
-        worst, names = max(worst, found.worst), max(names, found.names)
+    counts, worst, names = judge_cases(compare, options, CASES, QUICK, per_group=Group.SIZE * len(RANKINGS))
     return {
         "cases": counts["cases"],
         "mismatches": counts["mismatches"],
@@ -57,12 +53,6 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "max_names": names,
         "beam5_miss_pct": percent(counts["missed"], counts["cases"]),
     }
-
-
-class Verdict(NamedTuple):
-    counts: Counter[str]
-    worst: float
-    names: int
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,13 +18,14 @@ import torch
 from benchmarks.decode.cases import (
     RandomModel,
     Tokens,
+    Verdict,
     add_case_options,
     difference,
+    judge_cases,
     random_model,
     random_names,
     random_texts,
     scores_of,
-    spread_over,
     trie_of,
 )
 from onym.decoding.beam import Stopping
@@ -46,12 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    cases = options.cases or (QUICK if options.quick else CASES)
-    counts: Counter[str] = Counter()
-    worst = 0.0
-    for found in spread_over(compare, range(-(-cases // Group.SIZE)), options.workers):
-        counts += found.counts
-        worst = max(worst, found.worst)
+    counts, worst, _ = judge_cases(compare, options, CASES, QUICK, per_group=Group.SIZE)
     return {
         "cases": counts["cases"],
         "fairseq_cases": counts["fairseq"],
@@ -59,11 +55,6 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "ties": counts["ties"],
         "worst_delta": float(f"{worst:.1e}"),
     }
-
-
-class Verdict(NamedTuple):
-    counts: Counter[str]
-    worst: float
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
-from pathlib import Path
 
-from benchmarks.report import data_folder
-from onym.datasets import PreparedDataset, prepare
+from benchmarks.prepared import each_prepared
+from onym.datasets import PreparedDataset
 from onym.evaluate.evaluation import predicted_cases
 from onym.evaluate.metrics import score
 from onym.evaluate.run import predict
@@ -20,11 +18,9 @@ DATASETS = {"ncbi_biosyn": "ncbi-disease-biosyn", "bc5cdr_disease_biosyn": "bc5c
 
 def run(_options: argparse.Namespace) -> dict[str, object]:
     figures: dict[str, object] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for key, name in DATASETS.items():
-            prepared = prepare(name, data_folder(), Path(folder) / name)
-            for k, recall in recalls(prepared).items():
-                figures[f"{key}_r{k}"] = round(100 * recall, 1)
+    for key, prepared in each_prepared(DATASETS):
+        for k, recall in recalls(prepared).items():
+            figures[f"{key}_r{k}"] = round(100 * recall, 1)
     return figures
 
 

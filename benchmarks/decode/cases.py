@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -189,6 +190,24 @@ def spread_over(work: Callable[[Job], Found], jobs: Iterable[Job], workers: int 
     """Do jobs in processes with one thread each, in any order."""
     with multiprocessing.get_context("spawn").Pool(workers, torch.set_num_threads, (1,)) as pool:
         yield from pool.imap_unordered(work, jobs)
+
+
+class Verdict(NamedTuple):
+    """Of some cases: counts by what became of them, the largest difference of scores, and the most names of a trie."""
+
+    counts: Counter[str]
+    worst: float
+    names: int = 0
+
+
+def judge_cases(
+    compare: Callable[[int], Verdict], options: argparse.Namespace, cases: int, quick: int, *, per_group: int
+) -> Verdict:
+    """Compare as many cases as the options say, a group for each seed, and return the verdict on them all."""
+    wanted = options.cases or (quick if options.quick else cases)
+    verdicts = list(spread_over(compare, range(-(-wanted // per_group)), options.workers))
+    counts: Counter[str] = sum((verdict.counts for verdict in verdicts), Counter())
+    return Verdict(counts, max(verdict.worst for verdict in verdicts), max(verdict.names for verdict in verdicts))
 
 
 def add_case_options(parser: argparse.ArgumentParser, cases: int, quick: int) -> None:

@@ -78,7 +78,7 @@ def bootstrap_interval(
         shares = rng.binomial(len(right), right.mean(), replicates) / len(right)
     else:
         shares = _drawn_groups(right, groups, replicates, rng)
-    return _percentiles(shares, level)
+    return percentiles(shares, level)
 
 
 def paired_bootstrap(
@@ -104,7 +104,7 @@ def paired_bootstrap(
         return PairedBootstrap(0.0, -1.0, 1.0, 1.0)
     drawn = _drawn_gains(gain, replicates, rng) if groups is None else _drawn_groups(gain, groups, replicates, rng)
     tail = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
-    low, high = _percentiles(drawn, level)
+    low, high = percentiles(drawn, level)
     return PairedBootstrap(float(gain.mean()), low, high, min(1.0, 2 * (tail + 1) / (replicates + 1)))
 
 
@@ -192,7 +192,8 @@ def drawn_sums(rows: _Floats, replicates: int, rng: np.random.Generator) -> _Flo
     return np.concatenate([rows[rng.integers(0, len(rows), (block, len(rows)))].sum(axis=1) for block in blocks])
 
 
-def _percentiles(drawn: _Floats, level: float) -> tuple[float, float]:
+def percentiles(drawn: _Floats, level: float = 0.95) -> tuple[float, float]:
+    """Return the interval that holds this share of the replicates, as many below it as above."""
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

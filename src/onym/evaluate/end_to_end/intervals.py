@@ -12,7 +12,7 @@ import numpy.typing as npt
 from onym.datasets.overlap import corpus_document
 from onym.evaluate.cases import CanonicalId
 from onym.evaluate.end_to_end.protocols import END_TO_END, EndToEndScores, score_end_to_end
-from onym.evaluate.significance import drawn_sums
+from onym.evaluate.significance import drawn_sums, percentiles
 from onym.types import Document
 
 REPLICATES = 2_000
@@ -29,18 +29,23 @@ class ScoresWithIntervals:
     recall: Interval
     f1: Interval
 
+    @property
+    def shares(self) -> dict[str, tuple[float, Interval]]:
+        """Precision, recall and F1, each with its interval."""
+        scores = self.scores
+        return {
+            "precision": (scores.precision, self.precision),
+            "recall": (scores.recall, self.recall),
+            "F1": (scores.f1, self.f1),
+        }
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
+        values: dict[str, Any] = {}
+        for name, (share, interval) in self.shares.items():
+            values |= {name.lower(): share, f"{name.lower()}_interval": list(interval)}
         scores = self.scores
-        shares = {
-            "precision": scores.precision,
-            "precision_interval": list(self.precision),
-            "recall": scores.recall,
-            "recall_interval": list(self.recall),
-            "f1": scores.f1,
-            "f1_interval": list(self.f1),
-        }
-        return {**shares, "gold": scores.gold, "predicted": scores.predicted, "right": scores.right, "found": scores.found}
+        return {**values, "gold": scores.gold, "predicted": scores.predicted, "right": scores.right, "found": scores.found}
 
 
 def score_all(
@@ -83,9 +88,4 @@ def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int
     right, predicted, found, gold = drawn_sums(counts, replicates, np.random.default_rng(seed)).T
     precision, recall = right / np.maximum(predicted, 1), found / np.maximum(gold, 1)
     f1 = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
-    return _percentiles(precision), _percentiles(recall), _percentiles(f1)
-
-
-def _percentiles(values: _Floats) -> Interval:
-    low, high = np.percentile(values, [2.5, 97.5])
-    return float(low), float(high)
+    return percentiles(precision), percentiles(recall), percentiles(f1)

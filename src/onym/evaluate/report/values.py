@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,15 @@ def interval(low: float | None, high: float | None) -> str:
     '90.0–92.5'
     """
     return "" if low is None or high is None else f"{percent(low)}–{percent(high)}"
+
+
+def share_cells(shares: Iterable[tuple[float, tuple[float, float]]]) -> list[str]:
+    """Return two cells for each share: the share and its interval, in percent.
+
+    >>> share_cells([(0.8, (0.75, 0.85))])
+    ['80.0', '75.0–85.0']
+    """
+    return [cell for share, bounds in shares for cell in (percent(share), interval(*bounds))]
 
 
 def flat(value: dict[str, Any], path: str = "") -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from onym.evaluate.report.page import (
     with_coverage,
 )
 from onym.evaluate.report.plots import interval_plot
-from onym.evaluate.report.values import Bar, flat, interval, percent
+from onym.evaluate.report.values import Bar, flat, share_cells
 
 PROTOCOLS = {
     "bhowmik-strict": "same start, same end, same concept",
@@ -65,13 +65,8 @@ def end_to_end_page(evaluation: EndToEndEvaluation) -> str:
 
 def _tiles(evaluation: EndToEndEvaluation) -> str:
     main = evaluation.results[evaluation.protocol]
-    shares = (
-        ("F1", main.scores.f1, main.f1),
-        ("precision", main.scores.precision, main.precision),
-        ("recall", main.scores.recall, main.recall),
-    )
-    notes = (with_coverage(f"95 % CI {interval(*bounds)}", evaluation.coverage.note) for _, _, bounds in shares)
-    return tiles((name, percent(share), note) for (name, share, _), note in zip(shares, notes, strict=True))
+    figures = ((name, *share_cells([main.shares[name]])) for name in ("F1", "precision", "recall"))
+    return tiles((name, share, with_coverage(f"95 % CI {bounds}", evaluation.coverage.note)) for name, share, bounds in figures)
 
 
 def _protocols(evaluation: EndToEndEvaluation) -> str:
@@ -86,20 +81,10 @@ def _protocols(evaluation: EndToEndEvaluation) -> str:
 
 
 def _protocol_row(name: str, result: ScoresWithIntervals, evaluation: EndToEndEvaluation) -> str:
-    scores = result.scores
-    cells = (
-        percent(scores.precision),
-        interval(*result.precision),
-        percent(scores.recall),
-        interval(*result.recall),
-        percent(scores.f1),
-        interval(*result.f1),
-        f"{scores.predicted:,}",
-        f"{scores.gold:,}",
-    )
+    counts = (f"{result.scores.predicted:,}", f"{result.scores.gold:,}")
     is_main, coverage = name == evaluation.protocol, evaluation.coverage.note
     first = protocol_cell(name, is_main=is_main, coverage=coverage, definition=PROTOCOLS[name])
-    return f"{first}{numbers(cells)}</tr>"
+    return f"{first}{numbers((*share_cells(result.shares.values()), *counts))}</tr>"
 
 
 def _types(evaluation: EndToEndEvaluation) -> str:

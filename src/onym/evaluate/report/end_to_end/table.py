@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onym.evaluate.end_to_end.evaluation import EndToEndEvaluation
 from onym.evaluate.report.tables import plain, starred, table_of, with_note
-from onym.evaluate.report.values import interval, percent
+from onym.evaluate.report.values import interval, percent, share_cells
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,15 +22,10 @@ def _protocols(evaluation: EndToEndEvaluation) -> Table:
     table = table_of(evaluation.title, ("protocol",), ("P", "95 % CI", "R", "95 % CI", "F1", "95 % CI"))
     table.padding = (0, 1, 0, 0)
     for name, result in evaluation.results.items():
-        is_main, scores = name == evaluation.protocol, result.scores
+        is_main = name == evaluation.protocol
         cells = (
             starred(f"→ {name}" if is_main else name, evaluation.coverage.note),
-            percent(scores.precision),
-            interval(*result.precision),
-            percent(scores.recall),
-            interval(*result.recall),
-            percent(scores.f1),
-            interval(*result.f1),
+            *share_cells(result.shares.values()),
         )
         table.add_row(*map(plain, cells), style="bold" if is_main else "")
     return with_note(table, evaluation.coverage.note)
