@@ -41,6 +41,7 @@ NAMES = (
     "dense-speed",
     "index-size",
     "index-hostile",
+    "model-hostile",
     "train-tiny",
     "preset-steps",
     "pipeline-hostile-text",
