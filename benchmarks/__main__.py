@@ -45,6 +45,7 @@ NAMES = (
     "dense-speed",
     "index-size",
     "index-hostile",
+    "model-hostile",
     "train-tiny",
     "preset-steps",
     "pipeline-hostile-text",

@@ -10,18 +10,14 @@ worst_mb  the most that one made the memory of an idle process grow, in megabyte
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
 
 from benchmarks.hostile import CASES
 from benchmarks.hostile.case import Case
+from benchmarks.hostile.process import Worker
 
 _PATIENCE_S = 10.0
 _SOON_S = 0.5
@@ -88,15 +84,18 @@ class _Workers:
 
     def __init__(self) -> None:
         self._cache = tempfile.TemporaryDirectory()
-        self._next = _Worker(self._cache.name)
-        self._current: _Worker | None = None
+        self._next = self._started()
+        self._current: Worker | None = None
+
+    def _started(self) -> Worker:
+        return Worker("benchmarks.hostile.worker", self._cache.name, patience=_PATIENCE_S)
 
     def outcome(self, case: Case, path: Path) -> Outcome:
         if self._current is None:
-            self._current, self._next = self._next, _Worker(self._cache.name)
+            self._current, self._next = self._next, self._started()
         for worker in (self._current, self._next):  # no start of a process falls into the time of another
             worker.wait_until_idle()
-        answer = self._current.ask(case, path)
+        answer = self._current.ask([str(path), case.act, case.format])
         if not answer.pop("idle"):
             self._current.close()
             self._current = None
@@ -107,44 +106,3 @@ class _Workers:
             if worker is not None:
                 worker.close()
         self._cache.cleanup()
-
-
-class _Worker:
-    """A process that has imported everything and waits."""
-
-    def __init__(self, cache: str) -> None:
-        command = [sys.executable, "-m", "benchmarks.hostile.worker", cache]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._lines: Queue[str] = Queue()
-        self._is_idle = False
-        Thread(target=self._listen, daemon=True).start()
-
-    def wait_until_idle(self) -> None:
-        if not self._is_idle:
-            self._lines.get(timeout=60)
-            self._is_idle = True
-
-    def ask(self, case: Case, path: Path) -> dict[str, str | float]:
-        """Have a file opened; a process that does not answer in time, or dies, has not refused it."""
-        assert self._process.stdin is not None
-        started = time.perf_counter()
-        self._process.stdin.write(json.dumps([str(path), case.act, case.format]) + "\n")
-        self._process.stdin.flush()
-        try:
-            line = self._lines.get(timeout=_PATIENCE_S)
-        except Empty:
-            line = ""
-        if line:
-            return dict(json.loads(line))
-        code = "!hangs" if self._process.poll() is None else "!dies"
-        return {"code": code, "seconds": time.perf_counter() - started, "mb": 0.0, "idle": 0.0}
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in iter(self._process.stdout.readline, ""):
-            self._lines.put(line)
-        self._lines.put("")

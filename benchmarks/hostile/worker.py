@@ -34,18 +34,18 @@ def main(cache: str) -> None:
         for path in honest(Path(folder)):
             act(path, "open" if path.is_dir() else "read", "")
     gc.collect()
-    idle = _memory_mb("VmRSS")
+    idle = memory_mb("VmRSS")
     print("idle", flush=True)
     for line in sys.stdin:
         path, what, format_name = json.loads(line)
-        before = _memory_mb("VmRSS")
+        before = memory_mb("VmRSS")
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
         started = time.perf_counter()
         code = _code(path, what, format_name)
         seconds = time.perf_counter() - started
-        peak = _memory_mb("VmHWM")
+        peak = memory_mb("VmHWM")
         gc.collect()
-        answer = {"code": code, "seconds": seconds, "mb": peak - before, "idle": _memory_mb("VmRSS") < idle + _IDLE_MB}
+        answer = {"code": code, "seconds": seconds, "mb": peak - before, "idle": memory_mb("VmRSS") < idle + _IDLE_MB}
         print(json.dumps(answer), flush=True)
 
 
@@ -59,7 +59,7 @@ def _code(path: str, what: str, format_name: str) -> str:
     return "!parsed"
 
 
-def _memory_mb(field: str) -> float:
+def memory_mb(field: str) -> float:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e6
 

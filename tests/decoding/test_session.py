@@ -10,6 +10,7 @@ import torch
 
 from onym.decoding.adapters import adapter_of
 from onym.decoding.session import TreeSession
+from onym.errors import InputError
 from tests.decoding.families import logits, model
 from tests.decoding.walk import Path, Walk
 
@@ -145,3 +146,18 @@ def test_in_bf16(family: str) -> None:
     walk.read([(mention, (token,)) for mention in range(3) for token in (4, 5, 6)])
     spread = float(logits(half, SOURCES[0], PROMPTS[0]).float().std())
     assert walk.worst < 0.1 * spread
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf])
+def test_answers_that_are_no_numbers_are_refused(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter = adapter_of(model("bart"))
+    begun = TreeSession(adapter, SOURCES)
+    slots, _ = begun.begin(PROMPTS)
+    plain = adapter.embed
+    monkeypatch.setattr(adapter, "embed", lambda *args: plain(*args) * number)
+    with pytest.raises(InputError, match="model-not-finite"):
+        begun.read(np.array([0]), slots[:1], np.array([5]), np.array([0]))
+    monkeypatch.setattr(adapter, "embed", plain)
+    monkeypatch.setattr(adapter, "logits", lambda states: torch.full((len(states), 3), number))
+    with pytest.raises(InputError, match="model-not-finite"):
+        TreeSession(adapter, SOURCES).begin(PROMPTS)

@@ -51,3 +51,11 @@ def test_nested_spans_on_request(model: Collective) -> None:
 def test_a_document_of_nothing(model: Collective) -> None:
     found = list(SpanDetector(model, threshold=0.0).detect([Document("1", ""), Document("2", " \n"), Document("3", "fever")]))
     assert [bool(each.document.mentions) for each in found] == [False, False, True]
+
+
+def test_scores_that_are_no_numbers_are_a_problem_of_the_document(tmp_path: Path) -> None:
+    spoilt = Collective.open(save_collective(tmp_path / "m", detect="spans"), "fp32")
+    for values in spoilt.heads.parameters():
+        values.fill_(3e38)
+    (found,) = SpanDetector(spoilt).detect([Document("1", "Fever, then a heart attack.")])
+    assert [problem.code for problem in found.problems] == ["model-not-finite"]

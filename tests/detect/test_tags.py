@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,3 +47,11 @@ def test_detector(model: Collective) -> None:
     assert found[1].document.mentions == ()
     assert detector.config["detector"] == "tags"
     assert TagDetector(model).config["threshold"] == 0.5
+
+
+def test_scores_that_are_no_numbers_are_a_problem_of_the_document(tmp_path: Path) -> None:
+    spoilt = Collective.open(save_collective(tmp_path / "m", detect="tags"), "fp32")
+    for values in spoilt.heads.parameters():
+        values.fill_(3e38)
+    (found,) = TagDetector(spoilt).detect([Document("1", "Fever, then a heart attack.")])
+    assert [problem.code for problem in found.problems] == ["model-not-finite"]

@@ -19,7 +19,7 @@ def configured(**changes: Any) -> Callable[[Path], None]:
     return change
 
 
-def rewritten(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+def rewritten(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
     found = load_file(folder / "model.safetensors")
     change(found)
     save_file(found, folder / "model.safetensors", metadata={"format": "pt"})

@@ -20,7 +20,7 @@ from onym.errors import ConfigError, InputError
 from onym.testing.tiny_encoder import FAMILIES, save_encoder
 from onym.testing.tiny_seq2seq import save_model, save_tokenizer
 from onym.text.tokens import Tokenizer
-from tests.encoders.spoil import configured
+from tests.encoders.spoil import configured, rewritten
 from tests.encoders.test_modules import save_modules
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
@@ -217,3 +217,19 @@ def test_a_real_model_is_as_sentence_transformers_has_it() -> None:
     library = pytest.importorskip("sentence_transformers")
     wanted = library.SentenceTransformer(str(model_folder("minilm")), device="cpu").encode(["heart attack"])
     np.testing.assert_allclose(heart[None], wanted, atol=1e-5)
+
+
+def test_vectors_that_are_no_numbers_are_refused(model: Path) -> None:
+    encoder = Encoder.open(model, precision="fp32")
+    encoder._model.encoder.layer[1].output.LayerNorm.weight.fill_(3e38)
+    encoder._model.encoder.layer[1].output.LayerNorm.bias.fill_(3e38)
+    with pytest.raises(InputError, match="model-not-finite"):
+        encoder.encode(["fever"])
+
+
+@pytest.mark.parametrize("positions", [1, 3])
+def test_a_model_that_reads_hardly_anything(model: Path, positions: int) -> None:
+    configured(max_position_embeddings=positions)(model)
+    rewritten(model, lambda found: found.update({"embeddings.position_embeddings.weight": torch.ones(positions, 16)}))
+    with pytest.raises(InputError, match="model-malformed"):
+        Encoder.open(model)

@@ -78,7 +78,10 @@ def test_what_names_something_else_is_not(key: str) -> None:
 @pytest.mark.parametrize(
     ("family", "said"),
     [
-        ("bert", {"num_hidden_layers": 129}),
+        ("bert", {"num_hidden_layers": 65}),
+        ("bert", {"num_hidden_layers": 0}),
+        ("bert", {"hidden_size": -16}),
+        ("bert", {"pad_token_id": -2}),
         ("bert", {"hidden_size": 131_073}),
         ("bert", {"vocab_size": 4_000_001}),
         ("bert", {"max_position_embeddings": 1_000_001}),
@@ -90,6 +93,6 @@ def test_what_names_something_else_is_not(key: str) -> None:
         ("modernbert", {"global_attn_every_n_layers": 10**10}),
     ],
 )
-def test_numbers_that_are_too_large(family: str, said: dict[str, Any]) -> None:
+def test_numbers_that_are_too_small_or_too_large(family: str, said: dict[str, Any]) -> None:
     with pytest.raises(LimitError, match="limit-model"):
         config_of(type(TINY[family]().config), said)

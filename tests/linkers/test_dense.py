@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from onym.encoders.encoder import Encoder
 from onym.encoders.settings import EncoderSettings
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InputError
 from onym.index.derived import open_derived_index
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types, concepts_with_ids
@@ -24,6 +25,7 @@ from onym.linkers.dense import Config, DenseLinker
 from onym.store.parts import OpenContext
 from onym.testing.tiny_encoder import save_encoder
 from onym.types import Candidate, Document, Mention
+from tests.encoders.spoil import rewritten
 from tests.index.made import Hashed, names_of
 from tests.threads import one_thread
 
@@ -229,3 +231,20 @@ def test_an_unknown_kind(model: Path, kb: KnowledgeBase) -> None:
         DenseLinker.from_pretrained(model, kb, index="magic")
     with pytest.raises(ConfigError, match="config-invalid"):
         DenseLinker.from_pretrained(model, kb, kind="flat")
+
+
+def test_half_of_a_surrogate_pair_is_a_problem_of_its_document(model: Path, kb: KnowledgeBase) -> None:
+    """Such a text cannot come from a file, but it can from Python."""
+    bad = document("Fever and \ud800.", "\ud800", doc_id="2")
+    linked = list(DenseLinker.from_pretrained(model, kb).link([DOC, bad, DOC]))
+    assert [[problem.code for problem in each.problems] for each in linked] == [[], ["input-encoding"], []]
+    assert all(each.is_complete for each in (linked[0], linked[2]))
+
+
+def test_a_model_whose_numbers_are_none_leaves_no_index(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
+    spoilt = shutil.copytree(model, tmp_path / "model")
+    rewritten(spoilt, lambda found: found["embeddings.word_embeddings.weight"].fill_(torch.nan))
+    before = sorted(path for path in (tmp_path / "kb").rglob("*"))
+    with pytest.raises(InputError, match="model-not-finite"):
+        DenseLinker.from_pretrained(spoilt, kb)
+    assert sorted(path for path in (tmp_path / "kb").rglob("*")) == before

@@ -128,6 +128,12 @@ def test_a_tokenizer_that_knows_no_word_for_unknown_ones() -> None:
         Tokenizer(changed(model=model | {"vocab": vocabulary}, post_processor=None, added_tokens=[]))
 
 
+def test_a_tokenizer_that_finds_nothing() -> None:
+    model = {"type": "BPE", "vocab": {}, "merges": []}
+    with pytest.raises(InputError, match="tokenizer-malformed"):
+        Tokenizer(changed(model=model))
+
+
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
 def test_half_of_a_surrogate_pair(tokens: Tokenizer, text: str) -> None:
     for act in (tokens.ids, tokens.placed, lambda text: tokens.ids_of(["fine", text])):

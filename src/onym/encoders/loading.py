@@ -53,9 +53,10 @@ def open_pretrained(
         problem = f"the model cannot be opened: its configuration or its weights are not those of {what}"
         raise InputError("model-malformed", problem, where=str(folder), fix="fetch it again") from e
     _require_whole({name for name in found["missing_keys"] if not (spare and name.startswith(spare))}, folder)
+    model = for_inference(model.to(target), precision)
     for values in chain(model.parameters(), model.buffers()):
         require_finite(values, str(folder))
-    return for_inference(model.to(target), precision)
+    return model
 
 
 def in_precision(model: Any, precision: Precision) -> Any:

@@ -60,7 +60,7 @@ def config_of(kind: Any, found: Mapping[str, Any], where: str = "") -> Any:
     16
     >>> config_of(BertConfig, {"num_hidden_layers": 200_000})
     Traceback (most recent call last):
-    onym.errors.LimitError: [limit-model] num_hidden_layers is over 128
+    onym.errors.LimitError: [limit-model] num_hidden_layers is not between 1 and 64
     """
     library = next(each for each in kind.__mro__ if each.__name__ == "PreTrainedConfig")
     known = {field.name for field in fields(kind)} - {field.name for field in fields(library)}
@@ -71,23 +71,27 @@ def config_of(kind: Any, found: Mapping[str, Any], where: str = "") -> Any:
 
 
 def _require_bounded(key: str, value: Any, where: str) -> None:
-    """Refuse a number that is too large, also one inside of a list or an object."""
+    """Refuse a number that is too small or too large, also one inside of a list or an object."""
+    least, most = _bounds(key)
     values = [value]
     while values:
         value = values.pop()
         if isinstance(value, dict | list):
             values += value.values() if isinstance(value, dict) else value
-        elif isinstance(value, int | float) and not -_MAX_NUMBER <= value <= _most(key):
-            raise LimitError("limit-model", f"{key} is over {_most(key):,}", where=where)
+        elif isinstance(value, int | float) and not least <= value <= most:
+            raise LimitError("limit-model", f"{key} is not between {least:,} and {most:,}", where=where)
 
 
-def _most(key: str) -> int:
-    """Return how large a number of that name may be."""
+def _bounds(key: str) -> tuple[int, int]:
+    """Return how small and how large a number of that name may be."""
     limits = DEFAULT_LIMITS
-    if "layers" in key:
-        return limits.model_layers
-    if "vocab" in key or key.endswith("_token_id"):
-        return limits.model_vocabulary
-    if "position" in key:
-        return limits.model_positions
-    return limits.model_width if key.endswith(_SIZES) else _MAX_NUMBER
+    if key.endswith("_token_id"):
+        return -1, limits.model_vocabulary
+    for word, most in (
+        ("layers", limits.model_layers),
+        ("vocab", limits.model_vocabulary),
+        ("position", limits.model_positions),
+    ):
+        if word in key:
+            return 1, most
+    return (1, limits.model_width) if key.endswith(_SIZES) else (-_MAX_NUMBER, _MAX_NUMBER)

@@ -37,7 +37,7 @@ class Limits:
     manifest_bytes: int = 2 * MIB
     model_json_bytes: int = 4 * MIB  # one file of settings of a model
     model_header_bytes: int = 8 * MIB  # what a file of weights says of itself; some 60,000 tensors
-    model_layers: int = 128  # of an encoder or a decoder; published ones have up to 48
+    model_layers: int = 64  # of an encoder or a decoder; published ones have up to 48
     model_width: int = 131_072  # any size within a layer
     model_vocabulary: int = 4_000_000  # tokens
     model_positions: int = 1_000_000  # tokens that a model can read at once

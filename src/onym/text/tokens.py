@@ -65,12 +65,12 @@ class Tokenizer:
             self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
             self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
             around: list[int] = self._fast.encode("").ids
-            self._fast.encode(_PROBE)  # a table that leads nowhere is found out now, and not by the first document
+            known = self._fast.encode(_PROBE, add_special_tokens=False).ids  # a broken part is found out now, not by a document
         self.data = data
         self.digest = (digest or hashlib.sha256(data).hexdigest())[:16]
         self.eos = self._special(where)
-        if len(around) > _MAX_AROUND or not all(token < self.vocabulary for token in around):
-            what = "the tokenizer puts many tokens around a text, or such as it does not have"
+        if not known or len(around) > _MAX_AROUND or not all(token < self.vocabulary for token in around):
+            what = "the tokenizer finds no token in a text, or puts many around it, or such as it does not have"
             raise InputError("tokenizer-malformed", what, where=where, fix="fetch it again")
         end = around.index(self.eos) if self.eos in around else len(around)
         self.before, self.after = tuple(around[:end]), tuple(around[end:])
