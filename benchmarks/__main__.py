@@ -50,6 +50,7 @@ NAMES = (
     "cascade",
     "consistency",
     "house",
+    "cli-environments",
 )
 _MODULES = {"import": "import_"}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.store.output import whole_folder
-from onym.store.places import require_folder
+from onym.store.output_path import require_folder
 
 if TYPE_CHECKING:
     from torch import Tensor

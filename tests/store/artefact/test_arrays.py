@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
+from onym.store.artefact import arrays
 from onym.store.artefact.arrays import Ragged, Strings, open_array, release, smallest_offsets
 from onym.store.artefact.stage import Stage
 
@@ -178,3 +180,12 @@ def test_a_column_in_memory_is_left_alone() -> None:
     column = np.arange(3)
     release(column)
     assert column.tolist() == [0, 1, 2]
+
+
+def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(arrays, "open_regular", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        open_array(tmp_path / "a.npy", "<i8", 3)

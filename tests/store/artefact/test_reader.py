@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -211,3 +212,17 @@ def test_a_version_that_was_removed_and_came_back_meanwhile_is_checked_again(
     assert check_artefact(tmp_path / "a") == []
     (checked[0] / "numbers.npy").unlink()
     assert check_artefact(tmp_path / "a") == ["numbers.npy is missing"]
+
+
+def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(tmp_path / "a")
+    read = reader._read_small
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "report.json":
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    monkeypatch.setattr(reader, "_read_small", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        Artefact.open(tmp_path / "a", "test", 1)

@@ -30,7 +30,7 @@ def command(
     from onym.corpora.corpus import read_corpus, require_output, require_writable, write_corpus
     from onym.corpora.facets import describe_loss
     from onym.errors import ConfigError
-    from onym.store.places import STDOUT
+    from onym.store.output_path import STDOUT
 
     if id_style not in ("", "curie", "obo", "raw"):
         raise ConfigError("config-invalid", f"no id style {id_style!r}", fix="known are curie, obo, raw")

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import IntegrityError
-from onym.store.files.regular import open_regular
+from onym.store.files.regular import SCARCE, open_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +44,8 @@ def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:
                 return np.empty(0, dtype=found)
             return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(length,))
     except OSError as e:
+        if e.errno in SCARCE:
+            raise
         raise IntegrityError("artefact-corrupt", "a column cannot be read", where=path.name) from e
 
 
