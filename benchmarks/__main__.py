@@ -56,6 +56,7 @@ NAMES = (
     "cascade",
     "consistency",
     "house",
+    "cli-environments",
 )
 _MODULES = {"import": "import_"}
 

@@ -76,13 +76,13 @@ def test_what_is_printed_drives_no_terminal(text: str) -> None:
     shown.encode()  # half of a surrogate pair is escaped too
 
 
-def test_a_bug_is_told_by_its_type_and_place_alone() -> None:
+def test_a_bug_is_described_by_its_type_and_line_alone() -> None:
     with pytest.raises(TypeError) as caught:
         InputError("a-b", None)  # type: ignore[arg-type]
-    told = coded(caught.value)
+    message = coded(caught.value)
     assert coded(caught.value, caught_in=errors.__file__).what.startswith("TypeError outside of Onym")
-    assert (told.code, told.exit_status) == ("internal-error", 1)
-    assert told.what.startswith("TypeError in errors.py:")
+    assert (message.code, message.exit_status) == ("internal-error", 1)
+    assert message.what.startswith("TypeError in errors.py:")
 
 
 def test_an_error_of_ours_is_itself() -> None:
@@ -90,7 +90,7 @@ def test_an_error_of_ours_is_itself() -> None:
     assert coded(error) is error
 
 
-def test_what_the_system_says_is_told_without_text() -> None:
+def test_what_the_system_says_has_no_text() -> None:
     assert coded(OSError(24, "Too many open files", "a.txt")).as_dict() == {
         "code": "system-refused",
         "what": "the system refused: Too many open files",

@@ -106,7 +106,7 @@ def coded(error: BaseException, *, caught_in: str = "") -> OnymError:
     """
     if isinstance(error, OnymError):
         return error
-    if isinstance(error, MemoryError):
+    if _is_for_want_of_memory(error):
         return LimitError("memory-exhausted", "there is not enough memory", fix="give it more, or less to do at once")
     if isinstance(error, OSError):
         what, where = f"the system refused: {error.strerror or type(error).__name__}", error.filename
@@ -122,6 +122,14 @@ def is_failure(error: BaseException) -> bool:
     (True, False)
     """
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _is_for_want_of_memory(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, ImportError) and "failed to map segment" in str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _location(error: BaseException, caught_in: str) -> str:

@@ -42,11 +42,11 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Failing:
 
 
 @pytest.mark.parametrize("error", [ValueError(SECRET), RecursionError(SECRET), PanicException(SECRET), KeyError(SECRET)])
-def test_a_bug_has_a_code_a_place_and_no_text(failing: Failing, error: BaseException) -> None:
-    told = failing(error, status=1).stderr
-    assert told.startswith(f"[internal-error] {type(error).__name__} in cli/kb/info.py:")
-    assert SECRET not in told
-    assert "Traceback" not in told
+def test_a_bug_has_a_code_and_a_line_and_no_text(failing: Failing, error: BaseException) -> None:
+    message = failing(error, status=1).stderr
+    assert message.startswith(f"[internal-error] {type(error).__name__} in cli/kb/info.py:")
+    assert SECRET not in message
+    assert "Traceback" not in message
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_a_bug_has_a_code_a_place_and_no_text(failing: Failing, error: BaseExcep
     ],
 )
 def test_what_is_no_bug_has_a_code_too(failing: Failing, error: Exception, status: int, code: str) -> None:
-    told = json.loads(failing(error, "--json", status=status).stderr)["error"]
-    assert told["code"] == code
-    assert SECRET not in str(told)
+    message = json.loads(failing(error, "--json", status=status).stderr)["error"]
+    assert message["code"] == code
+    assert SECRET not in str(message)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_ends_that_are_no_errors(failing: Failing, error: BaseException, status:
 
 
 def test_debug_shows_the_trace(failing: Failing) -> None:
-    told = failing(ValueError("x"), "--debug", status=1).stderr
-    assert "Traceback" in told
-    assert "[internal-error]" in told
+    message = failing(ValueError("x"), "--debug", status=1).stderr
+    assert "Traceback" in message
+    assert "[internal-error]" in message
 
 
 def test_signals_are_heard_while_a_command_runs_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_streams_that_are_closed_full_or_broken(tmp_path: Path, command: str, st
     assert (done.returncode, done.stderr.partition("]")[0].lstrip("[")) == (status, code), done.stderr
 
 
-def test_a_file_never_takes_the_place_of_a_closed_stream(tmp_path: Path, tiny_kb: Path) -> None:
+def test_a_file_never_takes_the_number_of_a_closed_stream(tmp_path: Path, tiny_kb: Path) -> None:
     assert shell(f"onym kb export {tiny_kb} -o out.jsonl <&- >&- 2>&-", tmp_path).returncode == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
 

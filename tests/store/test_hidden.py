@@ -116,7 +116,7 @@ def test_a_new_one_that_was_taken_for_a_left_one_is_made_again(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("system", ["no locks", "no fcntl", "no rights"])
-def test_where_nothing_can_be_held_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+def test_where_nothing_can_be_locked_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     (tmp_path / LEFT).touch()
 
     def refuse(*_: object) -> int:
@@ -127,9 +127,9 @@ def test_where_nothing_can_be_held_nothing_is_removed(tmp_path: Path, monkeypatc
     elif system == "no locks":
         monkeypatch.setattr(fcntl, "flock", refuse)
     else:
-        opened = os.open
+        real_open = os.open
         monkeypatch.setattr(
-            os, "open", lambda path, flags, *mode: refuse() if flags & os.O_NOFOLLOW else opened(path, flags, *mode)
+            os, "open", lambda path, flags, *mode: refuse() if flags & os.O_NOFOLLOW else real_open(path, flags, *mode)
         )
     with whole_file(tmp_path / "out") as file:
         file.write(b"whole")

@@ -216,7 +216,7 @@ def test_where_models_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert runs_folder().parts[-2:] == ("onym", "runs")
 
 
-def test_a_model_takes_no_ones_place(tmp_path: Path) -> None:
+def test_a_model_replaces_nothing(tmp_path: Path) -> None:
     require_new(tmp_path / "new")
     (tmp_path / "link").symlink_to(tmp_path / "new")
     for path, code in ((tmp_path, "output-exists"), (tmp_path / "link", "output-kind"), (Path("/dev/null/x"), "output-failed")):

@@ -54,13 +54,13 @@ def _run(words: list[str], options: set[str]) -> int:
     except BaseException as e:
         if not is_failure(e):
             raise
-        return _told(e, options)
+        return _reported(e, options)
     finally:
         sys.stdout, sys.stderr = stdout, stderr  # typer puts others there when nobody reads them
     return 0
 
 
-def _told(error: BaseException, options: set[str]) -> int:
+def _reported(error: BaseException, options: set[str]) -> int:
     """Print an error for people or machines, and return its exit status. Where stderr cannot be written, the status is all."""
     ours = coded(error, caught_in=__file__)
     if "--debug" in options:
@@ -94,7 +94,7 @@ def _flushed(status: int, options: set[str]) -> int:
     except OSError as e:
         _discard_stdout()
         failed = ConfigError("output-failed", f"standard output cannot be written: {e.strerror}", fix="free space there")
-        return status or _told(failed, options)
+        return status or _reported(failed, options)
 
 
 def _discard_stdout() -> None:

@@ -46,7 +46,7 @@ def command(
 
     Example: onym evaluate --linker tfidf --dataset ncbi-disease-biosyn --protocol biosyn --report tfidf.html
     """
-    from onym.store.places import require_file
+    from onym.store.output_path import require_file
 
     for path in filter(None, (report, save)):
         require_file(path, force=force)

@@ -75,8 +75,8 @@ def command(
     from onym.linkers import linker_config, open_linker
     from onym.pipeline.folder import load
     from onym.pipeline.output import PREDICTIONS, write_linked, write_links
+    from onym.store.output_path import require_file
     from onym.store.parts import OpenContext
-    from onym.store.places import require_file
 
     of_linker = own_options(context.obj)
     if (kb is None) == (pipeline is None):
@@ -116,7 +116,7 @@ def command(
 
 
 def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, json: bool) -> None:
-    from onym.store.places import STDOUT
+    from onym.store.output_path import STDOUT
 
     is_streamed = output == STDOUT
     if json:

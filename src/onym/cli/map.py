@@ -37,8 +37,8 @@ def command(
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
     from onym.pipeline.mapping import map_table, require_mapping
+    from onym.store.output_path import STDOUT
     from onym.store.parts import OpenContext
-    from onym.store.places import STDOUT
 
     require_mapping(output, force=force)
     known = KnowledgeBase.open(kb, verify=verify)

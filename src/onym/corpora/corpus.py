@@ -17,7 +17,7 @@ from onym.corpora.reading import Reading, is_loss
 from onym.errors import ConfigError
 from onym.store.files.source import Source
 from onym.store.output import whole_file, whole_folder
-from onym.store.places import require_file, require_folder
+from onym.store.output_path import require_file, require_folder
 from onym.types import Document, LinkedDocument, Problem
 
 

@@ -25,7 +25,7 @@ from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage, staging
 from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
-from onym.store.places import require_artefact
+from onym.store.output_path import require_artefact
 from onym.store.verify import Verify
 from onym.types import Document, Problem
 

@@ -10,7 +10,7 @@ from onym.store.files.regular import read_regular
 from onym.store.model_files import find_model_file, model_files
 from onym.store.model_settings import read_model_json
 from onym.store.output import whole_folder
-from onym.store.places import require_folder
+from onym.store.output_path import require_folder
 
 if TYPE_CHECKING:
     from torch import Tensor

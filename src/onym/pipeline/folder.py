@@ -25,8 +25,8 @@ from onym.pipeline.config import FORMAT, PipelineConfig, Reference, plug_ins_of,
 from onym.pipeline.pipeline import Pipeline
 from onym.store.model_settings import read_small
 from onym.store.output import whole_file
+from onym.store.output_path import require_file
 from onym.store.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path
-from onym.store.places import require_file
 
 FILE = "pipeline.json"
 _log = logging.getLogger("onym.pipeline")

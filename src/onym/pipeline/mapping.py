@@ -14,7 +14,7 @@ from onym.predictions.mapping.sssom import write_sssom
 from onym.predictions.mapping.table import write_table
 from onym.predictions.mapping.terms import TermMapping, TermTable, read_terms
 from onym.store.output import whole_file
-from onym.store.places import STDOUT, require_file
+from onym.store.output_path import STDOUT, require_file
 from onym.types import Document, Progress, silent
 
 SSSOM, TABLE = ".sssom.tsv", ".tsv"

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from onym.errors import ConfigError, DownloadError, LimitError
 from onym.store.output import whole_file, writable
-from onym.store.places import require_file
+from onym.store.output_path import require_file
 
 if TYPE_CHECKING:
     import httpx

@@ -4,7 +4,7 @@
     .NAME.<16 hex digits>.onym-old      a folder that is giving NAME to another
 
 Its writer holds an advisory lock on it, which the system drops when the process ends, however it ends. What has such a name and
-is not held was left by a run that was killed. Where a file system has no locks, nothing is removed.
+is not locked was left by a run that was killed. Where a file system has no locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 _locks: Any
 try:
     import fcntl as _locks
-except ImportError:  # Windows: nothing is held there, and nothing is removed
+except ImportError:  # Windows: nothing is locked there, and nothing is removed
     _locks = None
 
 _NEW, _OLD = "onym-new", "onym-old"
@@ -39,19 +39,19 @@ def hidden(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     >>> new.exists()
     False
     """
-    new, held = _made(path, is_folder=is_folder)
+    new, lock = _made(path, is_folder=is_folder)
     try:
         yield new
     finally:
         _remove(new)
-        _release(held)
+        _release(lock)
 
 
 @contextmanager
 def set_aside(path: Path) -> Iterator[None]:
     """Give the folder `path` a hidden name while another takes its own; it has its name back if that fails."""
     old = _name(path, _OLD)
-    held = _hold(path)
+    lock = _hold(path)
     try:
         path.rename(old)
         yield
@@ -62,7 +62,7 @@ def set_aside(path: Path) -> Iterator[None]:
     else:
         _remove(old)
     finally:
-        _release(held)
+        _release(lock)
 
 
 def remove_left(path: Path) -> None:
@@ -83,21 +83,21 @@ def remove_left(path: Path) -> None:
                     _remove_if_left(left, path if found[1] == _OLD else None)
 
 
-def _remove_if_left(found: Path, place: Path | None) -> None:
-    held = _hold(found)
-    if held is None:
+def _remove_if_left(found: Path, target: Path | None) -> None:
+    lock = _hold(found)
+    if lock is None:
         return
     try:
-        if place is not None and not os.path.lexists(place):
-            found.rename(place)
+        if target is not None and not os.path.lexists(target):
+            found.rename(target)
         else:
             _remove(found)
     finally:
-        _release(held)
+        _release(lock)
 
 
 def _made(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
-    """Make the file or folder and hold it; a run that cleans up may take a new one for a left one until it is held."""
+    """Make the file or folder and hold it; a run that cleans up may take a new one for a left one until it is locked."""
     while True:
         new = _name(path, _NEW)
         if is_folder:
@@ -113,27 +113,27 @@ def _hold(path: Path) -> int | None:
     if _locks is None:
         return None
     try:
-        held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         raise
     except OSError:  # a link, or a file that may not be read
         return None
     try:
-        _locks.flock(held, _locks.LOCK_EX | _locks.LOCK_NB)
-        if not os.path.samestat(os.fstat(held), path.lstat()):  # gone, or another, since it was opened
+        _locks.flock(lock, _locks.LOCK_EX | _locks.LOCK_NB)
+        if not os.path.samestat(os.fstat(lock), path.lstat()):  # gone, or another, since it was opened
             raise FileNotFoundError(path)
     except (BlockingIOError, FileNotFoundError):
-        os.close(held)
+        os.close(lock)
         raise
     except OSError:
-        os.close(held)
+        os.close(lock)
         return None
-    return held
+    return lock
 
 
-def _release(held: int | None) -> None:
-    if held is not None:
-        os.close(held)
+def _release(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)
 
 
 def _remove(path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from onym.errors import ConfigError, shown_id
 from onym.store.hidden import hidden, remove_left, set_aside
-from onym.store.places import STDOUT, require_file, require_folder
+from onym.store.output_path import STDOUT, require_file, require_folder
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any, overload
 from onym.errors import ConfigError
 from onym.store.cache import default_folder
 from onym.store.config import parse_toml, read_toml
-from onym.store.places import require_folder
+from onym.store.output_path import require_folder
 from onym.train.collective.config import CollectiveStage, CollectiveTrainingConfig
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeStage, GenerativeTrainingConfig

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
+from onym.store.artefact import arrays
 from onym.store.artefact.arrays import Ragged, Strings, open_array, release, smallest_offsets
 from onym.store.artefact.stage import Stage
 
@@ -217,3 +219,12 @@ def test_a_row_that_there_is_not_is_no_damage() -> None:
         Strings.of(["a", "b"])[2]
     with pytest.raises(IndexError):
         Ragged(np.array([0, 1]), np.array([5]))[1]
+
+
+def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(arrays, "open_regular", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        open_array(tmp_path / "a.npy", "<i8", 3)

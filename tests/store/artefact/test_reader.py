@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -252,4 +253,18 @@ def test_a_pointer_is_a_version_and_nothing_else(tmp_path: Path, pointer: str) -
     version = (tmp_path / "a" / "CURRENT").read_text().strip()
     (tmp_path / "a" / "CURRENT").write_text(version + pointer)
     with pytest.raises(IntegrityError, match="artefact-missing"):
+        Artefact.open(tmp_path / "a", "test", 1)
+
+
+def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(tmp_path / "a")
+    read = reader._read_small
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "report.json":
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    monkeypatch.setattr(reader, "_read_small", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
         Artefact.open(tmp_path / "a", "test", 1)

@@ -47,7 +47,7 @@ def command(
     from onym.corpora.facets import describe_loss
     from onym.corpora.reading import is_of_file
     from onym.errors import ConfigError
-    from onym.store.places import STDOUT
+    from onym.store.output_path import STDOUT
 
     if id_style not in ("", "curie", "obo", "raw"):
         raise ConfigError("config-invalid", f"no id style {id_style!r}", fix="known are curie, obo, raw")

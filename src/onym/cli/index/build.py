@@ -29,7 +29,7 @@ def command(
 
     Example: onym index build hpo-kb --model minilm --kind sq8
     """
-    from onym.store.places import require_artefact
+    from onym.store.output_path import require_artefact
 
     if output:
         require_artefact(output)

@@ -40,8 +40,8 @@ def command(
     from onym.errors import ConfigError
     from onym.linkers import linker_config
     from onym.pipeline.folder import FILE, build_pipeline
+    from onym.store.output_path import require_file
     from onym.store.parts import OpenContext
-    from onym.store.places import require_file
 
     require_file(output / FILE, force=force)
     of_detector = own_options(context.obj, DETECTOR_PREFIX)

@@ -23,7 +23,7 @@ def command(
 
     Example: onym trie build hpo-kb --tokenizer bart-base
     """
-    from onym.store.places import require_artefact
+    from onym.store.output_path import require_artefact
 
     if output:
         require_artefact(output)

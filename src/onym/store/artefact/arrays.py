@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from onym.errors import IntegrityError
 from onym.store.artefact.maps import map_file
-from onym.store.files.regular import open_regular
+from onym.store.files.regular import SCARCE, open_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,6 +43,8 @@ def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:
                 raise IntegrityError("artefact-corrupt", "a column is shorter or longer than its header says", where=path.name)
             return map_file(file, path, found, offset)
     except OSError as e:
+        if e.errno in SCARCE:
+            raise
         raise IntegrityError("artefact-corrupt", "a column cannot be read", where=path.name) from e
 
 

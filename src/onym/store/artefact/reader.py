@@ -25,7 +25,7 @@ from onym.store.artefact import verified
 from onym.store.artefact.arrays import Ragged, Strings, open_array
 from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.maps import map_file
-from onym.store.files.regular import open_regular
+from onym.store.files.regular import SCARCE, open_regular
 from onym.store.files.source import InputFile
 from onym.store.limits import DEFAULT_LIMITS
 from onym.store.verify import Verify
@@ -57,6 +57,8 @@ class Artefact:
             self._others = {name: _read_small(folder / name) for name in others if name.endswith(".json")}
             self._mapped = {name: _mapped(folder / name) for name in others if not name.endswith(".json")}
         except OSError as e:
+            if e.errno in SCARCE:
+                raise
             raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
 
     @classmethod

@@ -31,7 +31,7 @@ from onym.store.artefact.manifest import FileEntry, InputEntry, Manifest
 from onym.store.artefact.reader import VERSION, current_version, find_problems
 from onym.store.limits import DEFAULT_LIMITS
 from onym.store.output import new_folder, sync_folder, whole_file, writable
-from onym.store.places import require_artefact
+from onym.store.output_path import require_artefact
 
 _WRITE = 16 * 1024 * 1024
 

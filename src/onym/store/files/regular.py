@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from io import BufferedReader, FileIO
 from pathlib import Path
 
 from onym.errors import InputError
+
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""What a system says that has no more open files or memory to give: that is no fault of the file."""
 
 
 class RegularFile(FileIO):

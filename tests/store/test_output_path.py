@@ -13,7 +13,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.store.output import whole_file, whole_folder
-from onym.store.places import STDOUT, require_artefact, require_file, require_folder
+from onym.store.output_path import STDOUT, require_artefact, require_file, require_folder
 
 REQUIRE: dict[str, Callable[..., None]] = {
     "file": require_file,
@@ -100,7 +100,7 @@ def test_a_folder_without_rights(tmp_path: Path, kind: str, mode: int) -> None:
 
 
 @pytest.mark.parametrize("kind", REQUIRE)
-def test_rights_are_asked_for_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_rights_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
     assert refused(lambda: REQUIRE[kind](tmp_path / "new" / "out")) == "output-failed"
     assert list(tmp_path.iterdir()) == [], "and nothing was made"

@@ -1,0 +1,179 @@
+"""The cases: surroundings crossed with commands."""
+
+from __future__ import annotations
+
+import signal
+import stat
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+from benchmarks.environments.case import DOCUMENTED, Case
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.pipeline.folder import build_pipeline
+
+_VERSION = ("--version",)
+_INFO = ("kb", "info", "{base}/kb")
+_EXPORT = ("kb", "export", "{base}/kb", "-o", "-")
+_LINK = ("link", "{base}/a.txt", "--pipeline", "{base}/pipeline", "-o", "out.jsonl", "--force")
+_STDIN = ("link", "-", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")
+_CONVERT = ("corpus", "convert", "{base}/a.txt", "out", "--to", "text")
+_BUILD = ("kb", "build", "{base}/kb.tsv", "-o", "kb")
+_MAP = ("map", "{base}/terms.csv", "--column", "term", "--kb", "{base}/kb", "--linker", "exact", "-o", "-")
+_LOW = DOCUMENTED | {1}  # a library in C that finds no memory ends the process with 1 by itself
+
+
+def make_base(folder: Path) -> None:
+    """Write what the commands read: a small knowledge base, a pipeline, a text, a table."""
+    rows = ["id\tname\tsynonyms", "mesh:D005334\tFever\tpyrexia|β-fever", "mesh:D009203\tMyocardial Infarction\theart attack"]
+    (folder / "kb.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    (folder / "a.txt").write_text("High β-fever, no heart attack.", "utf-8")
+    (folder / "terms.csv").write_text("term\nfever\nβ-fever\n", "utf-8")
+    build_kb(Recipe.of({"sources": [{"path": "kb.tsv"}]}), folder / "kb", root=folder)
+    build_pipeline(folder / "kb", folder / "pipeline")
+
+
+def iter_cases() -> Iterator[Case]:
+    """Yield all cases."""
+    yield from _environments()
+    yield from _streams()
+    yield from _terminals()
+    yield from _limits()
+    yield from _signals()
+    yield from _outputs()
+    yield from _words()
+
+
+def _environments() -> Iterator[Case]:
+    bare = {"ONYM_CACHE": None, "XDG_CACHE_HOME": None}
+    legacy = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    homes: dict[str, dict[str, str | None]] = {
+        "no HOME": {**bare, "HOME": None},
+        "a HOME that is not there": {**bare, "HOME": "/nonexistent"},
+        "a cache below a device": {"ONYM_CACHE": "/dev/null/cache"},
+        "no TMPDIR": {"TMPDIR": "/nonexistent"},
+    }
+    for (name, env), words in product(homes.items(), (_INFO, _LINK, _BUILD)):
+        yield Case(f"{name}: {_named(words)}", words, env=env, is_quick=(name, words) == ("no HOME", _INFO))
+    for (name, env), words in product(homes.items(), (_INFO, _LINK)):
+        is_quick = (name, words) == ("no HOME", _INFO)
+        yield Case(f"unknown user, {name}: {_named(words)}", words, env=env, is_unknown_user=True, is_quick=is_quick)
+    for words in (_LINK, _BUILD, _CONVERT, _INFO):
+        before = "mkdir own; chmod 555 . own 2>/dev/null; cd own"
+        yield Case(f"read-only folder: {_named(words)}", words, before=before, is_unknown_user=True)
+    locales: dict[str, dict[str, str | None]] = {
+        "C locale": {"LC_ALL": "C"},
+        "POSIX locale, not coerced": {**legacy},
+        "LANG of a legacy encoding": {"LANG": "de_DE.ISO-8859-1", "LC_ALL": "de_DE.ISO-8859-1", "PYTHONUTF8": "0"},
+        "latin-1 streams": {"PYTHONIOENCODING": "latin-1"},
+        "ascii streams": {"PYTHONIOENCODING": "ascii"},
+    }
+    for (name, env), words in product(locales.items(), (_EXPORT, _MAP, (*_INFO, "--json"))):
+        yield Case(f"{name}: {_named(words)}", words, env=env, is_quick=name == "ascii streams" and "--json" in words)
+    colours: tuple[dict[str, str | None], ...] = (
+        *({"TERM": "dumb"}, {"TERM": None}, {"TERM": "absent"}),
+        *({"NO_COLOR": "1"}, {"FORCE_COLOR": "1"}),
+    )
+    for env in colours:
+        yield Case(f"{env}: kb info", _INFO, env=env)
+    yield Case("a folder that is gone", _INFO, before="mkdir gone; cd gone; rmdir ../gone")
+    yield Case("a folder that is gone, written", _LINK, before="mkdir gone; cd gone; rmdir ../gone")
+
+
+def _streams() -> Iterator[Case]:
+    closed = ["<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"]
+    for streams, words in product(closed, (_INFO, _LINK, _EXPORT, ("kb", "info", "absent"))):
+        is_quick = streams == "<&- >&- 2>&-" and words == _INFO
+        yield Case(f"closed {streams}: {_named(words)}", words, streams=streams, is_quick=is_quick)
+    yield Case("stdin closed and asked for", _STDIN, streams="<&-", is_quick=True)
+    yield Case("stdin is a folder", _STDIN, streams="</", statuses=DOCUMENTED | {1})
+    for words in (_VERSION, ("--help",), _INFO, _EXPORT, _MAP, _LINK):
+        yield Case(f"full stdout: {_named(words)}", words, streams=">/dev/full", is_quick=words == _INFO)
+        yield Case(f"nobody reads: {_named(words)}", words, streams="| true; exit ${PIPESTATUS[0]}", is_quick=words == _VERSION)
+    for words in (_INFO, ("kb", "info", "absent"), ("kb", "download", "umls")):
+        yield Case(f"full stderr: {_named(words)}", words, streams="2>/dev/full")
+        yield Case(f"nobody reads stderr: {_named(words)}", words, streams="2> >(true)")
+
+
+def _terminals() -> Iterator[Case]:
+    for columns, words in product((1, 2, 3, 5, 10, 20, 80), (_INFO, _LINK, ("kb", "info", "absent"), ("--help",))):
+        env = {"COLUMNS": str(columns), "TERM": "xterm"}
+        yield Case(
+            f"{columns} columns: {_named(words)}", words, env=env, columns=columns, is_quick=(columns, words) == (1, _INFO)
+        )
+    yield Case("a dumb terminal", _LINK, env={"TERM": "dumb"}, columns=80)
+
+
+def _limits() -> Iterator[Case]:
+    for number, words in product((5, 8, 12, 20, 40), (_INFO, _LINK)):
+        is_quick = (number, words) == (20, _INFO)
+        yield Case(f"{number} open files: {_named(words)}", words, before=f"ulimit -n {number}", is_quick=is_quick)
+    for blocks, words in product((0, 1), (_LINK, _BUILD, _CONVERT)):
+        yield Case(f"files of {blocks} KB: {_named(words)}", words, before=f"ulimit -f {blocks}")
+    for megabytes, words in product((60, 100, 250, 500, 1000), (_INFO, _LINK)):
+        yield Case(f"{megabytes} MB: {_named(words)}", words, before=f"ulimit -v {megabytes * 1000}", statuses=_LOW)
+
+
+def _signals() -> Iterator[Case]:
+    for stop in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        statuses = frozenset({128 + stop})
+        yield Case(stop.name, _STDIN, stop=stop, statuses=statuses, check=_is_empty, is_quick=stop == signal.SIGTERM)
+    yield Case("SIGKILL", _STDIN, stop=signal.SIGKILL, statuses=frozenset({-signal.SIGKILL}))
+    left = ".out.jsonl.0123456789abcdef.onym-new"
+    yield Case("what SIGKILL left", _LINK, before=f"touch {left}", check=lambda folder: not (folder / left).exists())
+    yield Case("SIGPIPE is ignored", _LINK, before="trap '' PIPE")
+    yield Case("SIGHUP is ignored", _LINK, before="trap '' HUP")
+
+
+def _outputs() -> Iterator[Case]:
+    makers = {
+        "a pipe": ("mkfifo {}", stat.S_ISFIFO),
+        "a link": ("ln -s nowhere {}", stat.S_ISLNK),
+        "a folder": ("mkdir {}; touch {}/thesis.doc", stat.S_ISDIR),
+        "a file": ("touch {}", stat.S_ISREG),
+    }
+    commands = {
+        "out.jsonl": _LINK,
+        "out": (*_CONVERT, "--force"),
+        "out.tsv": (*_MAP[:-1], "out.tsv", "--force"),
+        "kb": _BUILD,
+    }
+    for (name, (make, is_kind)), (path, words) in product(makers.items(), commands.items()):
+        is_quick = name == "a pipe" and path == "kb"
+        before, kept = make.replace("{}", path), _keeps(path, is_kind)
+        yield Case(f"{name} at the output: {_named(words)}", words, before=before, check=kept, is_quick=is_quick)
+    devices = ("/dev/null", "/dev/full", "/dev/stdout", "/proc/self/mem", "/proc/new", "/", ".", "..", "")
+    for path in (*devices, "a/" * 300 + "x", "x" * 300):
+        words = ("link", "{base}/a.txt", "--pipeline", "{base}/pipeline", "-o", path)
+        yield Case(f"the output {path[:20]!r}", words, statuses=frozenset({2}))
+
+
+def _words() -> Iterator[Case]:
+    yield Case("no words", (), is_quick=True)
+    yield Case("an empty word", ("",))
+    yield Case("words that are not there", ("no", "such", "command"))
+    yield Case("a long word", ("kb", "info", "x" * 100_000))
+    yield Case("many words", ("link", *(f"{n}.txt" for n in range(20_000)), "--pipeline", "{base}/pipeline", "-o", "out.jsonl"))
+    yield Case("a number out of range", ("kb", "search", "{base}/kb", "fever", "--limit", "9" * 400))
+    yield Case("letters of a terminal", ("kb", "search", "{base}/kb", "\x1b[31mfever\x07"))
+    for words in ((*_INFO[:2], b"\xff\xfe"), (*_LINK[:4], "-o", b"\xff.jsonl")):
+        yield Case(f"a name that is no UTF-8: {_named(words)}", words, is_quick=words[0] == "kb")
+    yield Case("a source that is no UTF-8", ("link", b"\xff.txt", *_LINK[2:]), before="cp {base}/a.txt $'\\xff.txt'")
+    for end in (("-o", "out.jsonl"), ("-o", "out", "--format", "brat"), ("-o", "out.jsonl", "--format", "jsonl", "--json")):
+        words = ("link", "in", "--pipeline", "{base}/pipeline", *end)
+        before = "mkdir in; cp {base}/a.txt in/$'\\xff.txt'"
+        yield Case(f"a folder with names that are no UTF-8: {' '.join(end)}", words, before=before)
+    yield Case("an answer with a name that is no UTF-8", (*_BUILD[:-1], b"kb\xff", "--json"))
+
+
+def _named(words: tuple[str | bytes, ...]) -> str:
+    return " ".join(str(word) for word in words[:3]).replace("{base}/", "")
+
+
+def _is_empty(folder: Path) -> bool:
+    return not list(folder.iterdir())
+
+
+def _keeps(path: str, is_kind: Callable[[int], bool]) -> Callable[[Path], bool]:
+    return lambda folder: is_kind((folder / path).lstat().st_mode)
