@@ -8,13 +8,14 @@ from typing import Any
 
 from onym.datasets.overlap import corpus_document
 from onym.errors import ConfigError
-from onym.evaluate.cases import Case, Key, gold_cases
+from onym.evaluate.cases import Case, gold_cases
 from onym.evaluate.metrics import Scores, gold_ranks, score
 from onym.evaluate.protocols import PROTOCOLS, protocol_named
 from onym.evaluate.significance import bootstrap_interval
 from onym.evaluate.slices import Similarity, Training, slices_of
 from onym.evaluate.task import EvaluationTask
-from onym.predictions.file import Answer, Predictions
+from onym.predictions.file import Answer, Key, Predictions
+from onym.predictions.identity import DocumentNames
 from onym.text.similarity import NameSimilarity
 
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
@@ -93,13 +94,15 @@ def evaluate(
 def predicted_cases(task: EvaluationTask, predictions: Predictions) -> tuple[list[Case], int]:
     """Return the cases of a split with their predicted answers, and the number of mentions without a prediction."""
     missing: set[Key] = set()
+    gold = list(task.dataset.documents(task.split))
+    known = predictions.answers_to(DocumentNames.of_documents(gold))
 
     def answers(key: Key) -> tuple[Answer, ...]:
-        if key not in predictions.answers:
+        if key not in known:
             missing.add(key)
-        return predictions.answers.get(key, ())
+        return known.get(key, ())
 
-    cases = gold_cases(task.dataset.documents(task.split), answers, task.resolver)
+    cases = gold_cases(gold, answers, task.resolver)
     if cases and len(missing) == sum(len(case.mentions) for case in cases):
         what = f"none of the {len(cases):,} mentions of {task.title} has a prediction"
         raise ConfigError("predictions-other", what, fix="give the predictions for these documents and this split")

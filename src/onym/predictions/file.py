@@ -5,6 +5,9 @@ The first line says what the answers came from. Each other line is a mention, or
     {"document": "10192393", "start": 4, "end": 16, "answers": [["mesh:D009203", 0.98, 0], [["mesh:D1", "mesh:D2"], 0.5, 1]]}
     {"document": "10192394", "problem": {"code": "limit-record", "what": "a document is too long"}}
 
+A document that was read from a file also has `source` and `ordinal`: the file, and its number among the documents of the file.
+They tell documents of one id apart.
+
 An answer is an id (or, where several are meant together, a list of them), its score, and the number of the name that led to it:
 answers with the same number share a name. Answers stand best first. A mention may also have `detection_score`, `stage`,
 `confidence` and `nil_reason`, as `onym.Link` has them; what is absent is not known. `schemas/predictions-2.schema.json` is the
@@ -16,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, get_args
@@ -25,15 +28,16 @@ from onym._version import __version__
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
+from onym.predictions.identity import DocumentName, DocumentNames
 from onym.store.files.json import parsed_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
-from onym.types import Candidate, Link, LinkedDocument, NilReason, Problem
+from onym.types import Candidate, Document, DocumentKey, Link, LinkedDocument, NilReason, Problem
 
 KIND, FORMAT = "predictions", 2
 
-Key = tuple[str, int, int]
-"""A document's id and the mention's start and end in it."""
+Key = tuple[DocumentName, int, int]
+"""A document (its id, where no other has it) and the mention's start and end in it."""
 Answer = tuple[tuple[str, ...], float, int]
 """Ids that are meant together, the score, and the number of the name."""
 
@@ -60,11 +64,13 @@ class Prediction:
     stage: str | None = None
     confidence: float | None = None
     nil_reason: NilReason | None = None
+    source: str = ""
+    ordinal: int = 0
 
     @property
-    def key(self) -> Key:
-        """What tells mentions apart."""
-        return self.document_id, self.start, self.end
+    def document_key(self) -> DocumentKey:
+        """What tells the documents of mentions apart."""
+        return self.document_id, self.source, self.ordinal
 
 
 @dataclass(frozen=True)
@@ -78,14 +84,25 @@ class Predictions:
     @classmethod
     def of(cls, lines: Iterable[Prediction | Problem], source: dict[str, Any]) -> Predictions:
         """Gather predictions; where a mention stands twice, the first counts."""
-        mentions: dict[Key, Prediction] = {}
+        found: list[Prediction] = []
         problems: list[Problem] = []
         for line in lines:
             if isinstance(line, Problem):
                 problems.append(line)
             else:
-                mentions.setdefault(line.key, line)
+                found.append(line)
+        names = DocumentNames(one.document_key for one in found)
+        mentions: dict[Key, Prediction] = {}
+        for one in found:
+            mentions.setdefault((names.of(one.document_key), one.start, one.end), one)
         return cls(source, mentions, tuple(problems))
+
+    def answers_to(self, gold: DocumentNames) -> dict[Key, tuple[Answer, ...]]:
+        """Return the answers by the names of gold documents; a document that could be several of them is refused."""
+        own = DocumentNames(one.document_key for one in self)
+        return {
+            (gold.matched(one.document_key, own), one.start, one.end): () if one.nil_reason else one.answers for one in self
+        }
 
     @cached_property
     def answers(self) -> dict[Key, tuple[Answer, ...]]:
@@ -105,20 +122,20 @@ def source_of(linker: Source, top_k: int, **more: Any) -> dict[str, Any]:
 
 def predictions_of(linked: Iterable[LinkedDocument]) -> Iterator[Prediction]:
     """Yield what is kept of links; a document that could not be linked is an error."""
-    return (prediction_of(link, each.document.id) for each in require_complete(linked) for link in each.links)
+    return (prediction_of(link, each.document) for each in require_complete(linked) for link in each.links)
 
 
 def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Prediction | Problem]:
     """Yield what is kept of links, and the problems of documents that could not be linked."""
     for each in linked:
-        yield from each.problems
-        yield from (prediction_of(link, each.document.id) for link in each.links)
+        yield from (replace(one, source=each.document.source, ordinal=each.document.ordinal) for one in each.problems)
+        yield from (prediction_of(link, each.document) for link in each.links)
 
 
-def prediction_of(link: Link, document_id: str) -> Prediction:
-    """Return what is kept of a link."""
+def prediction_of(link: Link, document: Document) -> Prediction:
+    """Return what is kept of a link in a document."""
     return Prediction(
-        document_id,
+        document.id,
         link.mention.start,
         link.mention.end,
         _answers(link.candidates),
@@ -126,6 +143,8 @@ def prediction_of(link: Link, document_id: str) -> Prediction:
         link.stage,
         link.confidence,
         link.nil_reason if link.candidates else None,  # no answers say so themselves
+        document.source,
+        document.ordinal,
     )
 
 
@@ -178,12 +197,18 @@ _EVIDENCE = ("detection_score", "stage", "confidence", "nil_reason")
 def _plain(one: Prediction) -> dict[str, Any]:
     answers = [[ids[0] if len(ids) == 1 else list(ids), score, name] for ids, score, name in one.answers]
     known = {name: getattr(one, name) for name in _EVIDENCE if getattr(one, name) is not None}
-    return {"document": one.document_id, "start": one.start, "end": one.end, "answers": answers, **known}
+    return {"document": one.document_id, **_origin(one), "start": one.start, "end": one.end, "answers": answers, **known}
+
+
+def _origin(one: Prediction | Problem) -> dict[str, Any]:
+    """Return the file and the ordinal of a document that was read from one."""
+    return {"source": one.source, "ordinal": one.ordinal} if one.ordinal else {}
 
 
 def _problem_plain(problem: Problem) -> dict[str, Any]:
     where = {"where": problem.where} if problem.where else {}
-    return {"document": problem.document_id, "problem": {"code": problem.code, "what": problem.what, **where}}
+    plain = {"code": problem.code, "what": problem.what, **where}
+    return {"document": problem.document_id, **_origin(problem), "problem": plain}
 
 
 def _write_line(file: BinaryIO, value: object) -> None:
@@ -206,11 +231,19 @@ def _source(value: object, where: str) -> dict[str, Any]:
 
 def _line(value: object, where: str) -> Prediction | Problem:
     match value:
-        case {"document": str(document_id), "problem": {"code": str(code), "what": str(what), **more}}:
-            return Problem(document_id, code, what, str(more.get("where", "")))
+        case {"document": str(document_id), "problem": {"code": str(code), "what": str(what), **more}, **origin}:
+            return Problem(document_id, code, what, str(more.get("where", "")), *_read_origin(origin, where))
         case {"document": str(document_id), "start": int(start), "end": int(end), "answers": list(answers), **more}:
             found = tuple(_answer(answer, where) for answer in answers)
-            return Prediction(document_id, start, end, found, **_evidence(more, where))
+            source, ordinal = _read_origin(more, where)
+            return Prediction(document_id, start, end, found, **_evidence(more, where), source=source, ordinal=ordinal)
+    raise _malformed(where)
+
+
+def _read_origin(more: Mapping[Any, Any], where: str) -> tuple[str, int]:
+    match more.get("source", ""), more.get("ordinal", 0):
+        case str(source), int(ordinal) if ordinal >= 0 and not isinstance(ordinal, bool):
+            return source, ordinal
     raise _malformed(where)
 
 

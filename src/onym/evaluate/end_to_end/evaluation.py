@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InputError
 from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all, score_with_intervals
 from onym.evaluate.end_to_end.mistakes import EndToEndMistakes, find_mistakes
 from onym.evaluate.end_to_end.protocols import NOT_IN_GOLD, require_end_to_end
 from onym.evaluate.task import EvaluationTask
 from onym.predictions.file import Predictions
+from onym.predictions.identity import DocumentName, DocumentNames
 from onym.types import Document, Mention
 
 
@@ -107,12 +108,17 @@ def predicted_documents(gold: Iterable[Document], predictions: Predictions) -> l
     ('mesh:D005334',)
     """
     gold = list(gold)
-    texts = {doc.id: doc.text for doc in gold}
-    mentions: dict[str, list[Mention]] = defaultdict(list)
-    for (doc_id, start, end), answers in predictions.answers.items():
-        if doc_id in texts:
-            mentions[doc_id].append(Mention(start, end, texts[doc_id][start:end], answers[0][0] if answers else ()))
-    return [Document(doc.id, doc.text, tuple(mentions[doc.id])) for doc in gold]
+    names = DocumentNames.of_documents(gold)
+    texts = {names.of(doc.key): doc.text for doc in gold}
+    mentions: dict[DocumentName, list[Mention]] = defaultdict(list)
+    for (name, start, end), answers in predictions.answers_to(names).items():
+        if name in texts:
+            mentions[name].append(Mention(start, end, texts[name][start:end], answers[0][0] if answers else ()))
+    return [_bare(doc, tuple(mentions[names.of(doc.key)])) for doc in gold]
+
+
+def _bare(doc: Document, mentions: tuple[Mention, ...] = ()) -> Document:
+    return Document(doc.id, doc.text, mentions, source=doc.source, ordinal=doc.ordinal)
 
 
 def system_name(source: dict[str, Any]) -> str:
@@ -129,18 +135,45 @@ def _align(
     task: EvaluationTask, gold: Sequence[Document], predicted: Predictions | Iterable[Document]
 ) -> tuple[list[Document], int]:
     """Return a predicted document for each gold one, in order, and the number of mentions in other documents."""
+    ids = {doc.id for doc in gold}
     if isinstance(predicted, Predictions):
-        by_id = {doc.id: doc for doc in predicted_documents(gold, predicted)}
-        mentions = Counter(doc_id for doc_id, _, _ in predicted.answers)
+        aligned = predicted_documents(gold, predicted)
+        mentions = Counter(one.document_id for one in predicted)
     else:
-        by_id = {doc.id: doc for doc in predicted}
-        mentions = Counter({doc_id: len(doc.mentions) for doc_id, doc in by_id.items()})
-    other = mentions.keys() - {doc.id for doc in gold}
+        aligned, mentions = _aligned_documents(gold, list(predicted))
+    other = mentions.keys() - ids
     if mentions and len(other) == len(mentions):
         what = f"the predictions have no document of {task.title}"
         raise ConfigError("predictions-other", what, fix="give the predictions for these documents and this split")
-    aligned = [by_id.get(doc.id) or Document(doc.id, doc.text) for doc in gold]
     return aligned, sum(mentions[doc_id] for doc_id in other)
+
+
+def _aligned_documents(gold: Sequence[Document], predicted: Sequence[Document]) -> tuple[list[Document], Counter[str]]:
+    """Return a predicted document for each gold one: of the same id, and of the same text where several have that id."""
+    by_id: dict[str, list[Document]] = defaultdict(list)
+    for doc in predicted:
+        by_id[doc.id].append(doc)
+    texts: dict[str, list[str]] = defaultdict(list)
+    for doc in gold:
+        texts[doc.id].append(doc.text)
+    aligned = []
+    for doc in gold:
+        found = by_id.get(doc.id, [])
+        if len(texts[doc.id]) > 1:
+            _require_texts(found, texts[doc.id])
+            found = [each for each in found if each.text == doc.text]
+        if len(found) > 1:
+            what = "several predicted documents could be one gold document"
+            raise InputError("predictions-ambiguous", what, where=f"document {doc.id}", fix="predict each document once")
+        aligned.append(replace(found[0], source=doc.source, ordinal=doc.ordinal) if found else _bare(doc))
+    return aligned, Counter({doc_id: sum(len(doc.mentions) for doc in docs) for doc_id, docs in by_id.items()})
+
+
+def _require_texts(predicted: Iterable[Document], texts: Sequence[str]) -> None:
+    for doc in predicted:
+        if doc.text not in texts:
+            what = "a predicted document has another text than the gold documents of its id"
+            raise InputError("text-differs", what, where=f"document {doc.id}", fix="predict on the text of the gold documents")
 
 
 def _by_type(
