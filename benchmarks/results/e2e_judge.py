@@ -9,6 +9,7 @@ from onym.evaluate.end_to_end.evaluation import predicted_documents
 from onym.evaluate.end_to_end.intervals import score_all
 from onym.evaluate.metrics import score
 from onym.predictions.file import Predictions
+from onym.predictions.identity import DocumentNames
 
 KEYS = {"strict": "bhowmik-strict", "partial": "bhowmik-partial", "overlap": "neleval-overlap-maxmax"}
 
@@ -27,7 +28,8 @@ def judge_found(task: EndToEndTask, predictions: Predictions) -> Figures:
 
 def judge_annotated(task: EndToEndTask, predictions: Predictions) -> Figures:
     """Return recall@1 and mean average precision in percent on annotated mentions; gold ids that the KB lacks are wrong."""
-    cases = gold_cases(task.documents, lambda key: predictions.answers[key], ConceptResolver(task.kb))
+    known = predictions.answers_to(DocumentNames.of_documents(task.documents))
+    cases = gold_cases(task.documents, lambda key: known[key], ConceptResolver(task.kb))
     any_id, strict = score(cases, "any-id"), score(cases, "strict")
     shares = {"any_id_r1": any_id.recall[1], "strict_r1": strict.recall[1], "map": strict.mean_average_precision}
     counts = {"documents": len(task.documents), "gold": len(cases), "in_kb": strict.in_kb}

@@ -127,7 +127,10 @@ def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None)
     """Return what a system finds in the bare texts of a task, or of its first documents, or answers to given mentions."""
     read = task.documents[:documents]
     is_annotated = system.detector is None
-    bare = [Document(doc.id, doc.text, _unanswered(doc.mentions) if is_annotated else ()) for doc in read]
+    bare = [
+        Document(doc.id, doc.text, _unanswered(doc.mentions) if is_annotated else (), source=doc.source, ordinal=doc.ordinal)
+        for doc in read
+    ]
     return Predictions.of(predictions_of(system.link_many(bare)), {**system.source(), "dataset": task.source})
 
 

@@ -174,6 +174,10 @@ class Relation:
     notes: Notes = field(default=(), repr=False)
 
 
+DocumentKey = tuple[str, str, int]
+"""A document's id, the file that it was read from, and its number among the documents of that file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text with an id and the mentions in it. Every mention's surface is the text at its offsets.
@@ -193,6 +197,11 @@ class Document:
     notes: Notes = ()
     source: str = field(default="", compare=False)
     ordinal: int = field(default=0, compare=False)
+
+    @property
+    def key(self) -> DocumentKey:
+        """What tells a document apart from all others of a corpus: id, source and ordinal."""
+        return self.id, self.source, self.ordinal
 
     def __post_init__(self) -> None:
         for string in (self.id, self.text):

@@ -30,3 +30,11 @@ def test_problems_of_reading_are_passed_on_without_text() -> None:
     found = list(check_corpus([problem, Document("1", "secret ", (Mention(0, 7, "secret "),))]))
     assert found[0] == problem
     assert "secret" not in str(found)
+
+
+def test_ids_that_stand_twice_are_told_but_not_parts_of_an_article() -> None:
+    texts = [("1", "a"), ("1", "b"), ("2", "c"), ("1", "d"), ("1", "d"), ("2", "e")]
+    docs = [Document(name, text, source="x.txt", ordinal=number) for number, (name, text) in enumerate(texts, 1)]
+    assert [(problem.document_id, problem.code, problem.ordinal) for problem in check_corpus(docs)] == [
+        ("1", "corpus-duplicate", 4), ("1", "corpus-duplicate", 5), ("2", "corpus-duplicate", 6),
+    ]  # fmt: skip

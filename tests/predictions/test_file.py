@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,7 @@ from onym.predictions.file import (
     source_of,
     write_predictions,
 )
+from onym.predictions.json_schema import schema
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 
 ids = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=1, max_size=3).map(tuple)
@@ -67,7 +70,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
     assert found.mentions == first
     assert list(found) == list(first.values())
     assert found.problems == tuple(one for one in lines if isinstance(one, Problem))
-    assert found.without_mentions == tuple(one.document_id for one in lines if isinstance(one, NoMentions))
+    assert found.without_mentions == tuple(one for one in lines if isinstance(one, NoMentions))
     assert found == Predictions.of(lines, {"linker": "x"})
     assert len(list(found.lines)) + found.repeated.total() == len(lines)
 
@@ -120,7 +123,7 @@ def test_a_document_without_mentions_has_a_line_of_its_own() -> None:
 def test_repeated_lines_are_counted() -> None:
     one, other = Prediction("1", 0, 5, ()), Prediction("1", 0, 5, ((("mesh:D1",), 1.0, 0),))
     found = Predictions.of([one, other, one], {})
-    assert (list(found), found.repeated) == ([one], {one.key: 2})
+    assert (list(found), found.repeated) == ([one], {(one.document_id, one.start, one.end): 2})
 
 
 def test_no_text_and_no_name_is_kept(tiny_kb: Path) -> None:
@@ -187,3 +190,24 @@ def test_concepts_that_share_a_name_share_its_number(tiny_kb: Path) -> None:
     linker = ExactLinker(KnowledgeBase.open(tiny_kb))
     (one,) = Predictions.of(predictions_of(linker.link([Document("1", "MI", (Mention(0, 2, "MI"),))])), {})
     assert one.answers == ((("mesh:D006973",), 1.0, 0), (("mesh:D009203",), 1.0, 0))
+
+
+def test_documents_of_one_id_are_told_apart_by_file_and_ordinal(tmp_path: Path) -> None:
+    links = (Link(Mention(0, 5, "fever"), (Candidate("mesh:D005334", "fever", 1.0),)),)
+    docs = [Document("1", "fever", (links[0].mention,), source="a.txt", ordinal=number) for number in (1, 2)]
+    failed = LinkedDocument(replace(docs[0], ordinal=3), problems=(Problem("1", "limit-record", "too long"),))
+    with (tmp_path / "p.jsonl").open("wb") as file:
+        write_predictions(lines_of([*(LinkedDocument(doc, links) for doc in docs), failed]), {}, file)
+    found = read_predictions(tmp_path / "p.jsonl")
+    assert list(found.mentions) == [(("1", "a.txt", 1), 0, 5), (("1", "a.txt", 2), 0, 5)]
+    assert [(problem.source, problem.ordinal) for problem in found.problems] == [("a.txt", 3)]
+    for line in (tmp_path / "p.jsonl").read_text().splitlines():
+        jsonschema.validate(json.loads(line), schema("predictions-2"))
+
+
+@pytest.mark.parametrize("origin", ['"ordinal":-1', '"ordinal":true', '"ordinal":"1"', '"source":1'])
+def test_a_bad_origin_is_refused(tmp_path: Path, origin: str) -> None:
+    line = f'{{"document":"1",{origin},"start":0,"end":5,"answers":[]}}'
+    (tmp_path / "p.jsonl").write_text(f'{{"kind":"predictions","format":2,"source":{{}}}}\n{line}\n')
+    with pytest.raises(InputError, match="predictions-malformed"):
+        read_predictions(tmp_path / "p.jsonl")

@@ -71,4 +71,5 @@ def test_the_schemas_are_part_of_the_package() -> None:
     assert {path.name for path in (Path(onym.__file__).parent / "predictions" / "schemas").iterdir()} == {
         "predictions-2.schema.json",
         "linked-document-2.schema.json",
+        "problems-1.schema.json",
     }

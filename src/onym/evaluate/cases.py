@@ -11,7 +11,8 @@ from typing import TypeVar
 from onym.corpora.base import PART_OF
 from onym.kb import KnowledgeBase
 from onym.kb.curie import to_curie
-from onym.predictions.file import Answer
+from onym.predictions.file import Answer, Key
+from onym.predictions.identity import DocumentName, DocumentNames
 from onym.types import Document, Mention
 
 Ids = frozenset[str]
@@ -20,8 +21,6 @@ TieGroup = tuple[Ids, ...]
 """The answers that share a score. More than one is a tie."""
 Ranking = tuple[TieGroup, ...]
 """The answers of a system to one mention, best first."""
-Key = tuple[str, int, int]
-"""A document's id and the mention's start and end in it."""
 CanonicalId = Callable[[str], str]
 """Maps the ids of a concept (its own, alternative and replaced ones) to one."""
 Mark = TypeVar("Mark")
@@ -124,13 +123,21 @@ def gold_cases(
     [['mesh:D005334']]
     """
     resolver = resolver or ConceptResolver()
-    return [_case(doc, parts, answers, resolver) for doc in documents for parts in _mentions_by_case(doc)]
+    documents = list(documents)
+    names = DocumentNames.of_documents(documents)
+    return [_case(doc, names.of(doc.key), parts, answers, resolver) for doc in documents for parts in _mentions_by_case(doc)]
 
 
-def _case(doc: Document, parts: list[Mention], answers: Callable[[Key], Iterable[Answer]], resolver: ConceptResolver) -> Case:
+def _case(
+    doc: Document,
+    name: DocumentName,
+    parts: list[Mention],
+    answers: Callable[[Key], Iterable[Answer]],
+    resolver: ConceptResolver,
+) -> Case:
     gold_ids = list(dict.fromkeys(concept_id for mention in parts for concept_id in mention.concept_ids))
     gold = _gold_concepts(gold_ids, resolver)
-    by_part = [sorted(answers((doc.id, part.start, part.end)), key=lambda one: (-one[1], one[2])) for part in parts]
+    by_part = [sorted(answers((name, part.start, part.end)), key=lambda one: (-one[1], one[2])) for part in parts]
 
     def canonical(concept_id: str) -> str:
         concept = resolver.canonical(concept_id)

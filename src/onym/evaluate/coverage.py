@@ -20,6 +20,7 @@ from typing import Any, Literal
 from onym.corpora.base import Item
 from onym.errors import ConfigError, InputError, shown_id
 from onym.predictions.file import Predictions
+from onym.predictions.identity import DocumentName, DocumentNames
 from onym.types import Document, Problem
 
 
@@ -72,18 +73,22 @@ def mention_coverage(gold: Iterable[Document], predictions: Predictions) -> Cove
     >>> mention_coverage([doc], Predictions.of([], {})).note
     '0 of 1 mentions predicted'
     """
-    keys = [((doc.id, mention.start, mention.end), bool(mention.concept_ids)) for doc in gold for mention in doc.mentions]
-    times, wanted = Counter(key for key, _ in keys), [key for key, has_id in keys if has_id]
+    gold = list(gold)
+    names = DocumentNames.of_documents(gold)
+    keys = [((names.of(doc.key), each.start, each.end), doc, bool(each.concept_ids)) for doc in gold for each in doc.mentions]
+    times, wanted = Counter(key for key, _, _ in keys), [(key, doc) for key, doc, has_id in keys if has_id]
+    own = predictions.keys_to(names)
+    found = set(own.values())
     lost = {problem.document_id for problem in predictions.problems}
-    missing = [key for key in wanted if key not in predictions.mentions]
+    missing = [doc for key, doc in wanted if key not in found]
     return Coverage(
         unit="mentions",
         gold=len(wanted),
         covered=len(wanted) - len(missing),
-        failed=sum(shown_id(document_id) in lost for document_id, _, _ in missing),
+        failed=sum(shown_id(doc.id) in lost for doc in missing),
         # A corpus may annotate a span twice; then there are two predictions for it.
-        repeated=sum(max(0, extra - max(0, times[key] - 1)) for key, extra in predictions.repeated.items()),
-        not_in_gold=len(predictions.mentions.keys() - times.keys()),
+        repeated=sum(max(0, extra - max(0, times[own[key]] - 1)) for key, extra in predictions.repeated.items()),
+        not_in_gold=len(found - times.keys()),
     )
 
 
@@ -93,18 +98,21 @@ def document_coverage(gold: Iterable[Document], predicted: Predictions | Sequenc
     >>> document_coverage([Document("1", "fever"), Document("2", "cough")], [Document("1", "fever")]).note
     '1 of 2 documents predicted'
     """
-    ids = {doc.id for doc in gold}
+    gold = list(gold)
     if isinstance(predicted, Predictions):
+        names = DocumentNames.of_documents(gold)
         lost = {problem.document_id for problem in predicted.problems}
-        ids_read = {*(one.document_id for one in predicted), *predicted.without_mentions}
-        read = {each for each in ids_read if shown_id(each) not in lost}
+        keys = {key for key in predicted.document_keys if shown_id(key[0]) not in lost}
+        read: Counter[DocumentName] = Counter({names.matched(key, predicted.names): 1 for key in keys})
+        wanted: Counter[DocumentName] = Counter(names.of(doc.key) for doc in gold)
         repeated = predicted.repeated.total()
     else:
-        times = Counter(item.id for item in predicted if isinstance(item, Document))
-        read, repeated = set(times), times.total() - len(times)
-        lost = {item.document_id for item in predicted if isinstance(item, Problem)}
-    failed = sum(shown_id(each) in lost for each in ids - read)
-    return Coverage("documents", len(ids), len(ids & read), failed, repeated, len(read - ids))
+        ids = [item.id for item in predicted if isinstance(item, Document)]
+        lost = {item.document_id for item in predicted if isinstance(item, Problem)} - {*map(shown_id, ids)}
+        read, wanted = Counter(ids), Counter(doc.id for doc in gold)
+        repeated = sum(max(0, count - max(1, wanted[name])) for name, count in read.items())
+    failed = sum(shown_id(doc.id) in lost for doc in gold)
+    return Coverage("documents", len(gold), (wanted & read).total(), failed, repeated, len(read.keys() - wanted.keys()))
 
 
 def require_covered(coverage: Coverage, title: str, *, allow_partial: bool = False) -> None:

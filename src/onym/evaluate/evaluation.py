@@ -15,6 +15,7 @@ from onym.evaluate.significance import bootstrap_interval
 from onym.evaluate.slices import Similarity, Training, slices_of
 from onym.evaluate.task import EvaluationTask
 from onym.predictions.file import Predictions
+from onym.predictions.identity import DocumentNames
 from onym.text.similarity import NameSimilarity
 
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
@@ -106,7 +107,9 @@ def evaluate(
 
 def predicted_cases(task: EvaluationTask, predictions: Predictions) -> list[Case]:
     """Return the cases of a split with their predicted answers; a mention without a prediction has none."""
-    return gold_cases(task.dataset.documents(task.split), lambda key: predictions.answers.get(key, ()), task.resolver)
+    gold = list(task.dataset.documents(task.split))
+    answers = predictions.answers_to(DocumentNames.of_documents(gold))
+    return gold_cases(gold, lambda key: answers.get(key, ()), task.resolver)
 
 
 def training_of(task: EvaluationTask) -> Training | None:

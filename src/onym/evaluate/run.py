@@ -98,7 +98,8 @@ def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:
     if pipeline.detector is None:
         what = "the pipeline has no detector, so it finds no mentions in raw text"
         raise ConfigError("config-invalid", what, fix="build it with a detector, or score its linker with --linker")
-    texts = (Document(doc.id, doc.text) for doc in task.dataset.documents(task.split))
+    gold = task.dataset.documents(task.split)
+    texts = (Document(doc.id, doc.text, source=doc.source, ordinal=doc.ordinal) for doc in gold)
     linked = pipeline.link_many(texts)
     return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source})
 

@@ -7,6 +7,9 @@ without mentions, which says that the document was read:
     {"document": "10192394", "problem": {"code": "limit-record", "what": "a document is too long"}}
     {"document": "10192395", "mentions": 0}
 
+A document that was read from a file also has `source` and `ordinal`: the file, and its number among the documents of the file.
+They tell documents of one id apart.
+
 An answer is an id (or, where several are meant together, a list of them), its score, and the number of the name that led to it:
 answers with the same number share a name. Answers stand best first. A mention may also have `detection_score`, `stage`,
 `confidence` and `nil_reason`, as `onym.Link` has them; what is absent is not known. `schemas/predictions-2.schema.json` is the
@@ -19,7 +22,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, get_args
@@ -28,15 +31,16 @@ from onym._version import __version__
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
+from onym.predictions.identity import DocumentName, DocumentNames
 from onym.store.files.json import parsed_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
-from onym.types import Candidate, Link, LinkedDocument, NilReason, Problem
+from onym.types import Candidate, Document, DocumentKey, Link, LinkedDocument, NilReason, Problem
 
 KIND, FORMAT = "predictions", 2
 
-Key = tuple[str, int, int]
-"""A document's id and the mention's start and end in it."""
+Key = tuple[DocumentName, int, int]
+"""A document (its id, where no other has it) and the mention's start and end in it."""
 Answer = tuple[tuple[str, ...], float, int]
 """Ids that are meant together, the score, and the number of the name."""
 
@@ -63,11 +67,13 @@ class Prediction:
     stage: str | None = None
     confidence: float | None = None
     nil_reason: NilReason | None = None
+    source: str = ""
+    ordinal: int = 0
 
     @property
-    def key(self) -> Key:
-        """What tells mentions apart."""
-        return self.document_id, self.start, self.end
+    def document_key(self) -> DocumentKey:
+        """What tells the documents of mentions apart."""
+        return self.document_id, self.source, self.ordinal
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,13 @@ class NoMentions:
     """A document that was read, and in which there is no mention."""
 
     document_id: str
+    source: str = ""
+    ordinal: int = 0
+
+    @property
+    def document_key(self) -> DocumentKey:
+        """What tells documents apart."""
+        return self.document_id, self.source, self.ordinal
 
 
 Line = Prediction | Problem | NoMentions
@@ -84,40 +97,65 @@ Line = Prediction | Problem | NoMentions
 class Predictions:
     """A file of predictions: what they came from, one for each mention, and the documents that could not be linked.
 
-    `without_mentions` are the ids of documents that were read and have no mention. `repeated` counts for each mention the lines
-    after its first.
+    `without_mentions` are the documents that were read and have no mention. `repeated` counts for each mention the lines after
+    its first.
     """
 
     source: dict[str, Any]
     mentions: dict[Key, Prediction]
     problems: tuple[Problem, ...] = ()
-    without_mentions: tuple[str, ...] = ()
+    without_mentions: tuple[NoMentions, ...] = ()
     repeated: Counter[Key] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, lines: Iterable[Line], source: dict[str, Any]) -> Predictions:
         """Gather predictions; where a mention stands twice, the first counts."""
-        mentions: dict[Key, Prediction] = {}
+        found: list[Prediction] = []
         problems: list[Problem] = []
-        without: list[str] = []
-        repeated: Counter[Key] = Counter()
+        without: list[NoMentions] = []
         for line in lines:
             if isinstance(line, Problem):
                 problems.append(line)
             elif isinstance(line, NoMentions):
-                without.append(line.document_id)
-            elif line.key in mentions:
-                repeated[line.key] += 1
+                without.append(line)
             else:
-                mentions[line.key] = line
-        return cls(source, mentions, tuple(problems), tuple(without), repeated)
+                found.append(line)
+        names = DocumentNames(_document_keys(found, without))
+        mentions: dict[Key, Prediction] = {}
+        repeated: Counter[Key] = Counter()
+        for one in found:
+            key = names.of(one.document_key), one.start, one.end
+            repeated[key] += key in mentions
+            mentions.setdefault(key, one)
+        return cls(source, mentions, tuple(problems), tuple(without), +repeated)
 
     @property
     def lines(self) -> Iterator[Line]:
         """What a file of them holds, without repeated lines."""
         yield from self.problems
         yield from self.mentions.values()
-        yield from map(NoMentions, self.without_mentions)
+        yield from self.without_mentions
+
+    @cached_property
+    def document_keys(self) -> set[DocumentKey]:
+        """The documents that were read."""
+        return _document_keys(self.mentions.values(), self.without_mentions)
+
+    @cached_property
+    def names(self) -> DocumentNames:
+        """Their names among one another."""
+        return DocumentNames(self.document_keys)
+
+    def keys_to(self, gold: DocumentNames) -> dict[Key, Key]:
+        """Return each key of a mention with the one that it has by the names of gold documents.
+
+        A document that could be several of them is refused.
+        """
+        return {key: (gold.matched(one.document_key, self.names), one.start, one.end) for key, one in self.mentions.items()}
+
+    def answers_to(self, gold: DocumentNames) -> dict[Key, tuple[Answer, ...]]:
+        """Return the answers by the names of gold documents; a document that could be several of them is refused."""
+        return {own: self.answers[key] for key, own in self.keys_to(gold).items()}
 
     @cached_property
     def answers(self) -> dict[Key, tuple[Answer, ...]]:
@@ -127,6 +165,10 @@ class Predictions:
     def __iter__(self) -> Iterator[Prediction]:
         """Yield them one by one, in order."""
         return iter(self.mentions.values())
+
+
+def _document_keys(mentions: Iterable[Prediction], without: Iterable[NoMentions]) -> set[DocumentKey]:
+    return {one.document_key for one in mentions} | {one.document_key for one in without}
 
 
 def source_of(linker: Source, top_k: int, **more: Any) -> dict[str, Any]:
@@ -143,16 +185,17 @@ def predictions_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
 def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
     """Yield what is kept of links, the problems of documents that could not be linked, and the documents without mentions."""
     for each in linked:
-        yield from each.problems
-        yield from (prediction_of(link, each.document.id) for link in each.links)
+        source, ordinal = each.document.source, each.document.ordinal
+        yield from (replace(one, source=source, ordinal=ordinal) for one in each.problems)
+        yield from (prediction_of(link, each.document) for link in each.links)
         if each.is_complete and not each.links:
-            yield NoMentions(each.document.id)
+            yield NoMentions(each.document.id, source, ordinal)
 
 
-def prediction_of(link: Link, document_id: str) -> Prediction:
-    """Return what is kept of a link."""
+def prediction_of(link: Link, document: Document) -> Prediction:
+    """Return what is kept of a link in a document."""
     return Prediction(
-        document_id,
+        document.id,
         link.mention.start,
         link.mention.end,
         _answers(link.candidates),
@@ -160,6 +203,8 @@ def prediction_of(link: Link, document_id: str) -> Prediction:
         link.stage,
         link.confidence,
         link.nil_reason if link.candidates else None,  # no answers say so themselves
+        document.source,
+        document.ordinal,
     )
 
 
@@ -214,19 +259,25 @@ def _plain(line: Line) -> dict[str, Any]:
     if isinstance(line, Problem):
         return _problem_plain(line)
     if isinstance(line, NoMentions):
-        return {"document": line.document_id, "mentions": 0}
+        return {"document": line.document_id, **_origin(line), "mentions": 0}
     return _prediction_plain(line)
 
 
 def _prediction_plain(one: Prediction) -> dict[str, Any]:
     answers = [[ids[0] if len(ids) == 1 else list(ids), score, name] for ids, score, name in one.answers]
     known = {name: getattr(one, name) for name in _EVIDENCE if getattr(one, name) is not None}
-    return {"document": one.document_id, "start": one.start, "end": one.end, "answers": answers, **known}
+    return {"document": one.document_id, **_origin(one), "start": one.start, "end": one.end, "answers": answers, **known}
+
+
+def _origin(one: Line) -> dict[str, Any]:
+    """Return the file and the ordinal of a document that was read from one."""
+    return {"source": one.source, "ordinal": one.ordinal} if one.ordinal else {}
 
 
 def _problem_plain(problem: Problem) -> dict[str, Any]:
     where = {"where": problem.where} if problem.where else {}
-    return {"document": problem.document_id, "problem": {"code": problem.code, "what": problem.what, **where}}
+    plain = {"code": problem.code, "what": problem.what, **where}
+    return {"document": problem.document_id, **_origin(problem), "problem": plain}
 
 
 def _write_line(file: BinaryIO, value: object) -> None:
@@ -249,13 +300,23 @@ def _source(value: object, where: str) -> dict[str, Any]:
 
 def _line(value: object, where: str) -> Line:
     match value:
-        case {"document": str(document_id), "mentions": int(number), **more} if number is not False and not number and not more:
-            return NoMentions(document_id)
-        case {"document": str(document_id), "problem": {"code": str(code), "what": str(what), **more}}:
-            return Problem(document_id, code, what, str(more.get("where", "")))
+        case {"document": str(document_id), "mentions": int(number), **origin} if number is not False and not number:
+            if origin.keys() - {"source", "ordinal"}:
+                raise _malformed(where)
+            return NoMentions(document_id, *_read_origin(origin, where))
+        case {"document": str(document_id), "problem": {"code": str(code), "what": str(what), **more}, **origin}:
+            return Problem(document_id, code, what, str(more.get("where", "")), *_read_origin(origin, where))
         case {"document": str(document_id), "start": int(start), "end": int(end), "answers": list(answers), **more}:
             found = tuple(_answer(answer, where) for answer in answers)
-            return Prediction(document_id, start, end, found, **_evidence(more, where))
+            source, ordinal = _read_origin(more, where)
+            return Prediction(document_id, start, end, found, **_evidence(more, where), source=source, ordinal=ordinal)
+    raise _malformed(where)
+
+
+def _read_origin(more: Mapping[Any, Any], where: str) -> tuple[str, int]:
+    match more.get("source", ""), more.get("ordinal", 0):
+        case str(source), int(ordinal) if ordinal >= 0 and not isinstance(ordinal, bool):
+            return source, ordinal
     raise _malformed(where)
 
 

@@ -76,3 +76,12 @@ def test_a_row_that_is_no_linked_document_is_named() -> None:
     with pytest.raises(InputError, match="corpus-malformed") as caught:
         next(linked)
     assert caught.value.where == "a.parquet, row 2"
+
+
+def test_a_row_that_is_no_text_costs_itself_alone() -> None:
+    good = pa.array(["1", "2", "3"])
+    raw = pa.array([b"fever", b"caf\xe9", b"cough"], pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), 3, raw.buffers())  # as a careless program writes it
+    items = list(parquet.read(source_of(a__parquet=packed(pa.table({"id": good, "text": texts})))))
+    assert [type(item) for item in items] == [Document, Problem, Document]
+    assert [item.code for item in items if isinstance(item, Problem)] == ["input-encoding"]

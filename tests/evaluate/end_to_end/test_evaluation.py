@@ -119,3 +119,25 @@ def test_a_mention_that_was_left_unlinked_has_no_concept() -> None:
 def test_a_system_without_a_name() -> None:
     assert system_name({}) == "unknown system"
     assert system_name({"linker": {"linker": "exact"}}) == "exact"
+
+
+TWINS = [Document("9", text, (Mention(0, 5, text[:5], ("mesh:D005334",)),), source="test.jsonl", ordinal=number)
+         for number, text in ((1, "fever"), (2, "Fever again"))]  # fmt: skip
+
+
+def test_predictions_for_documents_of_one_id_go_to_their_own() -> None:
+    made = Predictions.of([Prediction("9", 0, 5, FEVER, source="test.jsonl", ordinal=2)], {})
+    assert [doc.mentions for doc in predicted_documents(TWINS, made)] == [(), TWINS[1].mentions]
+    with pytest.raises(InputError, match="predictions-ambiguous"):
+        predicted_documents(TWINS, Predictions.of([Prediction("9", 0, 5, FEVER)], {}))
+
+
+def test_documents_of_one_id_are_matched_by_their_text(abstracts: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(abstracts.dataset), "documents", lambda _self, _split: iter(TWINS))
+    elsewhere = [replace(doc, source="mine.pubtator", ordinal=doc.ordinal + 5) for doc in reversed(TWINS)]
+    evaluation = evaluate_end_to_end(abstracts, elsewhere)
+    assert evaluation.results["bhowmik-strict"].scores.f1 == 1.0
+    with pytest.raises(InputError, match="text-differs"):
+        evaluate_end_to_end(abstracts, [replace(elsewhere[0], text="fever!", mentions=())])
+    with pytest.raises(InputError, match="predictions-ambiguous"):
+        evaluate_end_to_end(abstracts, [*elsewhere, elsewhere[0]])

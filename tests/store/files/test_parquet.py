@@ -82,3 +82,9 @@ def test_a_large_row_group_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LimitError) as caught:
         list(iter_parquet(file(packed(100)), SCHEMA))
     assert caught.value.code == "limit-record"
+
+
+def test_the_columns_of_a_file() -> None:
+    assert parquet.parquet_schema(file(packed(2))).names == SCHEMA.names
+    with pytest.raises(InputError, match="parquet-malformed"):
+        parquet.parquet_schema(file(b"PAR1 and no more"))

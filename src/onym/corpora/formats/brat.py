@@ -43,10 +43,11 @@ def groups(source: Source) -> list[tuple[InputFile, ...]]:
 
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each text file, with the mentions of its annotation file."""
-    pairs = groups(source)
-    paired = {file.name for pair in pairs for file in pair}
-    alone = [(file,) for file in source.files if file.name not in paired]
-    return (item for group in sorted([*pairs, *alone], key=lambda group: group[0].name) for item in _read_group(*group))
+    pairs = {group[0].name: group for group in groups(source)}
+    annotations = {file.name for group in pairs.values() for file in group[1:]}
+    for file in source.files:
+        if file.name not in annotations:
+            yield from _read_group(*pairs.get(file.name, (file,)))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

@@ -99,13 +99,27 @@ def _batches(plains: Iterable[Plain], schema: pa.Schema) -> Iterator[pa.RecordBa
 
 
 def _read_file(file: InputFile) -> Iterator[Item]:
-    rows = (row for batch in iter_parquet(file, _columns(file)) for row in batch.to_pylist())
+    rows = (row for batch in iter_parquet(file, _columns(file)) for row in _rows(batch))
     for number, row in enumerate(rows, 1):
         where = f"{file.name}, row {number}"
         try:
+            if row is None:
+                raise MalformedError("not valid UTF-8", where, code="input-encoding")
             yield from from_plain(_without_nulls(row), where)
         except MalformedError as e:
             yield e.problem()
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[Plain | None]:
+    """Yield the rows of a batch; None for one whose bytes are no text, which Arrow does not look at."""
+    try:
+        yield from batch.to_pylist()
+    except UnicodeDecodeError:
+        if batch.num_rows == 1:
+            yield None
+        else:
+            for number in range(batch.num_rows):
+                yield from _rows(batch.slice(number, 1))
 
 
 def _columns(file: InputFile) -> pa.Schema:

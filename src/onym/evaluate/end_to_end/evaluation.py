@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from onym.corpora.base import Item, documents_of
 from onym.corpora.reading import is_loss
+from onym.errors import InputError, shown_id
 from onym.evaluate.coverage import Coverage, document_coverage, require_covered
 from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all, score_with_intervals
 from onym.evaluate.end_to_end.mistakes import EndToEndMistakes, find_mistakes
 from onym.evaluate.end_to_end.protocols import NOT_IN_GOLD, require_end_to_end
 from onym.evaluate.task import EvaluationTask
 from onym.predictions.file import Predictions
+from onym.predictions.identity import DocumentName, DocumentNames
 from onym.types import Document, Mention, Problem
 
 UNREADABLE = "predicted mentions or documents that could not be read"
@@ -124,12 +126,17 @@ def predicted_documents(gold: Iterable[Document], predictions: Predictions) -> l
     ('mesh:D005334',)
     """
     gold = list(gold)
-    texts = {doc.id: doc.text for doc in gold}
-    mentions: dict[str, list[Mention]] = defaultdict(list)
-    for (doc_id, start, end), answers in predictions.answers.items():
-        if doc_id in texts:
-            mentions[doc_id].append(Mention(start, end, texts[doc_id][start:end], answers[0][0] if answers else ()))
-    return [Document(doc.id, doc.text, tuple(mentions[doc.id])) for doc in gold]
+    names = DocumentNames.of_documents(gold)
+    texts = {names.of(doc.key): doc.text for doc in gold}
+    mentions: dict[DocumentName, list[Mention]] = defaultdict(list)
+    for (name, start, end), answers in predictions.answers_to(names).items():
+        if name in texts:
+            mentions[name].append(Mention(start, end, texts[name][start:end], answers[0][0] if answers else ()))
+    return [_bare(doc, tuple(mentions[names.of(doc.key)])) for doc in gold]
+
+
+def _bare(doc: Document, mentions: tuple[Mention, ...] = ()) -> Document:
+    return Document(doc.id, doc.text, mentions, source=doc.source, ordinal=doc.ordinal)
 
 
 def system_name(source: dict[str, Any]) -> str:
@@ -146,18 +153,35 @@ def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) ->
     """Return a predicted document for each gold one, in order, and what is not scored, by reason."""
     unreadable = 0
     if isinstance(predicted, Predictions):
-        by_id = {doc.id: doc for doc in predicted_documents(gold, predicted)}
+        aligned = predicted_documents(gold, predicted)
         mentions = Counter(one.document_id for one in predicted)
     else:
-        by_id = {}
-        for doc in documents_of(predicted):
-            by_id.setdefault(doc.id, doc)
-        mentions = Counter({doc_id: len(doc.mentions) for doc_id, doc in by_id.items()})
+        found = list(documents_of(predicted))
+        aligned = _aligned_documents(gold, found)
+        mentions = Counter()
+        for doc in found:
+            mentions[doc.id] += len(doc.mentions)
         unreadable = sum(isinstance(item, Problem) and is_loss(item) for item in predicted)
     other = mentions.keys() - {doc.id for doc in gold}
-    aligned = [by_id.get(doc.id) or Document(doc.id, doc.text) for doc in gold]
     counts = {NOT_IN_GOLD: sum(mentions[doc_id] for doc_id in other), UNREADABLE: unreadable}
     return aligned, {reason: count for reason, count in counts.items() if count}
+
+
+def _aligned_documents(gold: Sequence[Document], predicted: Iterable[Document]) -> list[Document]:
+    """Return a predicted document for each gold one: of the same id, and of the same text where several have that id."""
+    counts = Counter(doc.id for doc in gold)
+    texts = {(doc.id, doc.text) for doc in gold}
+    waiting: dict[tuple[str, str], deque[Document]] = defaultdict(deque)
+    for doc in predicted:
+        if counts[doc.id] > 1 and (doc.id, doc.text) not in texts:
+            what, fix = "a predicted document has another text than the gold documents of its id", "predict on their text"
+            raise InputError("text-differs", what, where=f"document {shown_id(doc.id)}", fix=fix)
+        waiting[doc.id, doc.text if counts[doc.id] > 1 else ""].append(doc)
+    aligned = []
+    for doc in gold:
+        found = waiting[doc.id, doc.text if counts[doc.id] > 1 else ""]
+        aligned.append(replace(found.popleft(), source=doc.source, ordinal=doc.ordinal) if found else _bare(doc))
+    return aligned
 
 
 def _by_type(

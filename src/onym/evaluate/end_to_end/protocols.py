@@ -27,10 +27,12 @@ from dataclasses import dataclass, field
 
 from onym.errors import ConfigError, InputError, shown_id
 from onym.evaluate.cases import CanonicalId
+from onym.predictions.identity import DocumentName, DocumentNames
 from onym.types import Document
 
 Offsets = tuple[int, int]
-Spans = dict[tuple[str, str], set[Offsets]]
+Spans = dict[tuple[DocumentName, str], set[Offsets]]
+_Named = tuple[DocumentName, Document]
 """The spans of a concept in a document."""
 Credit = Callable[[Offsets, set[Offsets]], float]
 """The credit of an item, from 0 to 1, given the spans of the same concept in the same document on the other side."""
@@ -84,10 +86,11 @@ def score_end_to_end(
     require_end_to_end(name)
     credit = END_TO_END[name]
     gold = list(gold)
-    texts = {doc.id: doc.text for doc in gold}
+    names = DocumentNames.of_documents(gold)
+    texts = {names.of(doc.key): doc.text for doc in gold}
     left_out: Counter[str] = Counter()
-    gold_spans = _spans(gold, canonical, left_out, "gold mentions without a concept")
-    in_gold = _documents_in_gold(predicted, texts, left_out)
+    gold_spans = _spans(((names.of(doc.key), doc) for doc in gold), canonical, left_out, "gold mentions without a concept")
+    in_gold = _documents_in_gold(((names.of(doc.key), doc) for doc in predicted), texts, left_out)
     predicted_spans = _spans(in_gold, canonical, left_out, "predicted mentions without a concept")
     return EndToEndScores(
         protocol=name,
@@ -106,25 +109,27 @@ def require_end_to_end(name: str) -> None:
         raise ConfigError("protocol-unknown", f"no end-to-end protocol is named {name!r}", fix=f"the names are {known}")
 
 
-def _documents_in_gold(predicted: Iterable[Document], texts: Mapping[str, str], left_out: Counter[str]) -> Iterable[Document]:
-    for doc in predicted:
-        if doc.id not in texts:
+def _documents_in_gold(
+    predicted: Iterable[_Named], texts: Mapping[DocumentName, str], left_out: Counter[str]
+) -> Iterable[_Named]:
+    for name, doc in predicted:
+        if name not in texts:
             left_out[NOT_IN_GOLD] += len(doc.mentions)
-        elif doc.text != texts[doc.id]:
+        elif doc.text != texts[name]:
             what = "the predicted document has another text than the gold one, so offsets do not agree"
             where, fix = f"document {shown_id(doc.id)}", "predict on the text of the gold document"
             raise InputError("text-differs", what, where=where, fix=fix)
         else:
-            yield doc
+            yield name, doc
 
 
-def _spans(documents: Iterable[Document], canonical: CanonicalId, left_out: Counter[str], reason: str) -> Spans:
+def _spans(documents: Iterable[_Named], canonical: CanonicalId, left_out: Counter[str], reason: str) -> Spans:
     spans: Spans = defaultdict(set)
-    for doc in documents:
+    for name, doc in documents:
         for mention in doc.mentions:
             left_out[reason] += not mention.concept_ids
             for concept_id in mention.concept_ids:
-                spans[doc.id, canonical(concept_id)].add((mention.start, mention.end))
+                spans[name, canonical(concept_id)].add((mention.start, mention.end))
     return spans
 
 

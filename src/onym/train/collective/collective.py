@@ -102,11 +102,11 @@ def name_vectors(context: CollectiveContext, module: Any, names: Ints) -> Floats
 def mention_vectors(context: CollectiveContext, module: Any) -> Floats:
     """Return the embeddings of all mentions to link, by the current model. *Shape:* (mentions, dim)."""
     found = np.zeros((len(context.linkable), module.heads.dim), dtype=np.float32)
-    numbers = {(doc.id, mention.start, mention.end): number for number, (doc, mention) in enumerate(context.linkable)}
+    numbers = {(doc.key, mention.start, mention.end): number for number, (doc, mention) in enumerate(context.linkable)}
     vectors, rows = context.inference_model(module).mention_vectors(context.documents)
     for vector, (at, of) in zip(vectors, rows, strict=True):
         doc = context.documents[at]
-        number = numbers.get((doc.id, doc.mentions[of].start, doc.mentions[of].end))
+        number = numbers.get((doc.key, doc.mentions[of].start, doc.mentions[of].end))
         if number is not None:
             found[number] = vector
     return found

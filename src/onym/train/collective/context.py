@@ -29,7 +29,7 @@ from onym.train.dev import dev_documents, dev_names
 from onym.train.samples.mention_pairs import MentionPairs, Query
 from onym.train.samples.targets import DocMention, concepts_of
 from onym.train.start import open_encoder
-from onym.types import Document
+from onym.types import Document, DocumentKey
 
 _log = logging.getLogger("onym.train")
 
@@ -114,10 +114,10 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
         return open_derived_vectors(self.kb, Encoder.open(Path(self.names_folder), device=str(self.device)))
 
     @cached_property
-    def _linkable(self) -> dict[tuple[str, int, int], tuple[DocMention, DocMention]]:
+    def _linkable(self) -> dict[tuple[DocumentKey, int, int], tuple[DocMention, DocMention]]:
         """The mentions to link, each also with its abbreviation expanded, by document and offsets."""
         return {
-            (doc.id, mention.start, mention.end): ((doc, mention), expanded)
+            (doc.key, mention.start, mention.end): ((doc, mention), expanded)
             for doc in self.documents
             for mention, expanded in zip(doc.mentions, expand_abbreviations(doc), strict=True)
             if normal_name(expanded[1].surface) and concepts_of(mention, self.kb)

@@ -140,4 +140,5 @@ def f1(gold: Sequence[Sequence[tuple[int, ...]]], found: Sequence[Sequence[tuple
 
 
 def _with(doc: Document, spans: Sequence[Offsets]) -> Document:
-    return Document(doc.id, doc.text, tuple(Mention(start, end, doc.text[start:end]) for start, end in spans))
+    mentions = tuple(Mention(start, end, doc.text[start:end]) for start, end in spans)
+    return Document(doc.id, doc.text, mentions, source=doc.source, ordinal=doc.ordinal)

@@ -11,7 +11,7 @@ from onym.encoders.windows import Window, windows
 from onym.text.tokens import Placed, Tokenizer
 from onym.train.samples.order import OrderedSamples
 from onym.train.samples.targets import DocMention
-from onym.types import Document
+from onym.types import Document, DocumentKey
 
 NOT_LINKED = -1
 """The number of a mention that is only to be detected."""
@@ -48,7 +48,7 @@ class TrainingWindows(OrderedSamples):
         count: int = 0,
         seed: int = 0,
     ) -> None:
-        numbers = {(doc.id, mention.start, mention.end): number for number, (doc, mention) in enumerate(linkable)}
+        numbers = {(doc.key, mention.start, mention.end): number for number, (doc, mention) in enumerate(linkable)}
         self._windows = [window for doc in documents for window in _windows(doc, tokenizer, numbers, room, overlap)]
         super().__init__(len(self._windows), count, seed)
 
@@ -57,11 +57,11 @@ class TrainingWindows(OrderedSamples):
 
 
 def _windows(
-    doc: Document, tokenizer: Tokenizer, numbers: dict[tuple[str, int, int], int], room: int, overlap: int
+    doc: Document, tokenizer: Tokenizer, numbers: dict[tuple[DocumentKey, int, int], int], room: int, overlap: int
 ) -> list[TrainingWindow]:
     tokens = tokenizer.placed(doc.text)
     spans = [
-        (*span, numbers.get((doc.id, mention.start, mention.end), NOT_LINKED))
+        (*span, numbers.get((doc.key, mention.start, mention.end), NOT_LINKED))
         for mention in doc.mentions
         if mention.concept_ids and (span := tokens.span(mention.start, mention.end))
     ]

@@ -1,0 +1,66 @@
+"""Answers are to one document, whatever ids there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from onym.errors import InputError
+from onym.predictions.file import Prediction, Predictions
+from onym.predictions.identity import DocumentNames
+from onym.types import Document
+
+FEVER, COUGH = ((("mesh:D005334",), 1.0, 0),), ((("mesh:D003371",), 1.0, 0),)
+
+
+def gold(*keys: tuple[str, str, int]) -> DocumentNames:
+    return DocumentNames.of_documents(
+        [Document(name, "fever", source=source, ordinal=ordinal) for name, source, ordinal in keys]
+    )
+
+
+def made(*keys: tuple[str, str, int]) -> Predictions:
+    lines = [
+        Prediction(name, 0, 5, answers, source=source, ordinal=ordinal)
+        for (name, source, ordinal), answers in zip(keys, (FEVER, COUGH, FEVER), strict=False)
+    ]
+    return Predictions.of(lines, {})
+
+
+def test_an_id_that_stands_alone_is_enough() -> None:
+    names = gold(("1", "test.jsonl", 1), ("2", "test.jsonl", 2))
+    assert made(("1", "", 0), ("2", "mine.txt", 9)).answers_to(names) == {("1", 0, 5): FEVER, ("2", 0, 5): COUGH}
+
+
+def test_documents_of_one_id_are_told_apart() -> None:
+    keys = (("1", "test.jsonl", 1), ("1", "test.jsonl", 2), ("1#2", "test.jsonl", 3))
+    predictions = made(*keys)
+    assert len(predictions.mentions) == 3
+    assert predictions.answers_to(gold(*keys)) == {(keys[0], 0, 5): FEVER, (keys[1], 0, 5): COUGH, ("1#2", 0, 5): FEVER}
+
+
+@pytest.mark.parametrize(
+    ("of_gold", "of_predictions"),
+    [
+        ([("1", "a", 1), ("1", "a", 2)], [("1", "", 0)]),
+        ([("1", "a", 1), ("1", "a", 2)], [("1", "a", 3)]),
+        ([("1", "a", 1), ("1", "a", 2)], [("1", "b", 1), ("1", "b", 2)]),
+        ([("1", "a", 1)], [("1", "a", 1), ("1", "a", 2)]),
+        ([("1", "a", 1)], [("1", "a", 1), ("1", "", 0)]),
+    ],
+)
+def test_what_could_be_several_documents_is_refused(
+    of_gold: list[tuple[str, str, int]], of_predictions: list[tuple[str, str, int]]
+) -> None:
+    with pytest.raises(InputError, match="predictions-ambiguous"):
+        made(*of_predictions).answers_to(gold(*of_gold))
+
+
+def test_other_documents_may_share_an_id() -> None:
+    assert made(("9", "a", 1), ("9", "a", 2)).answers_to(gold(("1", "a", 1))) == {("9", 0, 5): COUGH}
+
+
+def test_gold_documents_that_nothing_tells_apart_are_refused() -> None:
+    with pytest.raises(InputError, match="documents-alike"):
+        DocumentNames.of_documents([Document("1", "a"), Document("1", "b")])
+    assert "1" in gold(("1", "a", 1))
+    assert "2" not in gold(("1", "a", 1))
