@@ -138,6 +138,6 @@ def test_documents_of_one_id_are_matched_by_their_text(abstracts: EvaluationTask
     evaluation = evaluate_end_to_end(abstracts, elsewhere)
     assert evaluation.results["bhowmik-strict"].scores.f1 == 1.0
     with pytest.raises(InputError, match="text-differs"):
-        evaluate_end_to_end(abstracts, [replace(elsewhere[0], text="fever!", mentions=())])
-    with pytest.raises(InputError, match="predictions-ambiguous"):
+        evaluate_end_to_end(abstracts, [elsewhere[1], replace(elsewhere[0], text="fever!", mentions=())])
+    with pytest.raises(InputError, match="predictions-repeated"):
         evaluate_end_to_end(abstracts, [*elsewhere, elsewhere[0]])
