@@ -32,15 +32,15 @@ from onym.corpora.corpus import read_sources, write_corpus
 from onym.kb import KnowledgeBase
 from onym.types import Problem
 
-FULL, QUICK = (10_000, 500), (300, 14)
+FULL, QUICK = (10_000, 500), (150, 12)
 """Runs in all, and how many of them are processes of their own."""
 _WORKERS = 2
 Run = Callable[[random.Random, Canaries, Path], str]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=int, default=0, help="in all; 10,000 without --quick, 300 with it")
-    parser.add_argument("--processes", type=int, default=0, help="of them as processes; 500 without --quick, 14 with it")
+    parser.add_argument("--runs", type=int, default=0, help="in all; 10,000 without --quick, 150 with it")
+    parser.add_argument("--processes", type=int, default=0, help="of them as processes; 500 without --quick, 12 with it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--replay", type=int, default=-1, metavar="NUMBER", help="run one of them and print what it shows")
 
@@ -56,11 +56,17 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             return {"canaries_seen": len(one(options.replay, told=True))}
         with ThreadPoolExecutor(_WORKERS) as pool:
             apart = pool.map(one, range(processes))  # these work by themselves, and change nothing here
-            seen = [line for number in range(processes, runs) for line in one(number)]
-            seen += [line for lines in apart for line in lines]
+            seen = sum(map(_told, map(one, range(processes, runs)))) + sum(map(_told, apart))
     if seen:
-        sys.exit("\n".join([*seen, f"{len(seen)} words of canary phrases were shown"]))
-    return {"runs": runs, "canaries_seen": len(seen)}
+        sys.exit(f"{seen} words of canary phrases were shown")
+    return {"runs": runs, "canaries_seen": seen}
+
+
+def _told(lines: list[str]) -> int:
+    """Tell what a run showed at once, and return how much."""
+    for line in lines:
+        print(line, file=sys.stderr, flush=True)
+    return len(lines)
 
 
 def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, number: int, *, told: bool = False) -> list[str]:
