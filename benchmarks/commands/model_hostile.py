@@ -34,7 +34,7 @@ from benchmarks.hostile_models.honest import save_honest, save_kb
 from benchmarks.hostile_models.watch import Watch
 from onym.encoders.loading import quiet
 
-_PATIENCE_S, _SOON_S, _MOST_S, _MOST_MB = 20.0, 2.0, 5.0, 512.0
+_PATIENCE_S, _SOON_S, _MOST_S, _MOST_MB = 30.0, 2.0, 5.0, 512.0
 _EVERY, _AGAIN = 12, 4
 
 

@@ -188,7 +188,6 @@ _COLLECTIVE: dict[str, Spoil] = {
     "heads-pickle": pickled("heads.safetensors"),
     "heads-nan": tensors(lambda found: [each.fill_(float("nan")) for each in found.values()], "heads.safetensors"),
     "heads-near-3e38": tensors(lambda found: [each.fill_(3e38) for each in found.values()], "heads.safetensors"),
-    "heads-1e30": tensors(lambda found: [each.fill_(1e30) for each in found.values()], "heads.safetensors"),
     "heads-header": text("heads.safetensors", b"\xff" * 1000),
     "heads-of-another": tensors(lambda found: found.update(tag=found.pop(min(found))), "heads.safetensors"),
     "names-missing": without("names"),

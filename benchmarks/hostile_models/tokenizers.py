@@ -115,6 +115,7 @@ _CASES: dict[str, Spoil] = {
     "vocabulary-negative": _changed(lambda found: found["model"]["vocab"].update(evil=-1)),
     "vocabulary-larger": _changed(lambda found: found["model"]["vocab"].update(evil=10_000)),
     "vocabulary-million": _changed(lambda found: found["model"]["vocab"].update({f"t{n}": n + 500 for n in range(1_000_000)})),
+    "vocabulary-50000": _changed(lambda found: found["model"]["vocab"].update({f"t{n}": n + 500 for n in range(50_000)})),
     "model-unknown": _part("model", {"type": "Code", "vocab": {}}),
     "model-missing": _changed(lambda found: found.pop("model")),
     "added-large": _changed(lambda found: found["added_tokens"].append(found["added_tokens"][0] | {"id": 410,

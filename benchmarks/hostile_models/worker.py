@@ -26,6 +26,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
 from onym.linkers.dense import DenseLinker
 from onym.linkers.generative import GenerativeLinker
+from onym.store.cache import cache_folder
 from onym.types import Document, LinkedDocument, Mention
 
 _TEXTS = ("No heart attack, but high fever.", f"{'a' * 40}! {'a' * 500} heart attack {'ab ' * 300}")
@@ -72,7 +73,7 @@ def main(base: str) -> None:
     print("idle", flush=True)
     for line in sys.stdin:
         kind, folder = json.loads(line)
-        _allowed = common | {folder, str(Path(folder).parent / "converted")}
+        _allowed = common | {folder}
         _events.clear()
         before = memory_mb("VmRSS")
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
@@ -118,7 +119,7 @@ def _found(model: Any, documents: list[Document]) -> Iterable[Document]:
 
 
 def _converted(folder: Path) -> list[Any]:
-    dest = folder.parent / "converted"
+    dest = cache_folder() / "converted"
     shutil.rmtree(dest, ignore_errors=True)
     try:
         convert_weights(folder, dest)

@@ -23,6 +23,8 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     for path in weight_files(folder):
         if path.suffix == ".safetensors":
             found |= read_tensors(path)
+            if len(found) > DEFAULT_LIMITS.model_tensors:
+                raise LimitError("limit-model", f"more than {DEFAULT_LIMITS.model_tensors:,} tensors", where=str(path))
     return found
 
 

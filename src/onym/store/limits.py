@@ -36,13 +36,14 @@ class Limits:
     document_bytes: int = 8 * MIB  # text of one document, in every format
     manifest_bytes: int = 2 * MIB
     model_json_bytes: int = 4 * MIB  # one file of settings of a model
-    model_header_bytes: int = 8 * MIB  # what a file of weights says of itself; some 60,000 tensors
+    model_header_bytes: int = 2 * MIB  # what a file of weights says of itself
+    model_tensors: int = 4_096  # in all files of weights; those of 64 layers have some 2,000
     model_layers: int = 64  # of an encoder or a decoder; published ones have up to 48
     model_width: int = 131_072  # any size within a layer
     model_vocabulary: int = 4_000_000  # tokens
     model_positions: int = 1_000_000  # tokens that a model can read at once
-    tokenizer_bytes: int = 32 * MIB  # a tokenizer.json; those of 250,000 tokens have 17 MB
-    tokenizer_values: int = 2_000_000  # values in it; some 150 bytes of memory each
+    tokenizer_bytes: int = 24 * MIB  # a tokenizer.json; those of 250,000 tokens have 17 MB
+    tokenizer_values: int = 1_200_000  # keys, values and lists in it; those of 250,000 tokens have 750,000
 
 
 DEFAULT_LIMITS = Limits()

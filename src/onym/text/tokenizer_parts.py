@@ -51,7 +51,7 @@ def require_tame(data: bytes, where: str) -> None:
     Traceback (most recent call last):
     onym.errors.InputError: [tokenizer-unsupported] a regular expression that no published tokenizer has...
     """
-    values = sum(map(data.count, (b",", b"[", b"{")))
+    values = sum(map(data.count, (b",", b":", b"[", b"{")))
     if len(data) > DEFAULT_LIMITS.tokenizer_bytes or values > DEFAULT_LIMITS.tokenizer_values:
         raise LimitError("limit-model", "the tokenizer is too large", where=where)
     try:
