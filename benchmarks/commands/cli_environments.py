@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +22,10 @@ from benchmarks.environments.case import Case, Outcome, can_be_unknown
 from benchmarks.environments.case import run as run_case
 from benchmarks.environments.cases import iter_cases, make_base
 
-_AT_ONCE = 2
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="tell about each case on stderr")
+    parser.add_argument("--at-once", type=int, default=2, help="how many run at the same time")
     parser.add_argument("--only", default="", help="only the cases whose name holds this")
 
 
@@ -33,8 +33,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     """Run the cases, with `--quick` some of each kind."""
     only, has_unknown = getattr(options, "only", ""), can_be_unknown()
     cases = [case for case in iter_cases() if only in case.name and (case.is_quick or not options.quick)]
-    found = outcomes([case for case in cases if has_unknown or not case.is_unknown_user])
-    for outcome in found:
+    found = []
+    for outcome in outcomes(
+        [case for case in cases if has_unknown or not case.is_unknown_user], getattr(options, "at_once", 2)
+    ):
+        found.append(outcome)
         if outcome.is_traceback or getattr(options, "verbose", False):
             print(_described(outcome), file=sys.stderr)
     figures = {"cases": len(found), "tracebacks": sum(outcome.is_traceback for outcome in found)}
@@ -43,15 +46,15 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return dict(figures)
 
 
-def outcomes(cases: list[Case]) -> list[Outcome]:
+def outcomes(cases: list[Case], at_once: int = 2) -> Iterator[Outcome]:
     """Run cases, each in a folder of its own, where everybody may write."""
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(_AT_ONCE) as pool:
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(at_once) as pool:
         root = Path(name)
         root.chmod(0o755)
         base = root / "base"
         base.mkdir()
         make_base(base)
-        return list(pool.map(lambda pair: _run_in(root / str(pair[0]), _at(base, pair[1])), enumerate(cases)))
+        yield from pool.map(lambda pair: _run_in(root / str(pair[0]), _at(base, pair[1])), enumerate(cases))
 
 
 def _run_in(folder: Path, case: Case) -> Outcome:

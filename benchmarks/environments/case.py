@@ -20,7 +20,7 @@ _AS_UNKNOWN = (
     *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),  # Python itself may lie in another one's home
 )
 _SIGNS = (b"Traceback", b"panicked at", b"Exception ignored", b"Fatal Python error")
-_PATIENCE_S = 90
+_PATIENCE_S = 600  # other work may slow the machine down; a command that waits for ever is found all the same
 
 
 @dataclass(frozen=True)

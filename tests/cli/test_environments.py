@@ -45,7 +45,7 @@ def test_documented_statuses_are_no_trace(status: int) -> None:
 
 def test_a_trace_ends_the_benchmark(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     bad = Outcome(Case("a bad case", ()), 1, b"Traceback", True)
-    monkeypatch.setattr(cli_environments, "outcomes", lambda _: [bad])
+    monkeypatch.setattr(cli_environments, "outcomes", lambda *_: [bad])
     with pytest.raises(SystemExit, match="'cases': 1, 'tracebacks': 1"):
         run(argparse.Namespace(quick=True))
     assert "FAILED    1  a bad case" in capsys.readouterr().err
