@@ -21,6 +21,7 @@ NAMES = (
     "kb-kill",
     "kb-hostile",
     "kb-fuzz",
+    "decoded-bombs",
     "abbreviations",
     "round-trips",
     "pubmed-read",

@@ -18,7 +18,7 @@ import lxml.etree  # noqa: F401
 import pyarrow.csv  # noqa: F401
 
 from benchmarks.hostile.case import act
-from benchmarks.hostile.honest import honest
+from benchmarks.hostile.honest import honest, honest_corpora
 from onym.errors import OnymError
 from onym.kb import readers
 
@@ -33,6 +33,8 @@ def main(cache: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for path in honest(Path(folder)):
             act(path, "open" if path.is_dir() else "read", "")
+        for path, form in honest_corpora(Path(folder) / "corpora"):
+            act(path, "corpus", form)
     gc.collect()
     idle = _memory_mb("VmRSS")
     print("idle", flush=True)

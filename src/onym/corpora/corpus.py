@@ -16,6 +16,7 @@ from onym.corpora.formats import READ_ONLY, detect, get
 from onym.corpora.plain import with_answers
 from onym.errors import ConfigError
 from onym.store.files.source import Source
+from onym.store.limits import DEFAULT_LIMITS
 from onym.store.output import whole_file, whole_folder
 from onym.types import Document, LinkedDocument, Problem
 
@@ -36,7 +37,7 @@ def read_corpus(path: Path | str, format: str = "") -> Iterator[Item]:  # noqa: 
 
 def read_source(source: Source, format: str = "") -> Iterator[Item]:  # noqa: A002
     """Yield the same of a source that is open."""
-    return get(format or detect(source)).read(source)
+    return _within_limits(get(format or detect(source)).read(source))
 
 
 def read_sources(sources: Iterable[Source], format: str = "") -> Iterator[Item]:  # noqa: A002
@@ -49,6 +50,16 @@ def read_sources(sources: Iterable[Source], format: str = "") -> Iterator[Item]:
     ['1', '1#2']
     """
     return distinct(item for source in sources for item in read_source(source, format))
+
+
+def _within_limits(items: Iterable[Item]) -> Iterator[Item]:
+    """Leave out a document whose text is too long, whatever its parts were."""
+    limit = DEFAULT_LIMITS.document_bytes
+    for item in items:
+        if isinstance(item, Document) and len(item.text) > limit // 4 and len(item.text.encode("utf-8", "replace")) > limit:
+            yield Problem(item.id, "corpus-malformed", f"a document is longer than {limit:,} bytes")
+        else:
+            yield item
 
 
 @dataclass

@@ -21,18 +21,22 @@ class Limits:
     ratio: int = 100  # unpacked to packed bytes; real ontologies reach 49
     ratio_grace_bytes: int = 4 * MIB  # the ratio counts only beyond this much output
     archive_members: int = 10_000
+    document_bytes: int = 8 * MIB  # text of one document, in every format
+    document_lines: int = 100_000  # of one document, where each of its annotations is a line
+    document_values: int = 500_000  # of one document that is a line of JSON; some 60 bytes of memory each
     line_bytes: int = 1 * MIB
     row_bytes: int = 256 * KIB  # of a table; Arrow reads 32 times as much ahead
     block_bytes: int = 1 * MIB  # of lines worked on at once, and of one record of OBO and MeSH's ASCII form
     xml_depth: int = 64  # below a record
-    xml_token_bytes: int = 1 * MIB  # one text, or one tag with its attributes
-    xml_record_bytes: int = 8 * MIB
+    xml_token_bytes: int = 8 * MIB  # one text, or one tag with its attributes
+    xml_record_bytes: int = 16 * MIB
     xml_record_marks: int = 200_000  # tags and attributes; some 250 bytes of memory each
     xml_prolog_bytes: int = 64 * KIB
     json_depth: int = 64
-    json_token_bytes: int = 1 * MIB  # one text or number
-    json_item_bytes: int = 8 * MIB
+    json_token_bytes: int = 8 * MIB  # one text or number
+    json_item_bytes: int = 16 * MIB
     json_item_values: int = 100_000  # some 250 bytes of memory each
+    parquet_bytes: int = 160 * MIB  # to decode rows of one row group
     manifest_bytes: int = 2 * MIB
 
 

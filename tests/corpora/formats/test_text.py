@@ -34,7 +34,7 @@ def test_bad_files_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         list(text.read(source_of(a__txt=b"\xff")))
     assert caught.value.code == "input-encoding"
-    long = InputFile.from_bytes("a.txt", b"x" * 200_000, Limits(json_item_bytes=100_000))
+    long = InputFile.from_bytes("a.txt", b"x" * 200_000, Limits(document_bytes=100_000))
     with pytest.raises(LimitError) as limited:
         list(text.read(Source("a", (long,))))
     assert limited.value.code == "limit-record"

@@ -54,6 +54,13 @@ def iter_lines(file: InputFile) -> Iterator[tuple[int, str]]:
             yield number, line.removesuffix("\r")
 
 
+def require_few_lines(lines: int, file: InputFile, number: int) -> None:
+    """Refuse a document of more lines than one may have; `number` is that of the last."""
+    if lines > file.limits.document_lines:
+        what = f"a document has more than {file.limits.document_lines:,} lines"
+        raise LimitError("limit-record", what, where=f"{file.name}:{number}")
+
+
 def from_latin1(file: InputFile) -> InputFile:
     """Return a file in ISO-8859-1 as one in UTF-8.
 
@@ -83,7 +90,7 @@ class _Recoded(io.RawIOBase):
 
 def whole_text(file: InputFile) -> str:
     """Return a file's text exactly as it is, within limits."""
-    limit, data = file.limits.json_item_bytes, bytearray()
+    limit, data = file.limits.document_bytes, bytearray()
     with file.open() as stream:
         while more := stream.read(64 * 1024):
             data += more

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, distinct
-from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files
+from onym.corpora.formats._files import any_looks, head, iter_lines, matching_files, require_few_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
@@ -76,6 +76,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
     for number, line in iter_lines(file):
         if line:
             lines.append((number, line))
+            require_few_lines(len(lines), file, number)
         elif lines:
             yield from _document(lines, file.name)
             lines = []
