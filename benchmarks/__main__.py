@@ -45,6 +45,7 @@ NAMES = (
     "train-tiny",
     "preset-steps",
     "pipeline-hostile-text",
+    "pathological-text",
     "link-speed",
     "e2e-results",
     "collective-speed",
