@@ -71,11 +71,14 @@ def _environments() -> Iterator[Case]:
     }
     for (name, env), words in product(locales.items(), (_EXPORT, (*_INFO, "--json"))):
         yield Case(f"{name}: {_named(words)}", words, env=env, is_quick=name == "ascii streams" and "--json" in words)
-    colours: tuple[dict[str, str | None], ...] = (
-        *({"TERM": "dumb"}, {"TERM": None}, {"TERM": "absent"}),
-        *({"NO_COLOR": "1"}, {"FORCE_COLOR": "1"}),
-    )
-    for env in colours:
+    colours: list[tuple[str, str | None]] = [
+        ("TERM", "dumb"),
+        ("TERM", None),
+        ("TERM", "absent"),
+        ("NO_COLOR", "1"),
+        ("FORCE_COLOR", "1"),
+    ]
+    for env in ({name: value} for name, value in colours):
         yield Case(f"{env}: kb info", _INFO, env=env)
     yield Case("a folder that is gone", _INFO, before="mkdir gone; cd gone; rmdir ../gone")
     yield Case("a folder that is gone, written", _LINK, before="mkdir gone; cd gone; rmdir ../gone")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from onym.corpora.corpus import read_sources
+from onym.corpora.formats import get
 from onym.kb import KnowledgeBase, readers
 from onym.store.files.source import Source
 
@@ -21,7 +23,7 @@ class Case:
     name: str
     code: str
     make: Callable[[Path], Path]
-    act: Literal["read", "open"] = "read"
+    act: Literal["read", "open", "corpus", "linked"] = "read"
     format: str = ""  # said by the user, where the file could hide behind "not recognised"
 
     def open(self, path: Path) -> None:
@@ -30,7 +32,7 @@ class Case:
 
 
 def act(path: Path, what: str, format_name: str) -> None:
-    """Read a release to its end, or open a knowledge base and look at all of it."""
+    """Read a release or a corpus to its end, or open a knowledge base and look at all of it."""
     if what == "open":
         kb = KnowledgeBase.open(path)
         kb.report()
@@ -38,6 +40,16 @@ def act(path: Path, what: str, format_name: str) -> None:
             pass
         return
     source = Source.open(path)
+    if what == "linked":
+        for _ in get(format_name).read_linked(source):  # type: ignore[attr-defined]
+            pass
+        return
+    if what == "corpus":
+        reading = read_sources([source], format_name)
+        for _ in reading:
+            pass
+        reading.require_whole()
+        return
     for _ in readers.read(source, format_name or readers.detect(source)):
         pass
 

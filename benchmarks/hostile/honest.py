@@ -7,6 +7,8 @@ from pathlib import Path
 
 from benchmarks.hostile.archives import ROW
 from benchmarks.hostile.artefacts import built
+from onym.corpora.corpus import write_corpus
+from onym.types import Document, Mention
 
 _FILES = {
     "MRCONSO.RRF": ROW * 1000,
@@ -26,3 +28,12 @@ def honest(folder: Path) -> Iterator[Path]:
         (folder / name).write_bytes(content)
         yield folder / name
     yield built(folder)[0]
+
+
+def honest_corpora(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Write a corpus for each door into a folder, and yield their paths and formats."""
+    documents = [Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))]
+    folder.mkdir()
+    for name in ("jsonl", "bioc_json", "bioc_xml", "parquet", "cometa", "brat"):
+        write_corpus(documents, folder / name, name)
+        yield folder / name, name

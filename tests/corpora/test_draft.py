@@ -37,3 +37,11 @@ def test_fragments_are_compared_without_what_stands_between(surface: str | None)
 
 def test_a_malformed_document_becomes_a_problem() -> None:
     assert MalformedError("what", "where").problem("3") == Problem("3", "corpus-malformed", "what", "where")
+
+
+def test_mentions_that_copy_a_text_over_and_over_are_refused() -> None:
+    draft = Draft("1", "fever " * 100_000)
+    with pytest.raises(MalformedError, match="far longer together"):
+        list(map(draft.add, [0] * 10, [600_000] * 10))
+    with pytest.raises(MalformedError):
+        Draft("1", "high fever").require_short([(0, 10)] * 200_000, "")

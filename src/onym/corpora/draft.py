@@ -9,6 +9,8 @@ from onym.errors import OnymError
 from onym.store.files.lines import Line
 from onym.types import Document, Mention, Notes, Offsets, Passage, Problem, Relation
 
+_MARKED = 1_000_000  # characters that the mentions of any text may have together
+
 
 class MalformedError(ValueError):
     """A document cannot be read. It becomes a problem, and the next document is read."""
@@ -50,6 +52,7 @@ class Draft:
         self.passages: list[Passage] = []
         self.relations: list[Relation] = []
         self.problems: list[Problem] = []
+        self._marked = 0
 
     def add(
         self,
@@ -65,6 +68,7 @@ class Draft:
         where: str = "",
     ) -> None:
         """Take a mention if it stands in the text; `surface` is what the file says that it is."""
+        self.require_short(((start, end), *parts), where)
         found = self.text[start:end] if 0 <= start < end <= len(self.text) else ""
         fits = all(start <= first < last <= end for first, last in parts)
         if not found or not fits or not (surface is None or surface == found or self._is_joined(surface, parts)):
@@ -72,6 +76,13 @@ class Draft:
             self.problems.append(Problem(self.id, "corpus-offsets", f"{what}, {start} to {end}", where))
             return
         self.mentions.append(Mention(start, end, found, concept_ids, type, id, parts, notes))
+
+    def require_short(self, spans: Iterable[Offsets], where: str) -> None:
+        """Refuse spans that copy far more of the text than it has."""
+        size = len(self.text)
+        self._marked += sum(min(end, size) - max(start, 0) for start, end in spans if start < end)
+        if self._marked > _MARKED + 4 * size:
+            raise MalformedError("its mentions are far longer together than its text", where, self.id)
 
     def _is_joined(self, surface: str, parts: tuple[Offsets, ...]) -> bool:
         """Tell whether a surface is that of a discontinuous mention: its fragments, whatever stands between them."""

@@ -71,7 +71,8 @@ class Reading:
     def _read(self, group: Group) -> Iterator[Item]:
         documents = 0
         try:
-            for item in numbered(get(group.format).read(Source(group.name, group.files)), group.name):
+            items = within_limit(get(group.format).read(Source(group.name, group.files)), group.files[0].limits.document_bytes)
+            for item in numbered(items, group.name):
                 documents += isinstance(item, Document)
                 yield item
         except (ConfigError, IntegrityError):
@@ -87,6 +88,20 @@ class Reading:
 
     def _update(self, name: str, **changes: object) -> None:
         self._files[name] = replace(self._files[name], **changes)  # type: ignore[arg-type]
+
+
+def within_limit(items: Iterable[Item], document_bytes: int) -> Iterator[Item]:
+    """Leave out a document whose text is too long, whatever its parts were.
+
+    >>> list(within_limit([Document("1", "High fever")], 5))
+    [Problem(document_id='1', code='limit-record', what='a document is longer than 5 bytes', ...)]
+    """
+    for item in items:
+        is_long = isinstance(item, Document) and len(item.text) > document_bytes // 4
+        if isinstance(item, Document) and is_long and len(item.text.encode("utf-8", "replace")) > document_bytes:
+            yield Problem(item.id, "limit-record", f"a document is longer than {document_bytes:,} bytes")
+        else:
+            yield item
 
 
 def is_of_file(problem: Problem) -> bool:

@@ -9,6 +9,9 @@ import pytest
 from onym.corpora.base import Item, documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import pubtator
+from onym.errors import LimitError
+from onym.store.files.source import InputFile, Source
+from onym.store.limits import Limits
 from onym.testing.documents import source_of, written
 from onym.types import Document, Mention, Passage, Problem
 
@@ -147,3 +150,20 @@ def test_real_corpora_are_written_again_line_for_line(real_data: Path, name: str
     wanted = [line.text for line in iter_lines(file) if line.text.strip()]
     found = [line for line in written(pubtator, documents_of(read_corpus(real_data / name)))[""].decode().split("\n") if line]
     assert found == wanted
+
+
+def test_a_document_of_very_many_lines_is_refused() -> None:
+    lines = b"1|t|high fever\n1|a|\n" + b"1\t5\t10\tfever\tDisease\tD005334\n" * 10
+    file = InputFile.from_bytes("a.txt", lines, Limits(document_lines=11))
+    with pytest.raises(LimitError) as caught:
+        list(pubtator.read(Source.of_files("a", [file])))
+    assert (caught.value.code, caught.value.where) == ("limit-record", "a.txt:12")
+
+
+def test_relations_know_the_mentions_before_them() -> None:
+    line = "1\t5\t10\tfever\tDisease\tD{0}\n1\tCID\tD{0}\tD{0}\n"
+    text = "1|t|high fever\n1|a|\n" + "".join(line.format(number) for number in range(3_000))
+    [doc] = pubtator.read(Source.of_files("a", [InputFile.from_bytes("a.txt", text.encode())]))
+    assert isinstance(doc, Document)
+    assert [relation.arguments[0][1] for relation in doc.relations[:2]] == ["mesh:D0", "mesh:D1"]
+    assert len(doc.relations) == 3_000

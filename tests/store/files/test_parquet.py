@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from benchmarks.decoded import parquets
+from benchmarks.hostile.case import Case
 
+from onym.corpora.formats.parquet import SCHEMA as CORPUS_SCHEMA
 from onym.errors import InputError, LimitError
 from onym.store.files import parquet
 from onym.store.files.parquet import iter_parquet, write_parquet
 from onym.store.files.source import InputFile
+from onym.store.limits import Limits
 
 SCHEMA = pa.schema({"id": pa.string(), "n": pa.int64()})
 
@@ -71,16 +79,9 @@ def test_a_member_of_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     data = packed(10)
     member = InputFile("a.parquet", lambda: Unseekable(data), len(data))
     assert sum(batch.num_rows for batch in iter_parquet(member, SCHEMA)) == 10
-    monkeypatch.setattr(parquet, "_GROUP", 100)
+    monkeypatch.setattr(parquet, "_PACKED", 100)
     with pytest.raises(LimitError) as caught:
         list(iter_parquet(member, SCHEMA))
-    assert caught.value.code == "limit-record"
-
-
-def test_a_large_row_group_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "_GROUP", 10)
-    with pytest.raises(LimitError) as caught:
-        list(iter_parquet(file(packed(100)), SCHEMA))
     assert caught.value.code == "limit-record"
 
 
@@ -88,3 +89,47 @@ def test_the_columns_of_a_file() -> None:
     assert parquet.parquet_schema(file(packed(2))).names == SCHEMA.names
     with pytest.raises(InputError, match="parquet-malformed"):
         parquet.parquet_schema(file(b"PAR1 and no more"))
+
+
+def test_a_packed_file_is_unpacked() -> None:
+    packed_file = InputFile.from_bytes("a.parquet.gz", gzip.compress(packed(10)))
+    assert sum(batch.num_rows for batch in iter_parquet(packed_file, SCHEMA)) == 10
+
+
+def written(table: pa.Table, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, **options)
+    return buffer.getvalue()
+
+
+def refusal(data: bytes, schema: pa.Schema = SCHEMA, **limits: int) -> str:
+    with pytest.raises((InputError, LimitError)) as caught:
+        list(iter_parquet(InputFile.from_bytes("a.parquet", data, Limits(**limits)), schema))
+    return caught.value.code
+
+
+def test_a_row_group_that_takes_too_much_is_refused() -> None:
+    assert refusal(packed(100), parquet_bytes=1_000) == "limit-record"
+
+
+def test_one_text_of_many_rows_is_held_once_and_counted_for_each() -> None:
+    table = pa.table({"id": ["a" * 100_000] * 300, "n": [1] * 300})
+    data = written(table)
+    assert len(data) < 20_000
+    assert refusal(data, document_bytes=90_000) == "limit-record"
+    assert refusal(data, ratio_grace_bytes=10_000_000) == "limit-ratio"
+    batches = list(iter_parquet(InputFile.from_bytes("a", data, Limits(ratio=10_000)), SCHEMA))
+    assert pa.Table.from_batches(batches).equals(table)
+    assert [batch.num_rows for batch in batches] == [83, 83, 83, 51]
+
+
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_text_in_every_encoding(encoding: str) -> None:
+    table = pa.table({"id": [f"fever {n % 7}" if n % 3 else None for n in range(2_000)], "n": list(range(2_000))})
+    data = written(table, use_dictionary=False, column_encoding={"id": encoding}, data_page_size=100)
+    assert pa.Table.from_batches(list(iter_parquet(file(data), SCHEMA))).equals(table)
+
+
+@pytest.mark.parametrize("case", [case for case in parquets.CASES if case.code], ids=lambda case: case.name)
+def test_small_files_that_stand_for_much(case: Case, tmp_path: Path) -> None:
+    assert refusal(case.make(tmp_path).read_bytes(), CORPUS_SCHEMA) == case.code

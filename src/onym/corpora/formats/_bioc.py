@@ -22,7 +22,7 @@ _TYPE, _IDENTIFIER = "type", "identifier"
 _ID_KEYS = {"identifier": "", "MESH": "mesh", "OMIM": "omim", "NCBI GENE": "ncbigene", "NCBI Gene": "ncbigene"}
 _ID_KEYS |= {"NCBI Taxonomy": "ncbitaxon", "CUI": "umls", "UMLS": "umls", "HPO": "hp"}
 _RESERVED = frozenset({_TYPE, _IDENTIFIER})
-_MAX_GAP = DEFAULT_LIMITS.json_item_bytes
+_LONGEST = DEFAULT_LIMITS.document_bytes
 
 
 @dataclass
@@ -226,8 +226,8 @@ def padded(passages: Iterable[tuple[int, str]], where: str, size: Callable[[str]
     for offset, text in passages:
         if offset < end:
             raise MalformedError("a passage begins before the one before it ends", where)
-        if offset - end > _MAX_GAP:
-            raise MalformedError(f"a passage begins more than {_MAX_GAP:,} characters after the one before it", where)
+        if offset > _LONGEST:
+            raise MalformedError(f"a passage begins after more than {_LONGEST:,} characters", where)
         pieces += (" " * (offset - end), text)
         starts.append(offset)
         end = offset + size(text)

@@ -48,6 +48,13 @@ def iter_lines(file: InputFile) -> Iterator[Line]:
         yield line if not line.text.endswith("\r") else line._replace(text=line.text[:-1])
 
 
+def require_few_lines(lines: int, file: InputFile, number: int) -> None:
+    """Refuse a document of more lines than one may have; `number` is that of the last."""
+    if lines > file.limits.document_lines:
+        what = f"a document has more than {file.limits.document_lines:,} lines"
+        raise LimitError("limit-record", what, where=f"{file.name}:{number}")
+
+
 def from_latin1(file: InputFile) -> InputFile:
     """Return a file in ISO-8859-1 as one in UTF-8.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError
-from onym.corpora.formats._files import FileNames, any_looks, file_name, id_of_file, iter_lines
+from onym.corpora.formats._files import FileNames, any_looks, file_name, id_of_file, iter_lines, require_few_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
@@ -77,6 +77,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
             yield (MalformedError.of(line.error) if line.error else bad).problem(row["id"] if row else "")
             continue
         rows.append((row, where))
+        require_few_lines(len(rows), file, line.number)
     if rows:
         yield from _document(rows)
     elif not rows and not file.size:

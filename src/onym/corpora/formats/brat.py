@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, require_good
-from onym.corpora.formats._files import FileNames, file_name, id_of_file, iter_lines, whole_text
+from onym.corpora.formats._files import FileNames, file_name, id_of_file, iter_lines, require_few_lines, whole_text
 from onym.errors import InputError
 from onym.kb.curie import styled, to_curie
 from onym.store.files.source import InputFile, Source
@@ -104,8 +104,10 @@ def _read_group(text: InputFile, annotations: InputFile | None = None) -> Iterat
 
 def _read_annotations(draft: Draft, file: InputFile) -> None:
     lines: dict[str, list[tuple[str, str, str]]] = {"T": [], "N": [], "R": []}
+    notes: list[tuple[str, str]] = []
     for line in iter_lines(file):
         require_good([line])
+        require_few_lines(line.number, file, line.number)
         if not line.text.strip():
             continue
         where = f"{file.name}:{line.number}"
@@ -113,11 +115,12 @@ def _read_annotations(draft: Draft, file: InputFile) -> None:
         if not tab:
             raise MalformedError("a line has no tab", where)
         if _OTHER.fullmatch(name):
-            draft.notes = (*draft.notes, (name, rest))
+            notes.append((name, rest))
         elif name[:1] in lines:
             lines[name[0]].append((name, rest, where))
         else:
             raise MalformedError("a line of an unknown kind", where)
+    draft.notes = (*draft.notes, *notes)
     ids = _normalisations(lines["N"])
     for name, rest, where in lines["T"]:
         _add_mention(draft, name, rest, ids.get(name, []), where)
@@ -144,6 +147,7 @@ def _add_mention(draft: Draft, name: str, rest: str, ids: list[tuple[str, str]],
         raise MalformedError("a mention is not of the form: Type START END", where)
     spans: list[Offsets] = [(int(start), int(end)) for start, end in (span.split(" ") for span in match[2].split(";"))]
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
+    draft.require_short(spans, where)
     flat = _flat(draft.text, spans)
     notes = tuple((f"{_NAME}{curie}", said) for curie, said in ids if said != flat)
     draft.add(

@@ -29,7 +29,7 @@ HOLDS: frozenset[Facet] = frozenset({"text", "mentions", "concept ids", "composi
 IS_FOLDER = True
 
 SPLIT, TARGET, PROMPT = "split", "target", "prompt"
-_MENTION = re.compile(r"(?:^|(?<= ))START (.+?) END(?= |$)", re.DOTALL)
+_START, _END = re.compile(r"(?:^|(?<= ))START "), re.compile(r" END(?= |$)")
 _BREAK = re.compile(r"[\n\r\x00]")
 _SPLITS = ("train", "dev", "test")
 _PREFIX = "mesh"
@@ -152,11 +152,12 @@ def _label(line: str, where: str) -> str:
 
 
 def _parsed(context: str) -> tuple[str, int, int] | None:
-    found = _MENTION.search(context)
-    if not found:
+    first = _START.search(context)
+    last = _END.search(context, first.end() + 1) if first else None  # what ends no first one ends no other
+    if not first or not last:
         return None
-    start = found.start()
-    return context[:start] + found[1] + context[found.end() :], start, start + len(found[1])
+    start, surface = first.start(), context[first.end() : last.start()]
+    return context[:start] + surface + context[last.end() :], start, start + len(surface)
 
 
 def _context(document: Document, mention: Mention) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, require_good
-from onym.corpora.formats._files import any_looks, head, iter_lines
+from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
@@ -77,6 +77,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
     for line in iter_lines(file):
         if line.text:
             lines.append(line)
+            require_few_lines(len(lines), file, line.number)
         elif lines:
             yield from _document(lines, file.name)
             lines = []

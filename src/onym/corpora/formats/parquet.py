@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -50,7 +49,7 @@ LINKED_SCHEMA = pa.schema(
         pa.field("problems", pa.list_(pa.struct(list(_PROBLEM.items())))),
     ]
 )
-_ROWS = 512
+_ROWS, _LETTERS = 512, 4_000_000  # of a row group; a reader holds all of its texts
 
 
 def matches(source: Source) -> bool:
@@ -93,8 +92,15 @@ def _looks_right(file: InputFile) -> bool:
 
 
 def _batches(plains: Iterable[Plain], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    rest = iter(plains)
-    while rows := list(islice(rest, _ROWS)):
+    rows: list[Plain] = []
+    size = 0
+    for plain in plains:
+        rows.append(plain)
+        size += len(plain["text"])
+        if len(rows) == _ROWS or size > _LETTERS:
+            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            rows, size = [], 0
+    if rows:
         yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, require_good
-from onym.corpora.formats._files import any_looks, head, iter_lines
+from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
 from onym.corpora.ids import KEY, ids_text, keeps_ids, noted_ids, parsed_ids, written_ids
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
@@ -104,6 +104,7 @@ def _blocks(file: InputFile) -> Iterator[list[Line]]:
             pending = []
         if line.text.strip():
             pending.append(line)
+            require_few_lines(len(pending), file, line.number)
     if pending:
         yield pending
 
@@ -119,8 +120,9 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
     text, passages = _joined(title[3], abstract[3] if abstract else "")
     draft = Draft(title[1], text)
     draft.passages += passages
+    known = _Known(draft)
     for line in lines[2 if abstract else 1 :]:
-        _read_line(draft, line.text, f"{name}:{line.number}")
+        _read_line(draft, line.text, known, f"{name}:{line.number}")
     yield from draft.items()
 
 
@@ -135,7 +137,20 @@ def _passages(title: int, abstract: int) -> tuple[Passage, ...]:
     return (first, Passage(title + 1, title + 1 + abstract, "abstract")) if abstract else (first,)
 
 
-def _read_line(draft: Draft, line: str, where: str) -> None:
+class _Known:
+    """The types of a draft's mentions by their id columns, brought up to date when they are asked for."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft, self._count = draft, 0
+        self._types: dict[str, str] = {}
+
+    def types(self) -> dict[str, str]:
+        self._types |= _known(self._draft.mentions[self._count :])
+        self._count = len(self._draft.mentions)
+        return self._types
+
+
+def _read_line(draft: Draft, line: str, known: _Known, where: str) -> None:
     columns = line.split("\t")
     if columns[0] != draft.id:
         raise MalformedError("a line has another id than its document", where, draft.id)
@@ -144,7 +159,7 @@ def _read_line(draft: Draft, line: str, where: str) -> None:
         start, end = map(int, numbers)
         _read_mention(draft, start, end, line.split("\t", 3)[3], where)
     elif len(columns) >= 4:
-        draft.relations.append(_relation_of(columns[1:], _known(draft.mentions)))
+        draft.relations.append(_relation_of(columns[1:], known.types()))
     else:
         raise MalformedError("a line is neither a mention nor a relation", where, draft.id)
 

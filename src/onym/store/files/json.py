@@ -63,8 +63,11 @@ def parsed_line(data: bytes, where: str, limits: Limits = DEFAULT_LIMITS) -> Any
     >>> parsed_line(b'{"id": 1}', "a.jsonl:1")
     {'id': 1}
     """
-    if data.count(b"[") + data.count(b"{") > limits.json_depth or b"\\u" in data:
-        _Shape(where, limits, 0).take(data)
+    if data.count(b"[") + data.count(b"{") > limits.json_depth or b"\\u" in data or len(data) > limits.document_values:
+        shape = _Shape(where, limits, 0)
+        shape.take(data)
+        if shape.values > limits.document_values:
+            raise LimitError("limit-json", f"a line has more than {limits.document_values:,} values", where=where)
     try:
         return json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as e:
@@ -121,6 +124,7 @@ class _Shape:
     def __init__(self, where: str, limits: Limits, depth: int) -> None:
         self._where, self._limits, self._item_depth = where, limits, depth
         self._depth = self._item_bytes = self._item_values = self._token_bytes = 0
+        self.values = 0
         self._in_text = False
         self._rest = b""  # the beginning of an escape, or of a pair of surrogates, at the end of a piece
 
@@ -147,6 +151,7 @@ class _Shape:
         return data
 
     def _measure(self, marks: bytes, size: int) -> None:
+        self.values += len(marks)
         if not marks:
             self._item_bytes += size
             return

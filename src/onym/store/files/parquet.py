@@ -1,47 +1,47 @@
-"""The only door to Parquet files: batches of rows of one schema, in bounded memory."""
+"""The only door to Parquet files: batches of rows of one schema, in bounded memory.
+
+What a file would take is found in its headers first. Then text is read as dictionaries, so that a value which many rows share
+is held once, and rows are counted by what they stand for before they are made.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 
 from onym.errors import InputError, LimitError
+from onym.store.files.parquet_pages import PageSizes, chunk_range, require_small_footer
+from onym.store.files.parquet_rows import DecodedRows
 from onym.store.files.source import InputFile
-from onym.store.limits import MIB
+from onym.store.limits import KIB, MIB
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-_ROWS = 256
-_GROUP = 256 * MIB  # of one row group, unpacked, by its own words
-_THRIFT = 16 * MIB
+_PACKED = 64 * MIB  # of a file that cannot be read in any order, as in an archive
+_MAX_COLUMNS = 4096
+_MAGIC = b"PAR1"
 
 
 def iter_parquet(file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a Parquet file; a column that is missing or of another type than in `schema` is refused."""
-    import pyarrow.parquet as pq
+    """Yield the rows of a Parquet file; a column that is missing or of another type than in `schema` is refused.
 
-    raw = file.opener()
+    No text is longer than a document may be, and a batch is no larger than a few of them.
+    """
     try:
-        source = raw if raw.seekable() else io.BytesIO(_whole(file))
-        found = pq.ParquetFile(
-            source, thrift_string_size_limit=_THRIFT, thrift_container_size_limit=_THRIFT, page_checksum_verification=True
-        )
-        _require_small(found, file)
-        for name in schema.names:
-            if found.schema_arrow.field(name).type != schema.field(name).type:
-                raise InputError("parquet-columns", f"the column {name!r} has another type", where=file.name)
-        if found.metadata.num_rows:  # of a file without any, older versions of Arrow cannot read nested columns
-            yield from found.iter_batches(batch_size=_ROWS, columns=schema.names, use_threads=False)
+        with _seekable(file) as source:
+            require_small_footer(source, file.name)
+            yield from DecodedRows(file.name, source.seek(0, os.SEEK_END), file.limits).of(_batches(source, file, schema))
     except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as e:
         code = "parquet-columns" if isinstance(e, KeyError) else "parquet-malformed"
         what = "a column is missing" if isinstance(e, KeyError) else "not a whole Parquet file"
         raise InputError(code, what, where=file.name, fix="write it again, or name its format") from e
-    finally:
-        raw.close()
 
 
 def parquet_schema(file: InputFile) -> pa.Schema:
@@ -68,18 +68,54 @@ def write_parquet(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: Bi
             writer.write_batch(batch)
 
 
+@contextmanager
+def _seekable(file: InputFile) -> Iterator[BinaryIO]:
+    """Open a file to be read in any order; one that is packed, or in an archive, is small enough to be held."""
+    raw = file.opener()
+    try:
+        if raw.seekable() and raw.read(len(_MAGIC)) == _MAGIC:
+            yield raw
+        else:
+            yield io.BytesIO(_whole(file))
+    finally:
+        raw.close()
+
+
 def _whole(file: InputFile) -> bytes:
     data = bytearray()
     with file.open() as stream:
         while more := stream.read(MIB):
             data += more
-            if len(data) > _GROUP:
-                what = f"a Parquet file in an archive is larger than {_GROUP:,} bytes"
-                raise LimitError("limit-record", what, where=file.name, fix="unpack the archive first")
+            if len(data) > _PACKED:
+                what = f"a packed Parquet file is larger than {_PACKED:,} bytes"
+                raise LimitError("limit-record", what, where=file.name, fix="unpack it first")
     return bytes(data)
 
 
-def _require_small(found: pq.ParquetFile, file: InputFile) -> None:
-    for number in range(found.metadata.num_row_groups):
-        if found.metadata.row_group(number).total_byte_size > _GROUP:
-            raise LimitError("limit-record", f"a row group is larger than {_GROUP:,} bytes", where=file.name)
+def _batches(source: BinaryIO, file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(source)
+    if metadata.num_columns > _MAX_COLUMNS:
+        raise InputError("parquet-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
+    there = metadata.schema.to_arrow_schema()
+    for name in schema.names:
+        if there.field(name).type != schema.field(name).type:
+            raise InputError("parquet-columns", f"the column {name!r} has another type", where=file.name)
+    columns = [n for n in range(metadata.num_columns) if metadata.schema.column(n).path.partition(".")[0] in schema.names]
+    _require_apart(metadata, columns, file)
+    pages = PageSizes(source, file.name, metadata, columns, file.limits.parquet_bytes)
+    options = {"read_dictionary": pages.as_dictionaries, "buffer_size": 64 * KIB, "page_checksum_verification": True}
+    found = pq.ParquetFile(source, metadata=metadata, **options)
+    for group in range(metadata.num_row_groups):
+        if metadata.row_group(group).num_rows:  # of one without any, older versions of Arrow cannot read nested columns
+            rows = pages.rows_at_once(group)
+            yield from found.iter_batches(batch_size=rows, row_groups=[group], columns=schema.names, use_threads=False)
+
+
+def _require_apart(metadata: pq.FileMetaData, columns: list[int], file: InputFile) -> None:
+    """Refuse columns that share bytes: a small file could be read for ever."""
+    groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
+    chunks = sorted(chunk_range(group.column(column)) for group in groups for column in columns)
+    if any(end > start for (_, end), (start, _) in pairwise(chunks)):
+        raise InputError("parquet-malformed", "its columns share bytes", where=file.name, fix="write it again")

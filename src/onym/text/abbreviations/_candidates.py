@@ -15,6 +15,7 @@ _SEPARATOR = re.compile(r"[;,:]\s|\s(?:or|and)\s")
 _ANNOUNCEMENT = re.compile("abbreviated", re.IGNORECASE)
 _MAX_BRACKET = 300
 _MAX_SHORT = 16
+_MAX_TOKEN = 100  # with quotation marks; the bound keeps the time linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ def _short_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Ite
         end -= 1
     if end == bracket.inside_of:
         return
-    start, end = layout.trimmed(max(bracket.inside_of, layout.token_start(end - 1)), end)
-    short = layout.text[start:end]
+    start, end = layout.trimmed(max(bracket.inside_of, layout.token_start(end - 1), end - _MAX_TOKEN), end)
+    short = layout.text[start : min(end, start + _MAX_SHORT + 1)]
     if 1 < len(short) <= _MAX_SHORT and short != short.lower():
         begin = _after_cues(layout, bracket.start + 1, bracket.end)
         for stop in dict.fromkeys((items[0][1], bracket.end)):

@@ -15,6 +15,8 @@ from onym.types import require_text
 
 _MORE_WORDS = 3  # than Schwartz and Hearst's min(2n, n + 5) for n letters: parts of hyphenated words count one by one here
 _MAX_ATTACHED = 80
+_MAX_KEPT = 500
+_Surroundings = tuple[str, str, tuple[int, ...], tuple[str, ...]]
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _BREAKS = ("--", "\u2014", "\u2013", "/", ":", '"')
 _NEGATIONS = ("anti-", "non-")
@@ -30,19 +32,20 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
     require_text(text)
     layout = Layout(text)
     found: dict[int, Abbreviation] = {}
+    undefined: set[_Surroundings] = set()
     for bracket in layout.brackets:
         for candidate in candidates_of(layout, bracket):
-            if definition := _definition(layout, candidate):
+            if definition := _definition(layout, candidate, undefined):
                 found.setdefault(definition.short_start, definition)
                 break  # a bracket defines one thing
     for candidate in announced(layout):
-        if definition := _definition(layout, candidate):
+        if definition := _definition(layout, candidate, undefined):
             found.setdefault(definition.short_start, definition)
     return [found[start] for start in sorted(found)]
 
 
-def _definition(layout: Layout, candidate: Candidate) -> Abbreviation | None:
-    """Return what a candidate defines, if anything."""
+def _definition(layout: Layout, candidate: Candidate, undefined: set[_Surroundings]) -> Abbreviation | None:
+    """Return what a candidate defines, if anything; what stands in the same surroundings as another is not read again."""
     short = layout.text[candidate.short_start : candidate.short_end]
     if not may_be_short(short):
         return None
@@ -54,8 +57,23 @@ def _definition(layout: Layout, candidate: Candidate) -> Abbreviation | None:
         return None
     if candidate.anchored and region.words[0] is not layout.words[layout.word_before(candidate.start) + 1]:
         return None
+    surroundings = _surroundings(layout, candidate, short, region)
+    if surroundings in undefined:
+        return None
     forms = _readings(short, region)
-    return next((found for form in forms for found in _attempts(layout, candidate, form, region)), None)
+    definition = next((found for form in forms for found in _attempts(layout, candidate, form, region)), None)
+    if definition is None and len(surroundings[1]) < _MAX_KEPT:
+        undefined.add(surroundings)
+    return definition
+
+
+def _surroundings(layout: Layout, candidate: Candidate, short: str, region: Region) -> _Surroundings:
+    """Return all that decides what a candidate defines: a text may hold the same thousands of times."""
+    first = region.words[0].start
+    begin = max(candidate.start, first - _MAX_ATTACHED - 1)
+    text = layout.text[begin : min(candidate.end, begin + _MAX_KEPT)]
+    shape = (first - begin, begin == candidate.start, len(region.words), region.near, candidate.anchored, candidate.tidy)
+    return short, text, shape, candidate.siblings
 
 
 def _readings(short: str, region: Region) -> list[str]:

@@ -1,0 +1,156 @@
+"""Thrift's compact protocol, as far as it takes to measure a Parquet file before a parser makes anything of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TRUE, _FALSE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 8, 9, 10, 12
+_INTEGERS = frozenset({4, 5, 6})
+_SIZES = {3: 1, 7: 8}  # a byte, a double; Parquet has no maps
+_NEVER = 1 << 62
+_MAX_DEPTH = 16
+_MAX_FIELDS = 64  # of a struct that is read; Parquet's largest has 17
+
+
+class ThriftError(ValueError):
+    """The bytes are no struct of the protocol, or not a whole one."""
+
+
+class TooManyStructsError(ThriftError):
+    """There are more structs than asked for."""
+
+
+class ThriftReader:
+    """Reads one struct after the other.
+
+    >>> ThriftReader(bytes([0x15, 0x06, 0x18, 0x01, 0x61, 0x00])).struct()
+    {1: 3, 2: b'a'}
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self.position = data, 0
+        self._counted, self._down_to, self._most = 0, -1, 0  # nothing is counted
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """Return the numbers, strings and structs of a struct by their field ids; the members of lists are left out."""
+        data, position = self._data, self.position
+        found: dict[int, Any] = {}
+        field_id = 0
+        try:
+            while kind := (head := data[position]) & 15:
+                self.position = position + 1
+                field_id = field_id + (head >> 4) if head > 15 else self._zigzag()
+                found[field_id] = self._value(kind, depth)
+                position = self.position
+                if len(found) > _MAX_FIELDS:
+                    raise ThriftError
+        except IndexError as e:
+            raise ThriftError from e
+        self.position = position + 1
+        return found
+
+    def require_few(self, most: int, down_to: int) -> None:
+        """Pass over a struct, and refuse more than `most` structs at most `down_to` deep in it."""
+        self._counted, self._down_to, self._most = -1, down_to, most
+        try:
+            self._pass_struct(0)
+        except IndexError as e:
+            raise ThriftError from e
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in _INTEGERS:
+            return self._zigzag()
+        if kind in (_TRUE, _FALSE):
+            return kind == _TRUE
+        if kind == _BINARY:
+            return self._bytes(self._varint())
+        if kind == _STRUCT and depth < _MAX_DEPTH:
+            return self.struct(depth + 1)
+        self._pass(kind, depth)
+        return None
+
+    def _pass(self, kind: int, depth: int) -> None:
+        if kind == _STRUCT:
+            self._pass_struct(depth)
+        elif kind == _BINARY:
+            self._skip(self._varint())
+        elif kind in (_LIST, _SET):
+            self._pass_list(depth)
+        elif kind in _INTEGERS:
+            self._varint()
+        elif kind not in (_TRUE, _FALSE):
+            self._skip(_SIZES.get(kind, _NEVER))
+
+    def _pass_struct(self, depth: int) -> None:
+        """Pass over a struct; whole numbers, of which a footer has most, without a call."""
+        if depth <= self._down_to:
+            self._counted += 1
+            if self._counted > self._most:
+                raise TooManyStructsError
+        if depth > _MAX_DEPTH:
+            raise ThriftError
+        data, position = self._data, self.position
+        while kind := (head := data[position]) & 15:
+            position += 1
+            if head < 16:
+                position = self._after_varint(position)
+            if kind in _INTEGERS:
+                if data[position] >= 128:
+                    position = self._after_varint(position)
+                else:
+                    position += 1
+            else:
+                self.position = position
+                self._pass(kind, depth + 1)
+                position = self.position
+        self.position = position + 1
+
+    def _after_varint(self, position: int) -> int:
+        while self._data[position] >= 128:
+            position += 1
+        return position + 1
+
+    def _pass_list(self, depth: int) -> None:
+        head = self._byte()
+        count, kind = head >> 4, head & 15
+        if count == 15:
+            count = self._varint()
+        if depth > _MAX_DEPTH:
+            raise ThriftError
+        if kind in (_TRUE, _FALSE):
+            self._skip(count)  # in a list each takes a byte
+            return
+        for _ in range(count):
+            self._pass(kind, depth if kind == _STRUCT else depth + 1)
+
+    def _skip(self, size: int) -> None:
+        if self.position + size > len(self._data):
+            raise ThriftError
+        self.position += size
+
+    def _byte(self) -> int:
+        self.position += 1
+        return self._data[self.position - 1]
+
+    def _bytes(self, size: int) -> bytes:
+        self._skip(size)
+        return self._data[self.position - size : self.position]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+            if shift > 63:
+                raise ThriftError
+
+    def _zigzag(self) -> int:
+        byte = self._data[self.position]
+        if byte < 128:
+            self.position += 1
+            return byte >> 1 ^ -(byte & 1)
+        value = self._varint()
+        return value >> 1 ^ -(value & 1)

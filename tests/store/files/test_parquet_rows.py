@@ -1,0 +1,57 @@
+"""Rows after they were decoded."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import LimitError
+from onym.store.files.parquet_rows import DecodedRows
+from onym.store.limits import Limits
+
+WORD = pa.dictionary(pa.int32(), pa.string())
+PLAIN = pa.schema(
+    {
+        "text": pa.string(),
+        "notes": pa.list_(pa.list_(pa.string())),
+        "spans": pa.list_(pa.struct({"n": pa.int64(), "w": pa.string()})),
+    }
+)
+CODED = pa.schema({"text": WORD, "notes": pa.list_(pa.list_(WORD)), "spans": pa.list_(pa.struct({"n": pa.int64(), "w": WORD}))})
+WORDS = st.none() | st.sampled_from(["", "a", "fever", "\U0001f9ec"])
+ROWS = st.fixed_dictionaries(
+    {
+        "text": WORDS,
+        "notes": st.none() | st.lists(st.none() | st.lists(WORDS, max_size=3), max_size=3),
+        "spans": st.none()
+        | st.lists(st.none() | st.fixed_dictionaries({"n": st.none() | st.integers(0, 9), "w": WORDS}), max_size=3),
+    }
+)
+
+
+@given(st.lists(ROWS, max_size=8), st.integers(0, 3))
+def test_rows_are_the_same_without_dictionaries(rows: list[dict[str, object]], start: int) -> None:
+    batch = pa.RecordBatch.from_pylist(rows, schema=CODED).slice(start)
+    found = list(DecodedRows("a", 10**6, Limits()).of(iter([batch])))
+    assert [row for each in found for row in each.to_pylist()] == rows[start:]
+    assert all([field.type for field in each.schema] == [field.type for field in PLAIN] for each in found)
+
+
+def refusal(rows: list[dict[str, object]], **limits: int) -> str:
+    with pytest.raises(LimitError) as caught:
+        list(DecodedRows("a", 100, Limits(**limits)).of(iter([pa.RecordBatch.from_pylist(rows, schema=CODED)])))
+    return caught.value.code
+
+
+def test_long_texts_long_rows_and_long_files_are_refused() -> None:
+    assert refusal([{"text": "a" * 101}], document_bytes=100) == "limit-record"
+    assert refusal([{"notes": [["abc"] * 30]}], document_bytes=100) == "limit-record"
+    assert refusal([{"spans": [{"n": 1}] * 2_000}] * 2, ratio=1, ratio_grace_bytes=40_000) == "limit-ratio"
+
+
+def test_batches_are_small() -> None:
+    batch = pa.RecordBatch.from_pylist([{"text": "a" * 1_000_000}] * 20 + [{"text": ""}] * 300, schema=CODED)
+    found = list(DecodedRows("a", 10**6, Limits()).of(iter([batch])))
+    assert [each.num_rows for each in found] == [8, 8, 256, 48]
