@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,7 +36,7 @@ from benchmarks.hostile_models.watch import Watch
 from onym.encoders.loading import quiet
 
 _PATIENCE_S, _SOON_S, _MOST_S, _MOST_MB = 30.0, 2.0, 5.0, 512.0
-_EVERY, _AGAIN = 12, 4
+_EVERY, _AGAIN, _WORKERS = 12, 4, 2
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,13 @@ class Outcome:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="tell about each folder on stderr")
+    parser.add_argument("--workers", type=int, default=_WORKERS, help="how many processes open folders")
     parser.add_argument("--only", default="", help="only the folders whose name holds this")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     cases = [case for case in CASES if options.only in f"{case.kind} {case.name}"][:: _EVERY if options.quick else 1]
-    found = outcomes(cases, verbose=options.verbose)
+    found = outcomes(cases, workers=options.workers, verbose=options.verbose)
     figures: dict[str, Any] = {
         "folders": len(found),
         "refused_or_harmless": sum(each.fine for each in found),
@@ -85,35 +87,44 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return figures
 
 
-def outcomes(cases: list[Case], *, verbose: bool = False) -> list[Outcome]:
-    """Have every folder opened by an idle process."""
-    found = []
+def outcomes(cases: list[Case], *, workers: int = _WORKERS, verbose: bool = False) -> list[Outcome]:
+    """Have every folder opened by an idle process; there are several of them."""
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, ONYM_CACHE=f"{folder}/cache"):
         base = Path(folder).resolve()
         with quiet():
             honest = save_honest(base / "honest", save_kb(base / "kb"))
-        desk = _Desk(base, honest)
-        try:
-            for case in cases:
-                outcome = desk.outcome(case)
-                found.append(outcome)
-                if verbose or not outcome.fine:
-                    print(outcome, file=sys.stderr)
-        finally:
-            desk.close()
+        with ThreadPoolExecutor(workers) as pool:
+            parts = [
+                pool.submit(_outcomes, cases[number::workers], base / str(number), honest, verbose=verbose)
+                for number in range(workers)
+            ]
+            return [outcome for part in parts for outcome in part.result()]
+
+
+def _outcomes(cases: list[Case], own: Path, honest: Path, *, verbose: bool) -> list[Outcome]:
+    """Have folders opened one after the other, at a place of their own."""
+    found, desk = [], _Desk(own, honest)
+    try:
+        for case in cases:
+            found.append(desk.outcome(case))
+            if verbose or not found[-1].fine:
+                print(found[-1], file=sys.stderr, flush=True)
+    finally:
+        desk.close()
     return found
 
 
 class _Desk:
     """Where folders are made, opened by a worker, and removed again."""
 
-    def __init__(self, base: Path, honest: Path) -> None:
-        self._base, self._honest = base, honest
+    def __init__(self, own: Path, honest: Path) -> None:
+        shutil.copytree(honest.parent / "kb" / "kb", own / "kb")
+        self._own, self._honest = own, honest
         self._worker: Worker | None = None
         self._wanted = {kind: self._ask(kind, honest / kind).get("answers") for kind in {case.kind for case in CASES}}
 
     def outcome(self, case: Case) -> Outcome:
-        place = self._base / "case"
+        place = self._own / "case"
         place.mkdir()
         folder = case.make(place, self._honest)
         watch = Watch(place / "outside")
@@ -146,7 +157,11 @@ class _Desk:
     def _ask(self, kind: str, folder: Path) -> dict[str, Any]:
         if self._worker is None:
             self._worker = Worker(
-                "benchmarks.hostile_models.worker", str(self._base), patience=_PATIENCE_S, stderr=subprocess.DEVNULL
+                "benchmarks.hostile_models.worker",
+                str(self._honest.parent),
+                str(self._own),
+                patience=_PATIENCE_S,
+                stderr=subprocess.DEVNULL,
             )
         self._worker.wait_until_idle()
         answer = self._worker.ask([kind, str(folder)])

@@ -10,14 +10,14 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-_START_S = 180.0
+_START_S = 600.0
 
 
 class Worker:
     """A worker of a module; `patience` is how many seconds an answer may take."""
 
-    def __init__(self, module: str, argument: str, *, patience: float, stderr: int | None = None) -> None:
-        command = [sys.executable, "-m", module, argument]
+    def __init__(self, module: str, *arguments: str, patience: float, stderr: int | None = None) -> None:
+        command = [sys.executable, "-m", module, *arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True)
         self._lines: Queue[str] = Queue()
         self._is_idle = False

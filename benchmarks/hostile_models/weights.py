@@ -225,7 +225,6 @@ _PIPELINES: dict[str, Spoil] = {
     "pooling-changed": value("encoder/1_Pooling/config.json", {"pooling_mode": "cls"}),
     "settings-added": value("encoder/encoder.json", {"pooling": "cls"}),
     "code-added": code("encoder/modeling.py", "encoder/__init__.py"),
-    "model-is-a-link": both(without("encoder"), link("encoder", "../outside")),
 }
 
 CASES: tuple[Case, ...] = (

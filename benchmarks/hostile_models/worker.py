@@ -58,14 +58,23 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         _events.append(event)
 
 
-def main(base: str) -> None:
+def main(base: str, own: str) -> None:
     """Answer each line `[kind, folder]` by answers or an error's code, seconds, growth of the peak, and what was opened."""
     global _allowed, _is_watching  # noqa: PLW0603 - a hook has no other state
-    kb = KnowledgeBase.open(Path(base) / "kb" / "kb")
+    kb = KnowledgeBase.open(Path(own) / "kb")
     honest = Path(base) / "honest"
     for kind in ("encoder", "bart", "t5", "collective", "convert", "pipeline"):
         _answers(kind, honest / kind, kb)
-    roots = (sys.prefix, sys.base_prefix, *filter(None, sys.path), f"{base}/kb", f"{base}/cache", "/proc/self", "/sys")
+    roots = (
+        sys.prefix,
+        sys.base_prefix,
+        *filter(None, sys.path),
+        f"{base}/kb",
+        f"{base}/cache",
+        f"{own}/kb",
+        "/proc/self",
+        "/sys",
+    )
     common = {os.path.realpath(each) for each in (*roots, "/dev/urandom", "/dev/null")}
     sys.addaudithook(_hook)
     gc.collect()
@@ -119,7 +128,7 @@ def _found(model: Any, documents: list[Document]) -> Iterable[Document]:
 
 
 def _converted(folder: Path) -> list[Any]:
-    dest = cache_folder() / "converted"
+    dest = cache_folder() / f"converted-{os.getpid()}"
     shutil.rmtree(dest, ignore_errors=True)
     try:
         convert_weights(folder, dest)
@@ -145,4 +154,4 @@ def _links(linked: Iterable[LinkedDocument]) -> list[Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
