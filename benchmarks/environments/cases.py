@@ -71,15 +71,8 @@ def _environments() -> Iterator[Case]:
     }
     for (name, env), words in product(locales.items(), (_EXPORT, (*_INFO, "--json"))):
         yield Case(f"{name}: {_named(words)}", words, env=env, is_quick=name == "ascii streams" and "--json" in words)
-    colours: list[tuple[str, str | None]] = [
-        ("TERM", "dumb"),
-        ("TERM", None),
-        ("TERM", "absent"),
-        ("NO_COLOR", "1"),
-        ("FORCE_COLOR", "1"),
-    ]
-    for env in ({name: value} for name, value in colours):
-        yield Case(f"{env}: kb info", _INFO, env=env)
+    for name, value in (("TERM", "dumb"), ("TERM", None), ("TERM", "absent"), ("NO_COLOR", "1"), ("FORCE_COLOR", "1")):
+        yield Case(f"{name}={value}: kb info", _INFO, env={name: value})
     yield Case("a folder that is gone", _INFO, before="mkdir gone; cd gone; rmdir ../gone")
     yield Case("a folder that is gone, written", _LINK, before="mkdir gone; cd gone; rmdir ../gone")
 
@@ -114,7 +107,7 @@ def _limits() -> Iterator[Case]:
         yield Case(f"{number} open files: {_named(words)}", words, before=f"ulimit -n {number}", is_quick=is_quick)
     for blocks, words in product((0, 1), (_LINK, _BUILD)):
         yield Case(f"files of {blocks} KB: {_named(words)}", words, before=f"ulimit -f {blocks}")
-    for megabytes, words in product((60, 250, 1000), (_INFO, _LINK)):
+    for megabytes, words in product((60, 250, 4000), (_INFO, _LINK)):
         yield Case(f"{megabytes} MB: {_named(words)}", words, before=f"ulimit -v {megabytes * 1000}", statuses=_LOW)
 
 

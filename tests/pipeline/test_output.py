@@ -103,3 +103,11 @@ def test_other_formats_have_such_documents_without_mentions(failing: Failing, tm
     counts = write_links([DOC, *LOST], failing, tmp_path / "p.pubtator", "pubtator")
     assert (counts.documents, counts.problems) == (3, 2)
     assert [len(doc.mentions) for doc in documents_of(read_corpus(tmp_path / "p.pubtator"))] == [3, 0, 0]
+
+
+def test_an_id_that_no_file_can_hold_is_left_out_and_the_rest_is_written(tmp_path: Path, tiny_kb: Path) -> None:
+    mention = Mention(0, 5, "fever")
+    items = [Document("\udcff", "fever", (mention,)), Document("1", "fever", (mention,))]
+    counts = write_links(items, ExactLinker(KnowledgeBase.open(tiny_kb)), tmp_path / "out.jsonl")
+    assert counts.left_out == 1
+    assert len((tmp_path / "out.jsonl").read_text("utf-8").splitlines()) == 2

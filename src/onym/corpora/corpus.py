@@ -107,7 +107,7 @@ def write_linked_corpus(
 
 def _taken_linked(linked: Iterable[LinkedDocument], written: Written) -> Iterator[LinkedDocument]:
     for each in linked:
-        if problem := _unwritable(each.document):
+        if problem := unwritable(each.document):
             written.problems.append(problem)
         else:
             written.documents += 1
@@ -155,7 +155,7 @@ def _taken(items: Iterable[Item], form: Format, written: Written) -> Iterator[Do
     for item in iter_items(items):
         if isinstance(item, Problem):
             written.problems.append(item)
-        elif problem := _unwritable(item):
+        elif problem := unwritable(item):
             written.problems.append(problem)
         else:
             written.documents += 1
@@ -164,7 +164,7 @@ def _taken(items: Iterable[Item], form: Format, written: Written) -> Iterator[Do
             yield item
 
 
-def _unwritable(document: Document) -> Problem | None:
+def unwritable(document: Document) -> Problem | None:
     """Return a problem if a text has half of a surrogate pair, which no file can hold."""
     try:
         repr_of = (document.id, document.text, *_strings(document))

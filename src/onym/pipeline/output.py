@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from onym.corpora.base import Facet, Item, iter_items
-from onym.corpora.corpus import write_linked_corpus
+from onym.corpora.corpus import unwritable, write_linked_corpus
 from onym.corpora.isolation import INTERNAL
 from onym.corpora.problems import ProblemLog
 from onym.corpora.reading import is_loss
@@ -95,7 +95,7 @@ def write_linked(
     linked = _counted(log.watch_linked(linked) if log else linked, counts)
     if format == PREDICTIONS:
         with whole_file(path, force=force) as file:
-            write_predictions(lines_of(linked), source, file)
+            write_predictions(lines_of(_writable(linked, counts)), source, file)
     else:
         written = write_linked_corpus(linked, path, format, force=force)
         counts.left_out += len(written.left_out)
@@ -104,6 +104,15 @@ def write_linked(
                 log.add(problem)
         counts.lost = written.lost
     return counts
+
+
+def _writable(linked: Iterable[LinkedDocument], counts: LinkCounts) -> Iterator[LinkedDocument]:
+    """Leave out what no file can hold, such as an id from a file name that is no UTF-8."""
+    for each in linked:
+        if unwritable(each.document):
+            counts.left_out += 1
+        else:
+            yield each
 
 
 def _documents(items: Iterable[Item], counts: LinkCounts) -> Iterator[Document]:
