@@ -10,6 +10,7 @@ import pytest
 
 from onym.corpora import reading as module
 from onym.corpora.base import Item, documents_of
+from onym.corpora.formats import get
 from onym.corpora.reading import Reading, is_loss, is_of_file, numbered
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import InputFile, Source
@@ -59,7 +60,7 @@ def test_a_bug_in_a_reader_costs_its_file_and_tells_no_text(monkeypatch: pytest.
             yield Document("1", "fever")
             raise ValueError("Secret words")
 
-    real = module.get
+    real = get
     monkeypatch.setattr(module, "get", lambda name: Broken() if name == "pubtator" else real(name))
     reading = Reading([source({"a.pubtator": b"1|t|x\n", "b.txt": b"cough"})])
     items = list(reading)

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from onym.corpora.base import PART_OF
-from onym.evaluate.cases import Case, ConceptResolver, Key, Ranking, gold_cases, ranking_of
+from onym.evaluate.cases import Case, ConceptResolver, Ranking, gold_cases, ranking_of
 from onym.evaluate.protocols import PROTOCOLS
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
-from onym.predictions.file import Answer
+from onym.predictions.file import Answer, Key
 from onym.types import Document, Mention
 
 
