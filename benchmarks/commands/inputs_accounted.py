@@ -51,14 +51,13 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         with ProcessPoolExecutor(2, get_context("fork"), _start, (base,)) as pool:
             starts = range(options.seed, options.seed + folders, _CHUNK)
             ranges = [(start, min(start + _CHUNK, options.seed + folders)) for start in starts]
-            for counts, wrong in pool.map(_judge_range, [base] * len(ranges), ranges):
-                found.update(counts)
+            for judged, wrong in pool.map(_judge_range, [base] * len(ranges), ranges):
+                found.update(judged)
                 for line in wrong:
                     print(line, file=sys.stderr)
-    figures: dict[str, object] = {
-        name: found[name] for name in ("folders", "files", "documents", "unaccounted", "lost", "renamed")
-    }
-    if figures["unaccounted"] or figures["lost"] or figures["renamed"]:
+    names = ("folders", "files", "documents", "unaccounted", "lost", "renamed")
+    figures: dict[str, object] = {name: found[name] for name in names}
+    if found["unaccounted"] or found["lost"] or found["renamed"]:
         sys.exit(f"not everything is accounted for: {json.dumps(figures)}")
     return figures
 

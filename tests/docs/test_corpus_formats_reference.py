@@ -18,7 +18,13 @@ SRC = Path(__file__).parents[2] / "src" / "onym" / "corpora"
 
 
 def test_the_page_has_each_format_in_order() -> None:
-    assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == ("Ids", "Problems", *FORMATS)
+    assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == (
+        "Which file is read as what",
+        "Documents of one id",
+        "Ids",
+        "Problems",
+        *FORMATS,
+    )
 
 
 @pytest.mark.parametrize("name", FORMATS)

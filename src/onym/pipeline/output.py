@@ -95,7 +95,7 @@ def write_linked(
     linked = _counted(log.watch_linked(linked) if log else linked, counts)
     if format == PREDICTIONS:
         with whole_file(path, force=force) as file:
-            write_predictions(lines_of(_writable(linked, counts)), source, file)
+            write_predictions(lines_of(_writable(linked, counts, log)), source, file)
     else:
         written = write_linked_corpus(linked, path, format, force=force)
         counts.left_out += len(written.left_out)
@@ -106,11 +106,13 @@ def write_linked(
     return counts
 
 
-def _writable(linked: Iterable[LinkedDocument], counts: LinkCounts) -> Iterator[LinkedDocument]:
+def _writable(linked: Iterable[LinkedDocument], counts: LinkCounts, log: ProblemLog | None) -> Iterator[LinkedDocument]:
     """Leave out what no file can hold, such as an id from a file name that is no UTF-8."""
     for each in linked:
-        if unwritable(each.document):
+        if problem := unwritable(each.document):
             counts.left_out += 1
+            if log:
+                log.add(problem)
         else:
             yield each
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from onym.corpora.draft import MalformedError, require_good
 from onym.corpora.formats._files import head, iter_lines
-from onym.errors import OnymError
+from onym.errors import InputError, LimitError
 from onym.store.files.json import iter_items, parsed_line
 from onym.store.files.source import InputFile
 
@@ -58,7 +58,9 @@ def _by_line(file: InputFile) -> Iterator[tuple[str, dict[str, Any] | MalformedE
             value = parsed_line(line.text.encode(), where, file.limits)
         except MalformedError as e:
             yield where, e
-        except OnymError as e:
+        except InputError as e:
+            yield where, MalformedError(e.what, where)
+        except LimitError as e:
             yield where, MalformedError.of(e)
         else:
             yield where, value if isinstance(value, dict) else MalformedError("a document is not an object", where)
