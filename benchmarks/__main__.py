@@ -22,6 +22,8 @@ NAMES = (
     "kb-hostile",
     "kb-fuzz",
     "artefact-rot",
+    "faults",
+    "crash-states",
     "abbreviations",
     "round-trips",
     "pubmed-read",

@@ -70,7 +70,7 @@ def walk(trie: PackedTrie) -> None:
     restriction = trie.restriction(np.arange(len(trie.names)) % 2 == 0)
     for limited in (None, restriction):
         for way in ("beam", "exact"):
-            _decode(trie, SearchConfig(search=way, width=3, top_k=2, budget=50), limited)  # type: ignore[arg-type]
+            _decode(trie, SearchConfig(search=way, width=3, top_k=2, budget=50), limited)
 
 
 def _decode(trie: PackedTrie, config: SearchConfig, restriction: object) -> None:

@@ -15,7 +15,7 @@ from onym.cli import compare, corpus, dataset, evaluate, index, info, kb, link, 
 from onym.cli import map as map_
 from onym.cli.console import stderr
 from onym.cli.options import WithLinker
-from onym.errors import OnymError
+from onym.errors import InputError, OnymError
 
 HELP = (
     "Biomedical entity linking: find diseases, drugs, phenotypes and other concepts in text and map them to MeSH, UMLS, "
@@ -72,6 +72,16 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has had enough
         sys.stderr.close()
         sys.exit(0)
+    except OSError as e:  # a disk that fails can fail at any call; most of them have errors of their own
+        refused = _of_system(e)
+        _print_error(refused)
+        sys.exit(refused.exit_status)
+
+
+def _of_system(error: OSError) -> InputError:
+    what, where = f"the operating system refused: {error.strerror or type(error).__name__}", str(error.filename or "")
+    fix = "check the disk, its free space and your permissions; the output is as it was, or complete"
+    return InputError("system-refused", what, where=where, fix=fix)
 
 
 def _print_error(error: OnymError) -> None:
