@@ -25,6 +25,8 @@ NAMES = (
     "corpus-fuzz",
     "artefact-rot",
     "decoded-bombs",
+    "faults",
+    "crash-states",
     "abbreviations",
     "round-trips",
     "pubmed-read",

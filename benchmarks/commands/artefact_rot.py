@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    count = options.flips or (300 if options.quick else 10_000)
+    count = options.flips or (200 if options.quick else 10_000)
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder) / "made"
         base.mkdir()

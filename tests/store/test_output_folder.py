@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
+from onym.store import output
 from onym.store.output import Folder, whole_folder
 
 
@@ -132,3 +133,17 @@ def test_a_folder_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / "out", *(tmp_path / "out").rglob("*")]}
     assert modes == {"out": 0o750, "deep": 0o750, "a.txt": 0o640, "private": 0o640}
+
+
+def test_folders_inside_are_synced_before_the_folder_appears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    own = output.sync_folder
+
+    def sync(folder: Path) -> None:
+        synced.append(folder.name)
+        own(folder)
+
+    monkeypatch.setattr(output, "sync_folder", sync)
+    with whole_folder(tmp_path / "model") as folder, folder.inner("1_Pooling").file("config.json") as file:
+        file.write(b"{}")
+    assert "1_Pooling" in synced

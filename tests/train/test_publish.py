@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from onym.datasets import PreparedDataset
+from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.store.models import weights_digest
+from onym.store.output import whole_folder
 from onym.testing.tiny_seq2seq import SPECIAL, save_tokenizer
+from onym.train import publish
 from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.run import train
 from tests.train.made import open_linker, record
@@ -103,3 +107,14 @@ def test_a_bart_made_of_an_encoder_is_published_whole(tmp_path: Path, kb_folder:
     made = train(config("pretrain", tmp_path / "encoder", None, kb_folder), tmp_path / "made")
     open_linker(made, kb_folder)
     assert record(made)["first_start"] == "encoder"
+
+
+def test_weights_that_cannot_be_written_are_an_error_with_a_code(tmp_path: Path) -> None:
+    class Full:
+        def write(self, _folder: Path) -> None:
+            raise SafetensorError("I/O error: No space left on device")
+
+    with pytest.raises(ConfigError, match="No space left") as e, whole_folder(tmp_path / "model") as folder:
+        publish._write_weights(Full(), folder.path)  # type: ignore[arg-type]
+    assert e.value.code == "output-failed"
+    assert list(tmp_path.iterdir()) == []

@@ -140,11 +140,13 @@ def remove_folder(folder: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Bring every file of a folder to disk, and the folder itself: for what a library wrote by its own means."""
+    """Bring all that is in a folder to disk, and the folder itself: for what a library wrote by its own means."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
+        elif path.is_dir():
+            sync_folder(path)
     sync_folder(folder)
 
 

@@ -9,6 +9,8 @@ from os import cpu_count
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
 from onym.store.models import weights_digest
 from onym.store.output import whole_folder
 from onym.train.card import card
@@ -22,7 +24,7 @@ def publish(context: TrainingContext[Any], trainer: ModelTrainer, dest: Path) ->
     """Write the folder atomically: it appears only when complete."""
     record = record_of(context, trainer)
     with whole_folder(dest) as folder:
-        trainer.write(folder.path)
+        _write_weights(trainer, folder.path)
         for name, data in (
             *context.files.items(),
             (RECORD, _json(record)),
@@ -32,6 +34,14 @@ def publish(context: TrainingContext[Any], trainer: ModelTrainer, dest: Path) ->
             inner, _, last = name.rpartition("/")
             with (folder.inner(inner) if inner else folder).file(last) as file:
                 file.write(data)
+
+
+def _write_weights(trainer: ModelTrainer, folder: Path) -> None:
+    """Let the model write itself; a full disk is what it is for every other file."""
+    try:
+        trainer.write(folder)
+    except SafetensorError as e:
+        raise OSError(str(e)) from e
 
 
 def record_of(context: TrainingContext[Any], trainer: ModelTrainer) -> dict[str, Any]:

@@ -1,0 +1,173 @@
+"""What a disk may hold after a power cut: a record of writes replayed up to any of them, with what was not synced in doubt.
+
+A file's data is safe once the file was synced, a name in a folder once the folder was. `shim.c` writes the record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+
+@dataclass(eq=False)
+class File:
+    """A file as a process sees it, and as far as it is safe."""
+
+    data: bytearray = field(default_factory=bytearray)
+    safe: bytes = b""
+
+
+@dataclass(eq=False)
+class Folder:
+    """A folder as a process sees it, and as far as its names are safe."""
+
+    names: dict[str, Folder | File] = field(default_factory=dict)
+    safe: dict[str, Folder | File] = field(default_factory=dict)
+
+
+class Write(NamedTuple):
+    """One line of a record: a call, its path, a second path, an offset, and bytes."""
+
+    call: str
+    path: str
+    second: str
+    offset: int
+    data: bytes
+
+
+POLICIES = ("kept", "dropped", "names-dropped", "torn", "emptied")
+"""What becomes of what was not synced: all of it is there; nothing is; data is there, but new names are not; names are there,
+but half of the data is zeros; names are there, but no data."""
+
+Tree = dict[str, bytes | None]
+"""The files of a folder by their paths; None is a folder."""
+
+
+def read_record(path: Path, root: Path) -> list[Write]:
+    """Read a record; its paths become relative to `root`."""
+    data, at, found = path.read_bytes(), 0, []
+    while at < len(data):
+        end = data.index(b"\n", at)
+        call, first, second, offset, size = data[at:end].decode().split("\t")
+        at = end + 1 + int(size)
+        found.append(Write(call, _relative(first, root), _relative(second, root), int(offset), data[end + 1 : at]))
+    return found
+
+
+def _relative(path: str, root: Path) -> str:
+    return Path(path).relative_to(root).as_posix() if path and Path(path) != root else ""
+
+
+def load(folder: Path) -> Folder:
+    """Return a folder of the disk, all of it safe."""
+    found = Folder()
+    for path in folder.iterdir():
+        data = path.read_bytes() if path.is_file() else b""
+        found.names[path.name] = load(path) if path.is_dir() else File(bytearray(data), data)
+    found.safe = dict(found.names)
+    return found
+
+
+def iter_states(base: Path, writes: list[Write]) -> Iterator[tuple[int, str, Tree]]:
+    """Yield for every prefix of the writes, and every policy, what the disk may hold."""
+    root = load(base)
+    for number in range(len(writes) + 1):
+        if number:
+            apply(root, writes[number - 1])
+        for policy in POLICIES:
+            tree: Tree = {}
+            _collect(root, policy, "", tree)
+            yield number, policy, tree
+
+
+def apply(root: Folder, write: Write) -> None:
+    """Let a folder take a write."""
+    if write.call == "sync":
+        _sync(_at(root, write.path))
+        return
+    parent, name = _parent(root, write.path)
+    if write.call == "create":
+        parent.names[name] = File()
+    elif write.call == "mkdir":
+        parent.names[name] = Folder()
+    elif write.call in ("unlink", "rmdir"):
+        del parent.names[name]
+    elif write.call == "rename":
+        target, other = _parent(root, write.second)
+        target.names[other] = parent.names.pop(name)
+    else:
+        _write(parent.names[name], write)
+
+
+def _write(file: Folder | File, write: Write) -> None:
+    if not isinstance(file, File):
+        raise TypeError(f"{write.path} is no file")
+    if write.call == "truncate":
+        file.data.clear()
+        return
+    end = write.offset + len(write.data)
+    file.data.extend(bytes(max(0, end - len(file.data))))
+    file.data[write.offset : end] = write.data
+
+
+def _sync(node: Folder | File) -> None:
+    if isinstance(node, File):
+        node.safe = bytes(node.data)
+    else:
+        node.safe = dict(node.names)
+
+
+def _parent(root: Folder, path: str) -> tuple[Folder, str]:
+    above, _, name = path.rpartition("/")
+    found = _at(root, above)
+    if not isinstance(found, Folder):
+        raise TypeError(f"{above} is no folder")
+    return found, name
+
+
+def _at(root: Folder, path: str) -> Folder | File:
+    found: Folder | File = root
+    for name in filter(None, path.split("/")):
+        if not isinstance(found, Folder):
+            raise TypeError(f"{path} is no path")
+        found = found.names[name]
+    return found
+
+
+def _collect(folder: Folder, policy: str, prefix: str, tree: Tree) -> None:
+    for name, node in (folder.safe if policy in ("dropped", "names-dropped") else folder.names).items():
+        if isinstance(node, Folder):
+            tree[prefix + name] = None
+            _collect(node, policy, f"{prefix}{name}/", tree)
+        else:
+            tree[prefix + name] = _content(node, policy)
+
+
+def _content(file: File, policy: str) -> bytes:
+    data = bytes(file.data)
+    if policy in ("kept", "names-dropped") or data == file.safe:
+        return data
+    if policy == "torn":
+        return data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
+    return file.safe
+
+
+def digest_of(tree: Tree) -> str:
+    """Name a tree: equal ones have equal names."""
+    found = hashlib.sha256()
+    for path, data in sorted(tree.items()):
+        found.update(f"{path}\0{-1 if data is None else len(data)}\0".encode() + (data or b""))
+    return found.hexdigest()
+
+
+def write_tree(tree: Tree, folder: Path) -> None:
+    """Write a tree to the disk."""
+    for path, data in tree.items():
+        if data is None:
+            (folder / path).mkdir(parents=True, exist_ok=True)
+        else:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(data)
