@@ -408,3 +408,8 @@ def test_gold_sets(real_data: Path) -> None:
     assert all(
         figures[name][1] >= low for name, low in {"ab3p": 0.84, "bioadi": 0.83, "medstract": 0.92, "sh": 0.83}.items()
     ), figures
+
+
+def test_a_definition_after_very_many_brackets_is_found() -> None:
+    text = "(MI) " * 500 + "Myocardial infarction (MI) is common. " + "'" * 5_000 + "AB (acid of beta)"
+    assert [(found.short, found.long) for found in find_abbreviations(text)][:1] == [("MI", "Myocardial infarction")]
