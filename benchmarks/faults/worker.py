@@ -26,7 +26,7 @@ from typer.main import get_command
 
 from benchmarks.faults.commands import COMMANDS, Command, state_of, write_inputs
 from benchmarks.faults.shim import arm, disarm
-from onym.cli import app as onym_app
+from onym.cli import boundary
 
 HANGS = 120  # seconds
 _HUNG = 98
@@ -110,7 +110,7 @@ class Runs:
 
 
 def main(folder: Path, name: str) -> None:
-    onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]  # all options of all commands, made once
+    boundary.app = get_command(boundary.app)  # type: ignore[assignment]  # all options of all commands, made once
     runs = Runs(folder, COMMANDS[name])
     runs.prepare()
     if name == "train":
@@ -147,7 +147,7 @@ def run_command(arguments: tuple[str, ...]) -> None:
     """Run a command of Onym as the shell would, and end this process with its status."""
     sys.argv = ["onym", *arguments]
     try:
-        onym_app.main()
+        boundary.main()
         status: Any = 0
     except SystemExit as e:
         status = e.code or 0

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from onym.cli.app import main
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.errors import InputError
@@ -241,19 +240,3 @@ def test_full_verification_refuses_a_knowledge_base_that_rotted(folder: Path, ti
     assert "artefact-corrupt" in done.stderr
     assert "names.data.npy was changed" in done.stderr
     assert not (folder / "r.jsonl").exists()
-
-
-def test_what_the_system_refuses_has_a_code(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", "/kb/names.npy")
-
-    monkeypatch.setattr("onym.kb.KnowledgeBase.open", refuse)
-    monkeypatch.setattr(sys, "argv", ["onym", "link", str(folder / "good.txt"), "--kb", "kb", "-o", str(folder / "p.jsonl")])
-    with pytest.raises(SystemExit) as e:
-        main()
-    said = capsys.readouterr().err
-    assert e.value.code == 3
-    assert "system-refused" in said
-    assert "/kb/names.npy" in said
