@@ -26,6 +26,7 @@ from typer.main import get_command
 
 from benchmarks.faults.commands import COMMANDS, Command, state_of, write_inputs
 from benchmarks.faults.shim import arm, disarm
+from onym.cli import app as onym_app
 from onym.cli import boundary
 
 HANGS = 120  # seconds
@@ -110,7 +111,7 @@ class Runs:
 
 
 def main(folder: Path, name: str) -> None:
-    boundary.app = get_command(boundary.app)  # type: ignore[assignment]  # all options of all commands, made once
+    onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]  # all options of all commands, made once
     runs = Runs(folder, COMMANDS[name])
     runs.prepare()
     if name == "train":
