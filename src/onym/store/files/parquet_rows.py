@@ -47,19 +47,20 @@ class DecodedRows:
         kind = array.type
         if pa.types.is_dictionary(kind):
             lengths = np.append(self._costs(array.dictionary), _CELL)  # the last one is null's
-            return lengths[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+            return np.asarray(lengths[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)], dtype=np.int64)
         if pa.types.is_struct(kind):
             return sum(map(self._costs, array.flatten()), np.full(len(array), _CELL, dtype=np.int64))
         if pa.types.is_list(kind):
             offsets = array.offsets.to_numpy()
             inner = self._costs(array.values.slice(offsets[0], offsets[-1] - offsets[0]))
             total = np.concatenate(([0], np.cumsum(inner)))
-            return total[offsets[1:] - offsets[0]] - total[offsets[:-1] - offsets[0]] + _CELL
+            sums = total[offsets[1:] - offsets[0]] - total[offsets[:-1] - offsets[0]]
+            return np.asarray(sums + _CELL, dtype=np.int64)
         if pa.types.is_string(kind):
             lengths = pc.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
             if len(lengths) and int(lengths.max()) > self._limits.document_bytes:
                 raise self._too_long()
-            return lengths + _CELL
+            return np.asarray(lengths + _CELL, dtype=np.int64)
         return np.full(len(array), _CELL, dtype=np.int64)
 
     def _too_long(self) -> LimitError:
