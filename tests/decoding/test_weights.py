@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from onym.decoding.weights import open_model
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError, InputError, LimitError
 from onym.testing.tiny_seq2seq import add_defaults, save_model, tiny_bart
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 
@@ -92,9 +92,7 @@ def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str,
         lambda folder: (folder / "config.json").write_text('{"model_type"'),
         lambda folder: (folder / "config.json").write_text("[]"),
         configured(d_model="wide"),
-        configured(d_model=-1),
         configured(d_model=32),
-        configured(decoder_attention_heads=0),
         configured(activation_function="none"),
         configured(decoder_start_token_id=None),
         configured(pad_token_id=None),
@@ -105,6 +103,15 @@ def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str,
 def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
     spoil(model)
     with pytest.raises(InputError, match="model-malformed"):
+        open_model(model)
+
+
+@pytest.mark.parametrize(
+    "spoil", [configured(d_model=-1), configured(decoder_attention_heads=0), configured(decoder_layers=65)]
+)
+def test_sizes_that_no_model_has(model: Path, sizes: dict[str, int]) -> None:
+    configured(**sizes)(model)
+    with pytest.raises(LimitError, match="limit-model"):
         open_model(model)
 
 
