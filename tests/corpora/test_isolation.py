@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -157,7 +158,7 @@ def test_a_file_that_was_cut_short_ends_the_run_before_the_next_batch(tmp_path: 
         column = map_file(file, tmp_path / "column", np.dtype(np.uint8))
     done = isolate(documents(4), lambda batch: [int(column[-1]) for _ in batch], lambda _doc, _problem: -1, batch=2)
     assert [next(done), next(done)] == [0, 0]
-    with (tmp_path / "column").open("r+b") as spoilt:
-        spoilt.truncate(0)
+    os.truncate(tmp_path / "column", 0)
     with pytest.raises(IntegrityError, match="cut short"):
         next(done)
+    os.truncate(tmp_path / "column", 9_000)  # other tests look at all maps
