@@ -35,8 +35,8 @@ from benchmarks.hostile_models.honest import save_honest, save_kb
 from benchmarks.hostile_models.watch import Watch
 from onym.encoders.loading import quiet
 
-_PATIENCE_S, _SOON_S, _MOST_S, _MOST_MB = 30.0, 2.0, 5.0, 512.0
-_EVERY, _AGAIN, _WORKERS = 12, 4, 2
+_PATIENCE_S, _SOON_S, _LIMIT_S, _LIMIT_MB = 30.0, 2.0, 5.0, 512.0
+_STEP, _AGAIN, _WORKERS = 12, 4, 2
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    cases = [case for case in CASES if options.only in f"{case.kind} {case.name}"][:: _EVERY if options.quick else 1]
+    cases = [case for case in CASES if options.only in f"{case.kind} {case.name}"][:: _STEP if options.quick else 1]
     found = outcomes(cases, workers=options.workers, verbose=options.verbose)
     figures: dict[str, Any] = {
         "folders": len(found),
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "worst_mb": round(max(each.mb for each in found), 1),
         **{name: find_spec(name) is not None for name in ("peft", "kernels")},
     }
-    if figures["refused_or_harmless"] < len(found) or figures["worst_s"] > _MOST_S or figures["worst_mb"] > _MOST_MB:
+    if figures["refused_or_harmless"] < len(found) or figures["worst_s"] > _LIMIT_S or figures["worst_mb"] > _LIMIT_MB:
         sys.exit(f"harm was done: {figures}, {[(each.name, each.code, each.events) for each in found if not each.fine]}")
     return figures
 
@@ -102,7 +102,7 @@ def outcomes(cases: list[Case], *, workers: int = _WORKERS, verbose: bool = Fals
 
 
 def _outcomes(cases: list[Case], own: Path, honest: Path, *, verbose: bool) -> list[Outcome]:
-    """Have folders opened one after the other, at a place of their own."""
+    """Have folders opened one after the other, in a folder of one's own."""
     found, desk = [], _Desk(own, honest)
     try:
         for case in cases:
@@ -124,23 +124,23 @@ class _Desk:
         self._wanted = {kind: self._ask(kind, honest / kind).get("answers") for kind in {case.kind for case in CASES}}
 
     def outcome(self, case: Case) -> Outcome:
-        place = self._own / "case"
-        place.mkdir()
-        folder = case.make(place, self._honest)
-        watch = Watch(place / "outside")
+        base = self._own / "case"
+        base.mkdir()
+        folder = case.make(base, self._honest)
+        watch = Watch(base / "outside")
         try:
             answer = self._ask(case.kind, folder)
             for _ in range(_AGAIN if answer["seconds"] > _SOON_S else 0):
                 again = self._ask(case.kind, folder)
                 answer |= {"seconds": min(answer["seconds"], again["seconds"]), "mb": max(answer["mb"], again["mb"])}
-            opened = watch.opened()
-            executed = (place / "executed").exists()
+            was_read = watch.was_read()
+            executed = (base / "executed").exists()
         finally:
             watch.close()
-            shutil.rmtree(place)
-        return self._judged(case, answer, opened=opened, executed=executed)
+            shutil.rmtree(base)
+        return self._judged(case, answer, was_read=was_read, executed=executed)
 
-    def _judged(self, case: Case, answer: dict[str, Any], *, opened: bool, executed: bool) -> Outcome:
+    def _judged(self, case: Case, answer: dict[str, Any], *, was_read: bool, executed: bool) -> Outcome:
         events = answer.get("events", [])
         opens = [each for each in events if each.startswith(("open ", "socket"))]
         return Outcome(
@@ -150,7 +150,7 @@ class _Desk:
             seconds=answer["seconds"],
             mb=answer["mb"],
             executed=executed or len(events) > len(opens),
-            outside=opened or bool(opens),
+            outside=was_read or bool(opens),
             events=events,
         )
 

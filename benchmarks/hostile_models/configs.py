@@ -129,7 +129,7 @@ _FILES: dict[str, Spoil] = {
     "code-link": link("evil.py", "../outside/evil.py"),
     "folder-link": link("more", "../outside"),
     "folder-link-inside": link("more", "."),
-    "pipe-beside": pipe("notes.txt"),
+    "pipe-too": pipe("notes.txt"),
     "many-files": lambda folder: [(folder / f"x{number}").write_bytes(b"") for number in range(10_001)],
     "deep-folders": lambda folder: (folder / "/".join(["d"] * 500)).mkdir(parents=True),
 }
@@ -233,7 +233,7 @@ _CONVERT: dict[str, Spoil] = {
     "tensor-of-4-gb": _saved(lambda _: {"weight": torch.ones(1).expand(10**3, 10**6)}),
     "not-a-table": _saved(lambda _: [torch.ones(2)]),
     "cut": lambda folder: (folder / "pytorch_model.bin").write_bytes((folder / "pytorch_model.bin").read_bytes()[:-500]),
-    "code-beside": code("modeling.py"),
+    "code-too": code("modeling.py"),
     "folder-link": link("more", "../outside"),
 }
 

@@ -138,7 +138,7 @@ _CASES: dict[str, Spoil] = {
     "a-pipe": pipe(FILE),
     "a-device": link(FILE, "/dev/zero"),
     "link-outside": link(FILE, f"../outside/{FILE}"),
-    "code-beside": code("tokenization.py", "tokenizer.py"),
+    "code-too": code("tokenization.py", "tokenizer.py"),
 }  # fmt: skip
 
 CASES: tuple[Case, ...] = tuple(in_turn("tokenizer", _CASES, "encoder", "encoder", "bart"))

@@ -19,7 +19,7 @@ class Watch:
             if self._descriptor < 0 or library.inotify_add_watch(self._descriptor, os.fsencode(path), _OPEN) < 0:
                 raise OSError(ctypes.get_errno(), "the folder cannot be watched")
 
-    def opened(self) -> bool:
+    def was_read(self) -> bool:
         """Tell whether something was opened since the last question."""
         try:
             return bool(os.read(self._descriptor, 65_536))

@@ -135,7 +135,7 @@ _FILES: dict[str, Spoil] = {
     "other-shape": tensors(_widest),
     "more-than-needed": tensors(lambda found: found.update(evil=torch.ones(1000))),
     "pickle": pickled(WEIGHTS),
-    "pickle-beside": pickled("pytorch_model.bin"),
+    "pickle-too": pickled("pytorch_model.bin"),
     "pickle-alone": both(without(WEIGHTS), pickled("pytorch_model.bin")),
     "pickles-of-others": both(*map(pickled, ("training_args.bin", "optimizer.pt", "scheduler.pt", "flax_model.msgpack",
                                              "tf_model.h5", "model.ckpt", "adapter_model.bin"))),
@@ -146,7 +146,7 @@ _FILES: dict[str, Spoil] = {
     "link-outside": link(WEIGHTS, f"../outside/{WEIGHTS}"),
     "link-nowhere": link(WEIGHTS, "nothing"),
     "link-to-itself": link(WEIGHTS, WEIGHTS),
-    "other-weights-beside": both(
+    "other-weights-too": both(
         lambda folder: (folder / "model-00001-of-00001.safetensors").write_bytes(
             (folder.parent / "outside" / WEIGHTS).read_bytes()),
         value(INDEX, {"weight_map": {"a": "model-00001-of-00001.safetensors"}}),

@@ -39,12 +39,12 @@ def test_whoever_opens_a_file_outside_is_seen(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
     save_file({"a": torch.ones(2)}, tmp_path / "deep" / "a.safetensors")
     watch = Watch(tmp_path)
-    assert not watch.opened()
+    assert not watch.was_read()
     (tmp_path / "a.json").read_text()
-    assert watch.opened()
-    assert not watch.opened()
+    assert watch.was_read()
+    assert not watch.was_read()
     load_file(tmp_path / "deep" / "a.safetensors")  # opened by Rust
-    assert watch.opened()
+    assert watch.was_read()
     watch.close()
 
 

@@ -222,7 +222,7 @@ def test_only_regular_files_of_the_folder_are_read(tmp_path: Path, old: Path, na
     assert not (tmp_path / "new").exists()
 
 
-def test_a_tensor_that_repeats_one_number_is_not_written_out(tmp_path: Path, old: Path) -> None:
+def test_a_tensor_that_repeats_one_number_is_refused(tmp_path: Path, old: Path) -> None:
     """A file of some kilobytes could ask for any amount of memory."""
     torch.save({"weight": torch.ones(1).expand(10**6, 10**6)}, old / "pytorch_model.bin")
     with pytest.raises(InputError, match="model-malformed"):

@@ -115,26 +115,26 @@ def test_weights_that_are_no_numbers_are_refused(model: Path, value: float) -> N
         load(model)
 
 
-def test_an_adapter_beside_the_model_is_refused(model: Path) -> None:
+def test_a_model_with_an_adapter_is_refused(model: Path) -> None:
     (model / "adapter_config.json").write_text('{"base_model_name_or_path": "/elsewhere"}')
     with pytest.raises(ConfigError, match="model-adapter"):
         load(model)
 
 
-def test_transformers_is_told_neither_the_folder_nor_a_name(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transformers_gets_neither_the_folder_nor_a_name(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import BertModel
 
-    told: list[Any] = []
+    names: list[Any] = []
     plain = BertModel.from_pretrained
 
     def noted(*args: Any, **more: Any) -> Any:
-        told.append(args)
+        names.append(args)
         return plain(*args, **more)
 
     monkeypatch.setattr(BertModel, "from_pretrained", noted)
     configured(_name_or_path="/elsewhere", transformers_weights="other.safetensors", attn_implementation="a/kernel")(model)
     found = load(model)
-    assert told == [(None,)]
+    assert names == [(None,)]
     assert found.config._attn_implementation in ("sdpa", "eager")
     assert not hasattr(found.config, "transformers_weights")
 

@@ -90,7 +90,6 @@ def test_what_names_something_else_is_not(key: str) -> None:
         ("bert", {"layer_norm_eps": -1e10}),
         ("modernbert", {"rope_parameters": {"full_attention": {"rope_theta": 1e300}}}),
         ("modernbert", {"layer_types": [[[10**10]]]}),
-        ("modernbert", {"global_attn_every_n_layers": 10**10}),
     ],
 )
 def test_numbers_that_are_too_small_or_too_large(family: str, said: dict[str, Any]) -> None:

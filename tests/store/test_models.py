@@ -131,7 +131,7 @@ def test_without_weights(tmp_path: Path) -> None:
     assert weight_files(tmp_path) == []
 
 
-def test_beside_one_file_nothing_else_is_loaded(model: Path) -> None:
+def test_with_one_file_nothing_else_is_loaded(model: Path) -> None:
     (model / "config.json").write_text(json.dumps({"transformers_weights": "own.safetensors"}))
     for name in ("own.safetensors", "model-1.safetensors"):
         (model / name).write_bytes(b"1")

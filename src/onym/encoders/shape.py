@@ -72,14 +72,14 @@ def config_of(kind: Any, found: Mapping[str, Any], where: str = "") -> Any:
 
 def _require_bounded(key: str, value: Any, where: str) -> None:
     """Refuse a number that is too small or too large, also one inside of a list or an object."""
-    least, most = _bounds(key)
+    least, limit = _bounds(key)
     values = [value]
     while values:
         value = values.pop()
         if isinstance(value, dict | list):
             values += value.values() if isinstance(value, dict) else value
-        elif isinstance(value, int | float) and not least <= value <= most:
-            raise LimitError("limit-model", f"{key} is not between {least:,} and {most:,}", where=where)
+        elif isinstance(value, int | float) and not least <= value <= limit:
+            raise LimitError("limit-model", f"{key} is not between {least:,} and {limit:,}", where=where)
 
 
 def _bounds(key: str) -> tuple[int, int]:
@@ -87,11 +87,11 @@ def _bounds(key: str) -> tuple[int, int]:
     limits = DEFAULT_LIMITS
     if key.endswith("_token_id"):
         return -1, limits.model_vocabulary
-    for word, most in (
+    for word, limit in (
         ("layers", limits.model_layers),
         ("vocab", limits.model_vocabulary),
         ("position", limits.model_positions),
     ):
         if word in key:
-            return 1, most
+            return 1, limit
     return (1, limits.model_width) if key.endswith(_SIZES) else (-_MAX_NUMBER, _MAX_NUMBER)

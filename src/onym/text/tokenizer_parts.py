@@ -109,7 +109,7 @@ def _of_parts(parts: dict[str, list[dict[str, Any]]]) -> str:
         return "a regular expression that no published tokenizer has"
     if math.prod(map(_growth, parts["normalizer"])) > _MAX_GROWTH or kinds.count("Precompiled") > 1:
         return "replacements that make a text many times as long"
-    if any(_longest(each) > _MAX_REPLACED for each in objects if each.get("type") == "Precompiled"):
+    if any(_replaced_bytes(each) > _MAX_REPLACED for each in objects if each.get("type") == "Precompiled"):
         return "replacements of a character by a long text"
     return ""
 
@@ -124,7 +124,7 @@ def _growth(part: dict[str, Any]) -> float:
     return max(1, len(part["content"]) / len(pattern)) if pattern else math.inf
 
 
-def _longest(part: dict[str, Any]) -> int:
+def _replaced_bytes(part: dict[str, Any]) -> int:
     """Return the most bytes that a character becomes: behind a tree, the table has texts that end with a zero."""
     table = base64.b64decode(part["precompiled_charsmap"] or "")
     start = 4 + int.from_bytes(table[:4], "little")
