@@ -35,7 +35,7 @@ def key(requirement: Requirement) -> str:
     return requirement.name.lower().replace("_", "-")
 
 
-@pytest.mark.parametrize(("name", "groups"), [("newest", ("test", "lint", "docs")), ("lowest", ("test",))])
+@pytest.mark.parametrize(("name", "groups"), [("newest", ("test", "hostile", "lint", "docs")), ("lowest", ("test",))])
 def test_every_requirement_is_locked(name: str, groups: tuple[str, ...]) -> None:
     versions = locked(name)
     for requirement in asked(*groups):
