@@ -121,7 +121,7 @@ def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     [
         ("onym info > /dev/full", 2, "output-failed"),
         ("onym info >&-", 2, "output-failed"),
-        ("onym link - --kb no -o x.jsonl <&-", 4, "artefact-missing"),
+        ("onym link - --kb no -o x.jsonl <&-", 3, "input-missing"),
         ("onym info | true; exit ${PIPESTATUS[0]}", 141, ""),
         ("onym --help | true; exit ${PIPESTATUS[0]}", 141, ""),
         ("onym kb info no 2>&-", 4, ""),

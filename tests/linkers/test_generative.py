@@ -407,7 +407,7 @@ def test_a_broken_file_of_settings(tmp_path: Path, text: str, key: str) -> None:
     (tmp_path / ModelSettings.FILE).write_text(text)
     with pytest.raises(InputError, match="model-malformed") as caught:
         ModelSettings.read(tmp_path)
-    assert caught.value.what.startswith(f"{key}: ")
+    assert caught.value.what.startswith(key)
     assert caught.value.where == str(tmp_path / ModelSettings.FILE)
 
 
