@@ -125,9 +125,11 @@ def is_failure(error: BaseException) -> bool:
 
 
 def _is_for_want_of_memory(error: BaseException | None) -> bool:
-    while error is not None:
+    seen: set[int] = set()  # an error that was raised again may be among its own causes
+    while error is not None and id(error) not in seen:
         if isinstance(error, MemoryError) or (isinstance(error, ImportError) and "failed to map segment" in str(error)):
             return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False
 
