@@ -38,13 +38,16 @@ def described(problems: list[Problem]) -> str:
 def _everything() -> Iterator[io.StringIO]:
     buffer = io.StringIO()
     handler, root = logging.StreamHandler(buffer), logging.getLogger()
-    level = root.level
+    own = [log for name, log in root.manager.loggerDict.items() if name.startswith("onym") and isinstance(log, logging.Logger)]
+    levels = [(log, log.level) for log in (root, *own)]
     root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
+    for log, _ in levels:
+        log.setLevel(logging.DEBUG)
     try:
         with redirect_stdout(buffer), redirect_stderr(buffer), warnings.catch_warnings():
             warnings.simplefilter("always")  # they are printed, to what is now stderr
             yield buffer
     finally:
         root.removeHandler(handler)
-        root.setLevel(level)
+        for log, level in levels:
+            log.setLevel(level)

@@ -106,9 +106,7 @@ def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
         open_model(model)
 
 
-@pytest.mark.parametrize(
-    "spoil", [configured(d_model=-1), configured(decoder_attention_heads=0), configured(decoder_layers=65)]
-)
+@pytest.mark.parametrize("sizes", [{"d_model": -1}, {"decoder_attention_heads": 0}, {"decoder_layers": 65}])
 def test_sizes_that_no_model_has(model: Path, sizes: dict[str, int]) -> None:
     configured(**sizes)(model)
     with pytest.raises(LimitError, match="limit-model"):

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from onym.corpora.formats import bigbio, detect
-from onym.testing.documents import source_of, written
-from onym.types import Document, Problem, Relation
+from onym.testing.documents import assert_preserved, source_of, written
+from onym.types import Document, Passage, Problem, Relation
 
 DOC = {
     "id": "0",
@@ -68,3 +68,7 @@ def test_wrong_offsets() -> None:
     assert isinstance(problem, Problem)
     assert isinstance(doc, Document)
     assert problem.code == "corpus-offsets"
+
+
+def test_one_passage_without_a_kind_says_no_more_than_none_whatever_its_notes() -> None:
+    assert_preserved(bigbio, Document("1", "fever", passages=(Passage(0, 5, "", (("k", "v"),)),)))

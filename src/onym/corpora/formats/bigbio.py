@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from onym.corpora.base import ALL, Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError
@@ -39,7 +40,8 @@ def read(source: Source) -> Iterator[Item]:
 def preserved_facets(document: Document) -> frozenset[Facet]:
     """Relations have two arguments; passages leave no text out; an id has both its parts."""
     lost: set[Facet] = set()
-    if document.passages and not (covers(document) and not any(passage.start == passage.end for passage in document.passages)):
+    bare = replace(document, passages=tuple(replace(passage, notes=()) for passage in document.passages))
+    if document.passages and not (covers(bare) and not any(passage.start == passage.end for passage in document.passages)):
         lost.add("passages")
     if any(_curie(_normalised(curie, "")) != curie for mention in document.mentions for curie in mention.concept_ids):
         lost |= {"concept ids", "composites"}
