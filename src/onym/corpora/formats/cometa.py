@@ -14,7 +14,7 @@ from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError
 from onym.corpora.formats._files import any_looks, head
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
-from onym.errors import OnymError
+from onym.errors import InputError, OnymError
 from onym.store.files.lines import iter_lines
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, header
@@ -93,8 +93,9 @@ def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
         bad.clear()
         try:
             row = next(reader, None)
-        except csv.Error:
-            row = []
+        except csv.Error as e:
+            what, fix = "a quoted cell does not end within 131,072 characters", "close the quote, or double it"
+            raise InputError("table-fields", what, where=file.name, fix=fix) from e
         if row is None:
             return
         if bad:

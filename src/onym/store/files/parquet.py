@@ -48,15 +48,13 @@ def parquet_schema(file: InputFile) -> pa.Schema:
     """Return the columns of a Parquet file and their types."""
     import pyarrow.parquet as pq
 
-    raw = file.opener()
     try:
-        source = raw if raw.seekable() else io.BytesIO(_whole(file))
-        return pq.read_schema(source)
+        with _seekable(file) as source:
+            require_small_footer(source, file.name)
+            return _columns(pq.read_metadata(source), file)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         fix = "write it again, or name its format"
         raise InputError("parquet-malformed", "not a whole Parquet file", where=file.name, fix=fix) from e
-    finally:
-        raw.close()
 
 
 def write_parquet(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: BinaryIO) -> None:
@@ -96,9 +94,7 @@ def _batches(source: BinaryIO, file: InputFile, schema: pa.Schema) -> Iterator[p
     import pyarrow.parquet as pq
 
     metadata = pq.read_metadata(source)
-    if metadata.num_columns > _MAX_COLUMNS:
-        raise InputError("parquet-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
-    there = metadata.schema.to_arrow_schema()
+    there = _columns(metadata, file)
     for name in schema.names:
         if there.field(name).type != schema.field(name).type:
             raise InputError("parquet-columns", f"the column {name!r} has another type", where=file.name)
@@ -111,6 +107,12 @@ def _batches(source: BinaryIO, file: InputFile, schema: pa.Schema) -> Iterator[p
         if metadata.row_group(group).num_rows:  # of one without any, older versions of Arrow cannot read nested columns
             rows = pages.rows_at_once(group)
             yield from found.iter_batches(batch_size=rows, row_groups=[group], columns=schema.names, use_threads=False)
+
+
+def _columns(metadata: pq.FileMetaData, file: InputFile) -> pa.Schema:
+    if metadata.num_columns > _MAX_COLUMNS:
+        raise InputError("parquet-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
+    return metadata.schema.to_arrow_schema()
 
 
 def _require_apart(metadata: pq.FileMetaData, columns: list[int], file: InputFile) -> None:

@@ -27,6 +27,7 @@ _FOOTER, _SMALL_FOOTER = 4 * MIB, 64 * KIB
 _FOOTER_STRUCTS = 100_000  # columns and row groups times columns; some 1,400 bytes of memory each
 _COLUMN_CHUNK = 2  # how deep it lies in a footer: below a row group
 _HEADERS = (KIB, 64 * KIB)  # how much is read for a page header, and how much for one with long statistics
+_MAGICS = (b"PAR1", b"PARE")  # with which a file ends, and one whose footer is encrypted
 _PAGES = 10_000  # of one column
 _AT_ONCE = 16 * MIB  # to decode, wished
 _DICTIONARY = 2  # the kind of a page
@@ -42,12 +43,12 @@ def require_small_footer(file: BinaryIO, name: str) -> None:
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 8))
     tail = file.read(8)
-    length = struct.unpack("<I", tail[:4])[0] if len(tail) == 8 else 0
+    length = struct.unpack("<I", tail[:4])[0] if tail[4:] in _MAGICS else 0
     if length > _FOOTER:
         raise LimitError(
             "limit-record", f"the footer is larger than {_FOOTER:,} bytes", where=name, fix="use larger row groups"
         )
-    if length < _SMALL_FOOTER or length + 12 > size or not tail.endswith(b"PAR1"):
+    if length < _SMALL_FOOTER or length + 12 > size or not tail.endswith(_MAGICS[0]):
         return  # too small to do harm, or the reader says what is wrong
     file.seek(size - 8 - length)
     try:
