@@ -18,6 +18,7 @@ _INFO = ("kb", "info", "{base}/kb")
 _EXPORT = ("kb", "export", "{base}/kb", "-o", "-")
 _LINK = ("link", "{base}/a.txt", "--pipeline", "{base}/pipeline", "-o", "out.jsonl", "--force")
 _STDIN = ("link", "-", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")
+_MANY = ("link", "{base}/many.jsonl", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")  # is written for seconds
 _CONVERT = ("corpus", "convert", "{base}/a.txt", "out", "--to", "text")
 _BUILD = ("kb", "build", "{base}/kb.tsv", "-o", "kb")
 _MAP = ("map", "{base}/terms.csv", "--column", "term", "--kb", "{base}/kb", "--linker", "exact", "-o", "-")
@@ -32,6 +33,7 @@ def make_base(folder: Path) -> None:
     (folder / "terms.csv").write_text("term\nfever\nβ-fever\n", "utf-8")
     build_kb(Recipe.of({"sources": [{"path": "kb.tsv"}]}), folder / "kb", root=folder)
     build_pipeline(folder / "kb", folder / "pipeline")
+    (folder / "many.jsonl").write_text("".join(f'{{"id":"{number}","text":"High fever."}}\n' for number in range(30_000)))
 
 
 def iter_cases() -> Iterator[Case]:
@@ -114,8 +116,8 @@ def _limits() -> Iterator[Case]:
 def _signals() -> Iterator[Case]:
     for stop in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         statuses = frozenset({128 + stop})
-        yield Case(stop.name, _STDIN, stop=stop, statuses=statuses, check=_is_empty, is_quick=stop == signal.SIGTERM)
-    yield Case("SIGKILL", _STDIN, stop=signal.SIGKILL, statuses=frozenset({-signal.SIGKILL}))
+        yield Case(stop.name, _MANY, stop=stop, statuses=statuses, check=_is_empty, is_quick=stop == signal.SIGTERM)
+    yield Case("SIGKILL", _MANY, stop=signal.SIGKILL, statuses=frozenset({-signal.SIGKILL}))
     left = ".out.jsonl.0123456789abcdef.onym-new"
     yield Case("what SIGKILL left", _LINK, before=f"touch {left}", check=lambda folder: not (folder / left).exists())
     yield Case("SIGPIPE is ignored", _LINK, before="trap '' PIPE")
