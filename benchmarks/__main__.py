@@ -1,8 +1,8 @@
 """Print one benchmark's figures as one line of JSON: `python -m benchmarks NAME [options]`.
 
 Without options a benchmark runs at full size; `--quick` is for every change. Each is a module of `benchmarks.commands` with
-`run(options) -> figures` and, where it has options of its own, `add_options(parser)`. A module may say what its figures must be
-`AT_MOST`: where one is more, the benchmark fails, after it has printed them.
+`run(options) -> figures` and, where it has options of its own, `add_options(parser)`. A module may have
+`UPPER_BOUNDS` of its figures: where one is more, the benchmark fails, after it has printed them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def main(arguments: list[str]) -> int:
     getattr(module, "add_options", lambda _: None)(parser)
     figures = module.run(parser.parse_args(arguments[1:]))
     print(json.dumps({"benchmark": name, "figures": figures, "machine": machine(), "versions": versions()}))
-    missed = [f"{key} is over {most}" for key, most in getattr(module, "AT_MOST", {}).items() if figures.get(key, 0) > most]
+    bounds = getattr(module, "UPPER_BOUNDS", {})
+    missed = [f"{key} is over {bound}" for key, bound in bounds.items() if figures.get(key, 0) > bound]
     print("".join(f"{each}\n" for each in missed), end="", file=sys.stderr)
     return 1 if missed else 0
 

@@ -24,7 +24,7 @@ def locked(name: str) -> dict[str, str]:
     return {match[1]: match[2] for match in found if match}
 
 
-def asked(*groups: str) -> list[Requirement]:
+def required(*groups: str) -> list[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"]
     rows = [*PROJECT["project"]["dependencies"], *(row for name in extras if name != "testing" for row in extras[name])]
     rows += [row for group in groups for row in PROJECT["dependency-groups"][group]]
@@ -36,15 +36,15 @@ def key(requirement: Requirement) -> str:
 
 
 @pytest.mark.parametrize(("name", "groups"), [("newest", ("test", "hostile", "lint", "docs")), ("lowest", ("test",))])
-def test_every_requirement_is_locked(name: str, groups: tuple[str, ...]) -> None:
+def test_each_requirement_is_locked(name: str, groups: tuple[str, ...]) -> None:
     versions = locked(name)
-    for requirement in asked(*groups):
+    for requirement in required(*groups):
         assert requirement.specifier.contains(versions[key(requirement)], prereleases=True), requirement
 
 
 def test_the_lowest_versions_are_the_bounds() -> None:
     versions = locked("lowest")
-    for requirement in asked():
+    for requirement in required():
         (bound,) = requirement.specifier
         assert versions[key(requirement)] in (bound.version, f"{bound.version}.0", f"{bound.version}.0.0"), requirement
 

@@ -107,7 +107,7 @@ def test_an_id_is_shown(document_id: str) -> None:
 
 
 @pytest.mark.parametrize("document_id", ["the patient", "a\tb", "a\n", "\x1b", "the%20patient", "\ud800", "x" * 65])
-def test_text_in_place_of_an_id_is_shown_as_a_digest(document_id: str) -> None:
+def test_text_instead_of_an_id_is_shown_as_a_digest(document_id: str) -> None:
     shown = shown_id(document_id)
     assert shown.startswith("id~")
     assert document_id not in shown

@@ -68,7 +68,7 @@ def test_a_document_with_problems_is_not_complete() -> None:
     assert not LinkedDocument(doc, problems=(Problem("1", "limit-record", "too long"),)).is_complete
 
 
-def test_text_in_place_of_an_id_is_not_shown() -> None:
+def test_text_instead_of_an_id_is_not_shown() -> None:
     assert "patient" not in repr(Document("the patient", "fever"))
     assert "patient" not in repr(Problem("the patient", "limit-record", "too long"))
     with pytest.raises(InputError) as caught:

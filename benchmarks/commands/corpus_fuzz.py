@@ -20,7 +20,7 @@ from benchmarks.corpora.fuzz_cases import BYSTANDERS, LOST, SUITE
 from benchmarks.fuzz.crew import OTHER, add_fuzz_options, fuzz
 from onym.corpora.formats import ORDER as FORMATS
 
-AT_MOST = {OTHER: 0, LOST: 0}
+UPPER_BOUNDS = {OTHER: 0, LOST: 0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

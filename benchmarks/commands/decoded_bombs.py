@@ -16,7 +16,7 @@ from benchmarks.decoded import CASES
 
 __all__ = ["add_options"]
 
-MOST_MB, MOST_S = 256, 5
+MAX_MB, MAX_S = 256, 5
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -36,4 +36,4 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def is_bounded(outcome: Outcome) -> bool:
     """Tell whether a file was read or refused with a code, in bounded memory and time."""
     is_answered = outcome.refused or outcome.code == "!parsed"
-    return is_answered and outcome.mb <= MOST_MB and outcome.seconds <= MOST_S
+    return is_answered and outcome.mb <= MAX_MB and outcome.seconds <= MAX_S

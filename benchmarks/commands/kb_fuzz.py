@@ -16,7 +16,7 @@ from benchmarks.fuzz.crew import OTHER, add_fuzz_options, fuzz
 from benchmarks.kb.fuzz_cases import SUITE
 from onym.kb.readers import ORDER as FORMATS
 
-AT_MOST = {OTHER: 0}
+UPPER_BOUNDS = {OTHER: 0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ runs           damaged corpora of every format read and written, linkers and pip
 canaries_seen  words of the phrases in error messages, problems, logs at DEBUG, warnings, what a command printed and is not the
                text itself, or in hidden files that it left; it fails if there is one
 
-What shows a phrase is told on stderr with the number of its run, which `--replay` runs again.
+What shows a phrase is named on stderr with the number of its run, which `--replay` runs again.
 """
 
 from __future__ import annotations
@@ -53,30 +53,30 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         parts = breakables(KnowledgeBase.open(folder / "kb"), folder, with_models=not options.quick)
         one = partial(_seen, options.seed, setup, parts, processes)
         if options.replay >= 0:
-            return {"canaries_seen": len(one(options.replay, told=True))}
+            return {"canaries_seen": len(one(options.replay, verbose=True))}
         with ThreadPoolExecutor(_WORKERS) as pool:
             apart = pool.map(one, range(processes))  # these work by themselves, and change nothing here
-            seen = sum(map(_told, map(one, range(processes, runs)))) + sum(map(_told, apart))
+            seen = sum(map(_summary, map(one, range(processes, runs)))) + sum(map(_summary, apart))
     if seen:
         sys.exit(f"{seen} words of canary phrases were shown")
     return {"runs": runs, "canaries_seen": seen}
 
 
-def _told(lines: list[str]) -> int:
+def _summary(lines: list[str]) -> int:
     """Tell what a run showed at once, and return how much."""
     for line in lines:
         print(line, file=sys.stderr, flush=True)
     return len(lines)
 
 
-def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, number: int, *, told: bool = False) -> list[str]:
+def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, number: int, *, verbose: bool = False) -> list[str]:
     """Run one, and return a line about each word of its phrases that it shows."""
     rng = random.Random(f"{seed}:{number}")
     canaries = Canaries(rng)
     act: Run = partial(_process, setup) if number < processes else rng.choices(_kinds(setup, parts), (6, 3, 2))[0]
     with tempfile.TemporaryDirectory(dir=setup.folder) as folder:
         shown = act(rng, canaries, Path(folder))
-    if told:
+    if verbose:
         print(shown, file=sys.stderr)
     seen = canaries.seen_in(shown) + setup.canaries.seen_in(shown)
     lines = [next(line for line in shown.splitlines() if word in line.lower()) for word in seen]

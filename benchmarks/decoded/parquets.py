@@ -113,7 +113,7 @@ def _footer(schema: Iterable[bytes], groups: Iterable[bytes] = (), pairs: Iterab
     return raw.file(raw.footer(list(schema), 0, list(groups), list(pairs)))
 
 
-def _wide(count: int) -> bytes:
+def _many_columns(count: int) -> bytes:
     return _footer([raw.element("r", children=count), *[raw.element("a", raw.INT64)] * count])
 
 
@@ -169,8 +169,8 @@ CASES = (
     _case("50,000 pages of a row each", partial(_many_pages, 50_000)),
     _case("100 groups of the same bytes", partial(_made, {}, 1000, 100), code="parquet-malformed"),
     _case("10,000 groups of the same bytes", partial(_made, {}, 1000, 10_000), code="limit-record"),
-    _case("a footer of 500,000 columns", partial(_wide, 500_000), code="limit-record"),
-    _case("a footer of 50,000 columns", partial(_wide, 50_000)),
+    _case("a footer of 500,000 columns", partial(_many_columns, 500_000), code="limit-record"),
+    _case("a footer of 50,000 columns", partial(_many_columns, 50_000)),
     _case("a footer of 5,000 nested groups", partial(_deep, 5_000), code="parquet-malformed"),
     _case("a footer of a million chunks", partial(_chunks, MB), code="limit-record"),
     _case("a footer of 500,000 row groups", partial(_groups, 500_000)),

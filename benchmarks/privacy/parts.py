@@ -27,7 +27,7 @@ Link = Callable[[Iterable[Document]], Iterable[LinkedDocument]]
 
 @dataclass(frozen=True)
 class Breakable:
-    """Something that links, and where it can be made to raise: objects, and names of functions that are given text."""
+    """Something that links, and where it can be made to raise: objects, and names of functions that receive text."""
 
     link: Link
     spots: tuple[tuple[Any, str], ...]
@@ -80,11 +80,11 @@ def _bare(pipeline: Pipeline) -> Link:
 
 def _raising(error: Callable[[str], Exception]) -> Callable[..., NoReturn]:
     def raise_with_text(*args: Any, **options: Any) -> NoReturn:
-        given = " ".join(map(_text, (*args, *options.values())))
+        received = " ".join(map(_text, (*args, *options.values())))
         try:
-            raise ValueError(given)
+            raise ValueError(received)
         except ValueError as cause:
-            raise error(given) from cause
+            raise error(received) from cause
 
     return raise_with_text
 

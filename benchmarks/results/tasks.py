@@ -58,7 +58,7 @@ KbOf = Callable[[PreparedDataset, str], KnowledgeBase]
 class Kind:
     """What a key stands for. `is_quick` says that its knowledge base is built in seconds.
 
-    By `any-id` the strict protocol is judged as well. With `of_type`, mentions of other types are not asked for.
+    By `any-id` the strict protocol is judged as well. With `of_type`, mentions of other types are not looked for.
     """
 
     title: str
@@ -103,12 +103,14 @@ def open_task(key: str, split: str) -> Task:
 def open_quick_task(split: str) -> Task:
     """Open NCBI's diseases with the names of their own concepts alone: for quick runs, which would wait for all the others."""
     prepared = open_dataset(_NCBI, data_folder())
-    asked = {i.partition(":")[2] for doc in prepared.documents(split) for mention in doc.mentions for i in mention.concept_ids}
+    requested = {
+        i.partition(":")[2] for doc in prepared.documents(split) for mention in doc.mentions for i in mention.concept_ids
+    }
 
-    def of_asked(lines: list[str]) -> list[str]:
-        return [line for line in lines if not asked.isdisjoint(line.partition("||")[0].split("|"))]
+    def of_requested(lines: list[str]) -> list[str]:
+        return [line for line in lines if not requested.isdisjoint(line.partition("||")[0].split("|"))]
 
-    return Task(prepared, split, _dictionary(_NCBI, split, "-quick", of_asked))
+    return Task(prepared, split, _dictionary(_NCBI, split, "-quick", of_requested))
 
 
 def _of_type(prepared: PreparedDataset, of_type: str) -> PreparedDataset:

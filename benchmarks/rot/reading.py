@@ -96,6 +96,6 @@ def _look_at(vectors: NameVectors) -> None:
 def _search(folder: Path, verify: Verify) -> None:
     index = open_index(folder, verify=verify)
     queries = ENCODER.encode(["a", "b", "c"])
-    few, most = np.arange(3), np.arange(len(index)) % 4 != 0
-    for within in (None, few, most):
+    few, many = np.arange(3), np.arange(len(index)) % 4 != 0
+    for within in (None, few, many):
         index.search(queries, _K, within)

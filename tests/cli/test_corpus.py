@@ -88,7 +88,7 @@ TOTALS = {"files": 10, "files_read": 5, "files_ignored": 2, "files_failed": 3}
 
 
 @pytest.mark.parametrize("words", [("check",), ("stats",), ("convert", "out.jsonl", "--to", "jsonl")])
-def test_every_file_is_accounted_for(mixed: Path, words: tuple[str, ...]) -> None:
+def test_each_file_is_accounted_for(mixed: Path, words: tuple[str, ...]) -> None:
     done = onym("corpus", words[0], "mixed", *words[1:], "--json", cwd=mixed, status=5)
     answer = json.loads(done.stdout)
     assert {key: answer[key] for key in TOTALS} == TOTALS
@@ -99,7 +99,7 @@ def test_every_file_is_accounted_for(mixed: Path, words: tuple[str, ...]) -> Non
     assert answer.get("documents", 5) == 5
 
 
-def test_people_are_told_of_files_too(mixed: Path) -> None:
+def test_files_are_reported_to_people_too(mixed: Path) -> None:
     done = onym("corpus", "stats", "mixed", cwd=mixed, status=5)
     assert done.stdout.startswith("files\t10\nignored\t2\nfailed\t3\ndocuments\t5\n")
     assert "failed: 6.bin: format-unknown: " in done.stderr
@@ -107,7 +107,7 @@ def test_people_are_told_of_files_too(mixed: Path) -> None:
     assert "ignored\tempty.xml\tthe file is empty" in onym("corpus", "check", "mixed", cwd=mixed, status=5).stdout
 
 
-def test_links_are_followed_if_asked_for(mixed: Path) -> None:
+def test_links_are_followed_on_request(mixed: Path) -> None:
     for words in (("check",), ("stats",), ("convert", "out.jsonl", "--to", "jsonl")):
         done = onym("corpus", words[0], "mixed", *words[1:], "--follow-links", "--json", cwd=mixed, status=5)
         assert (json.loads(done.stdout)["files_read"], json.loads(done.stdout)["files_failed"]) == (6, 2)

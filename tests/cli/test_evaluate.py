@@ -52,7 +52,7 @@ def test_two_systems_are_compared(folder: Path) -> None:
     ] == {"only_a": 0, "only_b": 0, "p_value": 1.0}
 
 
-def test_predictions_of_some_mentions_or_twice_are_refused_and_told(folder: Path) -> None:
+def test_predictions_of_some_mentions_or_twice_are_refused_and_reported(folder: Path) -> None:
     onym("evaluate", "-d", "ncbi", "--linker", "exact", "--save", "whole.jsonl", cwd=folder)
     head, first, *rest = (folder / "whole.jsonl").read_text().splitlines(keepends=True)
     (folder / "one.jsonl").write_text(head + first)
@@ -64,8 +64,8 @@ def test_predictions_of_some_mentions_or_twice_are_refused_and_told(folder: Path
         for words in (("evaluate", f"{name}.jsonl"), ("compare", "whole.jsonl", f"{name}.jsonl")):
             assert code in onym(*words, "-d", "ncbi", cwd=folder, status=3).stderr
             assert note in " ".join(onym(*words, "-d", "ncbi", "--allow-partial", cwd=folder).stdout.split())
-    told = onym("evaluate", "one.jsonl", "-d", "ncbi", "--allow-partial", "--json", "--report", "one.html", cwd=folder)
-    assert json.loads(told.stdout)["coverage"] == {
+    reported = onym("evaluate", "one.jsonl", "-d", "ncbi", "--allow-partial", "--json", "--report", "one.html", cwd=folder)
+    assert json.loads(reported.stdout)["coverage"] == {
         "unit": "mentions", "gold": 3, "covered": 1, "failed": 0, "repeated": 0, "not_in_gold": 0, "is_whole": False,
     }  # fmt: skip
     assert "1 of 3 mentions predicted" in (folder / "one.html").read_text()

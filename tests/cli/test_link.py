@@ -60,7 +60,7 @@ def test_concepts_from_a_file(folder: Path) -> None:
     assert json.loads(second)["answers"] == []
 
 
-def test_every_file_is_accounted_for(mixed: Path, tiny_kb: Path) -> None:
+def test_each_file_is_accounted_for(mixed: Path, tiny_kb: Path) -> None:
     words = ("link", "mixed", "--kb", str(tiny_kb), "-o", "p.jsonl")
     answer = json.loads(onym(*words, "--json", cwd=mixed, status=5).stdout)
     assert {key: answer[key] for key in TOTALS} == TOTALS

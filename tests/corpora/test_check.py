@@ -32,7 +32,7 @@ def test_problems_of_reading_are_passed_on_without_text() -> None:
     assert "secret" not in str(found)
 
 
-def test_ids_that_stand_twice_are_told_but_not_parts_of_an_article() -> None:
+def test_ids_that_stand_twice_are_reported_but_not_parts_of_an_article() -> None:
     texts = [("1", "a"), ("1", "b"), ("2", "c"), ("1", "d"), ("1", "d"), ("2", "e")]
     docs = [Document(name, text, source="x.txt", ordinal=number) for number, (name, text) in enumerate(texts, 1)]
     assert [(problem.document_id, problem.code, problem.ordinal) for problem in check_corpus(docs)] == [

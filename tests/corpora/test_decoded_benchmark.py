@@ -12,7 +12,7 @@ from onym.corpora.formats import ORDER
 SOME = ("bioc_json: 100 gaps", "genbioel: starts without", "brat: spans of a whole", "jsonl: mentions of a whole")
 
 
-def test_there_are_files_of_every_format() -> None:
+def test_there_are_files_of_all_formats() -> None:
     assert len(CASES) >= 60
     assert {case.format for case in CASES} == set(ORDER)
 

@@ -37,7 +37,7 @@ def test_problems_are_written_by_their_schema(tmp_path: Path) -> None:
         jsonschema.validate({**found[0], "text": "x"}, schema("problems-1"))
 
 
-def test_without_problems_there_is_no_file_unless_it_is_asked_for(tmp_path: Path) -> None:
+def test_without_problems_there_is_no_file_unless_it_is_requested(tmp_path: Path) -> None:
     with ProblemLog(tmp_path / "a") as log:
         list(log.watch([Document("1", "x")]))
     with ProblemLog(tmp_path / "b", always=True):
@@ -60,7 +60,7 @@ def many(bad: int, good: int) -> list[Item]:
 
 
 @pytest.mark.parametrize(
-    ("most", "items", "is_many"),
+    ("bound", "items", "is_many"),
     [
         ("", many(500, 0), False),
         ("0", many(0, 5), False),
@@ -74,8 +74,8 @@ def many(bad: int, good: int) -> list[Item]:
         ("50%", many(90, 120), False),
     ],
 )
-def test_a_run_that_is_mostly_bad_ends(tmp_path: Path, most: str, items: list[Item], is_many: bool) -> None:
-    log = ProblemLog(tmp_path / "p", MaxProblems.parsed(most))
+def test_a_run_that_is_mostly_bad_ends(tmp_path: Path, bound: str, items: list[Item], is_many: bool) -> None:
+    log = ProblemLog(tmp_path / "p", MaxProblems.parsed(bound))
     if not is_many:
         with log:
             assert list(log.watch(items)) == items

@@ -56,7 +56,7 @@ def test_documents_before_a_break_are_kept() -> None:
 
 def test_a_bug_in_a_reader_costs_its_file_and_tells_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
-        def read(self, given: Source) -> Iterator[Item]:
+        def read(self, read_from: Source) -> Iterator[Item]:
             yield Document("1", "fever")
             raise ValueError("Secret words")
 

@@ -192,7 +192,7 @@ def test_concepts_that_share_a_name_share_its_number(tiny_kb: Path) -> None:
     assert one.answers == ((("mesh:D006973",), 1.0, 0), (("mesh:D009203",), 1.0, 0))
 
 
-def test_documents_of_one_id_are_told_apart_by_file_and_ordinal(tmp_path: Path) -> None:
+def test_documents_of_one_id_are_distinguished_by_file_and_ordinal(tmp_path: Path) -> None:
     links = (Link(Mention(0, 5, "fever"), (Candidate("mesh:D005334", "fever", 1.0),)),)
     docs = [Document("1", "fever", (links[0].mention,), source="a.txt", ordinal=number) for number in (1, 2)]
     failed = LinkedDocument(replace(docs[0], ordinal=3), problems=(Problem("1", "limit-record", "too long"),))

@@ -31,7 +31,7 @@ def test_an_id_that_stands_alone_is_enough() -> None:
     assert made(("1", "", 0), ("2", "mine.txt", 9)).answers_to(names) == {("1", 0, 5): FEVER, ("2", 0, 5): COUGH}
 
 
-def test_documents_of_one_id_are_told_apart() -> None:
+def test_documents_of_one_id_are_distinguished() -> None:
     keys = (("1", "test.jsonl", 1), ("1", "test.jsonl", 2), ("1#2", "test.jsonl", 3))
     predictions = made(*keys)
     assert len(predictions.mentions) == 3

@@ -18,9 +18,9 @@ from onym.cli.corpus._items import (
     file_rows,
     files_as_dict,
     open_log,
+    report_files,
+    report_log,
     tell,
-    tell_files,
-    tell_log,
 )
 from onym.cli.linking import CONCEPTS, LINKER, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
@@ -108,7 +108,7 @@ def command(
             shown_on(bar)("linking", 0)
             counts = write_links(items, named, output, format, top_k=top_k or 10, only=only, force=force, log=log)
     _report(counts, reading.files, output, json=json)
-    tell_log(log)
+    report_log(log)
     if kb is not None and counts.documents and not counts.mentions:
         tell("no document has an annotated mention: give --pipeline instead of --kb to find mentions in raw text")
     if counts.left_out or counts.problems or any_failed(reading.files):
@@ -124,6 +124,6 @@ def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, j
     else:
         rows = [(what.replace("_", " "), f"{number:,}") for what, number in counts.as_dict().items()]
         write_lines([*file_rows(files), *rows], to_stderr=is_streamed)
-        tell_files(files)
+        report_files(files)
     for facet, documents in counts.lost.items():
         tell(f"lost: {facet}, in {documents:,} documents")

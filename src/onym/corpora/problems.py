@@ -59,12 +59,12 @@ class ProblemLog:
     '{"source":"a.txt","ordinal":1,"document":"7","code":"corpus-malformed","what":"a line has no tab","where":"a.ann:1"}\\n'
     """
 
-    def __init__(self, path: Path, most: MaxProblems = MaxProblems(), *, always: bool = False, force: bool = False) -> None:  # noqa: B008
+    def __init__(self, path: Path, bound: MaxProblems = MaxProblems(), *, always: bool = False, force: bool = False) -> None:  # noqa: B008
         if path.exists() and not force:
             fix = "name another with --problems, or add --force"
             raise ConfigError("output-exists", "the file of problems exists", where=str(path), fix=fix)
         self.path, self.count = path, 0
-        self._most, self._always = most, always or path.exists()  # an old one must not be taken for that of this run
+        self._bound, self._always = bound, always or path.exists()  # an old one must not be taken for that of this run
         self._documents = self._lost = 0
         self._stack = ExitStack()
         self._file: BinaryIO | None = None
@@ -111,8 +111,8 @@ class ProblemLog:
     def _require_few(self, *, is_over: bool = False) -> None:
         seen = self._documents + self._lost
         is_judged = is_over or seen >= _ENOUGH
-        is_many = self._most.count is not None and self._lost > self._most.count
-        if is_many or (self._most.share is not None and is_judged and self._lost > self._most.share * seen):
+        is_many = self._bound.count is not None and self._lost > self._bound.count
+        if is_many or (self._bound.share is not None and is_judged and self._lost > self._bound.share * seen):
             what = f"{self._lost:,} problems among {seen:,} documents are more than --max-problems allows"
             raise InputError("problems-exceeded", what, where=str(self.path), fix="look into that file, or allow more")
 

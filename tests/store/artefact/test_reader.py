@@ -233,7 +233,7 @@ def test_an_artefact_that_is_intact_is_hashed_once_while_it_is_open(tmp_path: Pa
     artefact.require_intact()
 
 
-def test_what_changes_while_it_is_hashed_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_changes_while_it_is_hashed_is_not_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "a")
     own = reader._problems_of_files
 

@@ -42,7 +42,7 @@ def test_links_out_are_refused_unless_followed(folder: Path) -> None:
     assert listed(folder, follow_links=True) == (["2.txt", "a/1.txt", "a/d.txt", "b.txt", "c/3.txt"], {})
 
 
-def test_a_link_beside_a_folder_of_a_like_name_leads_out(folder: Path) -> None:
+def test_a_link_to_a_folder_of_a_like_name_leads_out(folder: Path) -> None:
     (folder.parent / "inside too").mkdir()
     (folder.parent / "inside too" / "x.txt").write_text("x")
     (folder / "x.txt").symlink_to("../inside too/x.txt")
@@ -63,7 +63,7 @@ def test_links_cannot_make_a_listing_endless(folder: Path) -> None:
     assert skipped["up/inside"] == skipped["up/outside/back"] == ""
 
 
-def test_what_is_no_file_is_told(folder: Path) -> None:
+def test_what_is_no_file_is_reported(folder: Path) -> None:
     os.mkfifo(folder / "fifo.txt")
     (folder / "gone.txt").symlink_to("nothing")
     (folder / "zero.txt").symlink_to("/dev/zero")
@@ -77,7 +77,7 @@ def test_what_is_no_file_is_told(folder: Path) -> None:
     assert listed(folder, follow_links=True)[1]["zero.txt"] == "input-missing"
 
 
-def test_a_folder_that_cannot_be_listed_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_listed_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scan = os.scandir
 
     def refusing(path: Path) -> object:

@@ -112,7 +112,7 @@ def test_a_row_group_that_takes_too_much_is_refused() -> None:
     assert refusal(packed(100), parquet_bytes=1_000) == "limit-record"
 
 
-def test_one_text_of_many_rows_is_held_once_and_counted_for_each() -> None:
+def test_one_text_of_many_rows_is_decoded_once_and_counted_for_each() -> None:
     table = pa.table({"id": ["a" * 100_000] * 300, "n": [1] * 300})
     data = written(table)
     assert len(data) < 20_000
@@ -124,7 +124,7 @@ def test_one_text_of_many_rows_is_held_once_and_counted_for_each() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
-def test_text_in_every_encoding(encoding: str) -> None:
+def test_text_in_each_encoding(encoding: str) -> None:
     table = pa.table({"id": [f"fever {n % 7}" if n % 3 else None for n in range(2_000)], "n": list(range(2_000))})
     data = written(table, use_dictionary=False, column_encoding={"id": encoding}, data_page_size=100)
     assert pa.Table.from_batches(list(iter_parquet(file(data), SCHEMA))).equals(table)

@@ -40,15 +40,15 @@ def test_what_is_no_whole_struct(data: bytes) -> None:
         ThriftReader(data).require_few(10, 2)
 
 
-def test_structs_are_counted_as_deep_as_asked() -> None:
+def test_structs_are_counted_to_a_depth() -> None:
     chunk = fields((1, STRUCT, fields()))
     groups = [fields((1, LIST, members(STRUCT, [chunk] * 4)))] * 3
     data = fields((4, LIST, members(STRUCT, groups)), (5, LIST, members(1, [b"\1"] * 20)))
     ThriftReader(data).require_few(3 + 12, 2)
     ThriftReader(data).require_few(3, 1)
-    for most, down_to in ((14, 2), (2, 1), (15, 3)):
+    for limit, down_to in ((14, 2), (2, 1), (15, 3)):
         with pytest.raises(TooManyStructsError):
-            ThriftReader(data).require_few(most, down_to)
+            ThriftReader(data).require_few(limit, down_to)
 
 
 def test_lists_in_lists_are_refused() -> None:

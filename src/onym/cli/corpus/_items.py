@@ -39,15 +39,15 @@ def counted(items: Iterable[Item], bar: Progress) -> Iterator[Item]:
         yield item
 
 
-def open_log(output: Path, problems: Path | None, most: str, *, force: bool) -> ProblemLog:
+def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) -> ProblemLog:
     """Open the file of problems of a run."""
     from onym.corpora.problems import MaxProblems, ProblemLog
 
     path = problems or output.with_name(f"{output.name}.problems.jsonl")
-    return ProblemLog(path, MaxProblems.parsed(most), always=problems is not None, force=force)
+    return ProblemLog(path, MaxProblems.parsed(bound), always=problems is not None, force=force)
 
 
-def tell_log(log: ProblemLog) -> None:
+def report_log(log: ProblemLog) -> None:
     """Tell where the problems are, if there are any."""
     if log.count:
         tell(f"problems: {log.count:,}, in {log.path}")
@@ -70,7 +70,7 @@ def files_as_dict(files: Sequence[PlannedFile]) -> dict[str, Any]:
     return {"files": len(files), **counts, "inputs": [asdict(file) for file in files]}
 
 
-def tell_files(files: Sequence[PlannedFile]) -> None:
+def report_files(files: Sequence[PlannedFile]) -> None:
     """Tell on stderr which files were not read, and why; of very many the first."""
     for state in ("failed", "ignored"):
         own = [file for file in files if file.state == state]

@@ -19,9 +19,9 @@ from onym.cli.corpus._items import (
     file_rows,
     files_as_dict,
     open_log,
+    report_files,
+    report_log,
     tell,
-    tell_files,
-    tell_log,
 )
 
 
@@ -67,11 +67,11 @@ def command(
     else:
         totals = [("documents", f"{written.documents:,}"), ("mentions", f"{written.mentions:,}")]
         write_lines([*file_rows(reading.files), *totals], to_stderr=is_streamed)
-        tell_files(reading.files)
+        report_files(reading.files)
         rows = [describe_loss(to, facet, count) for facet, count in written.lost.most_common()]
         rows += [f"{p.code}: {p.document_id}: {p.what} {p.where}".rstrip() for p in written.problems if not is_of_file(p)]
         for row in rows:
             tell(row)
-    tell_log(log)
+    report_log(log)
     if written.left_out or any_failed(reading.files):
         raise typer.Exit(FAILED)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
-from onym.cli.corpus._items import FAILED, FOLLOW_LINKS, any_failed, counted, file_rows, files_as_dict, tell_files
+from onym.cli.corpus._items import FAILED, FOLLOW_LINKS, any_failed, counted, file_rows, files_as_dict, report_files
 
 
 def command(
@@ -35,6 +35,6 @@ def command(
         for key, word in (("types", "type"), ("vocabularies", "vocabulary"), ("problems", "problem")):
             rows += [(word, f"{name}: {count:,}") for name, count in counts[key].items()]
         write_lines([*file_rows(reading.files), *rows])
-        tell_files(reading.files)
+        report_files(reading.files)
     if any_failed(reading.files) or stats.left_out:
         raise typer.Exit(FAILED)

@@ -22,7 +22,7 @@ _TYPE, _IDENTIFIER = "type", "identifier"
 _ID_KEYS = {"identifier": "", "MESH": "mesh", "OMIM": "omim", "NCBI GENE": "ncbigene", "NCBI Gene": "ncbigene"}
 _ID_KEYS |= {"NCBI Taxonomy": "ncbitaxon", "CUI": "umls", "UMLS": "umls", "HPO": "hp"}
 _RESERVED = frozenset({_TYPE, _IDENTIFIER})
-_LONGEST = DEFAULT_LIMITS.document_bytes
+_MAX_TEXT = DEFAULT_LIMITS.document_bytes
 
 
 @dataclass
@@ -226,8 +226,8 @@ def padded(passages: Iterable[tuple[int, str]], where: str, size: Callable[[str]
     for offset, text in passages:
         if offset < end:
             raise MalformedError("a passage begins before the one before it ends", where)
-        if offset > _LONGEST:
-            raise MalformedError(f"a passage begins after more than {_LONGEST:,} characters", where)
+        if offset > _MAX_TEXT:
+            raise MalformedError(f"a passage begins after more than {_MAX_TEXT:,} characters", where)
         pieces += (" " * (offset - end), text)
         starts.append(offset)
         end = offset + size(text)

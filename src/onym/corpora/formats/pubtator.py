@@ -120,7 +120,7 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
     text, passages = _joined(title[3], abstract[3] if abstract else "")
     draft = Draft(title[1], text)
     draft.passages += passages
-    known = _Known(draft)
+    known = _MentionIds(draft)
     for line in lines[2 if abstract else 1 :]:
         _read_line(draft, line.text, known, f"{name}:{line.number}")
     yield from draft.items()
@@ -137,7 +137,7 @@ def _passages(title: int, abstract: int) -> tuple[Passage, ...]:
     return (first, Passage(title + 1, title + 1 + abstract, "abstract")) if abstract else (first,)
 
 
-class _Known:
+class _MentionIds:
     """The types of a draft's mentions by their id columns, brought up to date when they are asked for."""
 
     def __init__(self, draft: Draft) -> None:
@@ -150,7 +150,7 @@ class _Known:
         return self._types
 
 
-def _read_line(draft: Draft, line: str, known: _Known, where: str) -> None:
+def _read_line(draft: Draft, line: str, known: _MentionIds, where: str) -> None:
     columns = line.split("\t")
     if columns[0] != draft.id:
         raise MalformedError("a line has another id than its document", where, draft.id)

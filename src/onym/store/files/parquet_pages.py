@@ -113,7 +113,7 @@ class _Chunk:
             self.repeated = max(self.repeated, page.size)
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         """Bytes that stay while rows are read: the page, as packed and as unpacked, and the dictionary twice."""
         return self.packed + max(self.sizes, default=0) + 2 * self.dictionary
 
@@ -148,7 +148,7 @@ class PageSizes:
         rows = _ROWS
         while rows > 1 and sum(chunk.at_once(rows) for chunk in chunks) > _AT_ONCE:
             rows //= 4
-        if sum(chunk.held + chunk.at_once(rows) for chunk in chunks) > self._limit:
+        if sum(chunk.buffered + chunk.at_once(rows) for chunk in chunks) > self._limit:
             what = f"a row group takes more than {self._limit:,} bytes to decode"
             raise LimitError("limit-record", what, where=self._name, fix="write it again with smaller row groups")
         return rows

@@ -29,7 +29,7 @@ class ThriftReader:
 
     def __init__(self, data: bytes) -> None:
         self._data, self.position = data, 0
-        self._counted, self._down_to, self._most = 0, -1, 0  # nothing is counted
+        self._counted, self._down_to, self._limit = 0, -1, 0  # nothing is counted
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """Return the numbers, strings and structs of a struct by their field ids; the members of lists are left out."""
@@ -49,9 +49,9 @@ class ThriftReader:
         self.position = position + 1
         return found
 
-    def require_few(self, most: int, down_to: int) -> None:
-        """Pass over a struct, and refuse more than `most` structs at most `down_to` deep in it."""
-        self._counted, self._down_to, self._most = -1, down_to, most
+    def require_few(self, limit: int, down_to: int) -> None:
+        """Pass over a struct, and refuse more than `limit` structs at most `down_to` deep in it."""
+        self._counted, self._down_to, self._limit = -1, down_to, limit
         try:
             self._pass_struct(0)
         except IndexError as e:
@@ -85,7 +85,7 @@ class ThriftReader:
         """Pass over a struct; whole numbers, of which a footer has most, without a call."""
         if depth <= self._down_to:
             self._counted += 1
-            if self._counted > self._most:
+            if self._counted > self._limit:
                 raise TooManyStructsError
         if depth > _MAX_DEPTH:
             raise ThriftError

@@ -16,7 +16,7 @@ from onym.types import require_text
 _MORE_WORDS = 3  # than Schwartz and Hearst's min(2n, n + 5) for n letters: parts of hyphenated words count one by one here
 _MAX_ATTACHED = 80
 _MAX_KEPT = 500
-_Surroundings = tuple[str, str, tuple[int, ...], tuple[str, ...]]
+_Context = tuple[str, str, tuple[int, ...], tuple[str, ...]]
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _BREAKS = ("--", "\u2014", "\u2013", "/", ":", '"')
 _NEGATIONS = ("anti-", "non-")
@@ -32,7 +32,7 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
     require_text(text)
     layout = Layout(text)
     found: dict[int, Abbreviation] = {}
-    undefined: set[_Surroundings] = set()
+    undefined: set[_Context] = set()
     for bracket in layout.brackets:
         for candidate in candidates_of(layout, bracket):
             if definition := _definition(layout, candidate, undefined):
@@ -44,8 +44,8 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
     return [found[start] for start in sorted(found)]
 
 
-def _definition(layout: Layout, candidate: Candidate, undefined: set[_Surroundings]) -> Abbreviation | None:
-    """Return what a candidate defines, if anything; what stands in the same surroundings as another is not read again."""
+def _definition(layout: Layout, candidate: Candidate, undefined: set[_Context]) -> Abbreviation | None:
+    """Return what a candidate defines, if anything; what stands in the same context as another is not read again."""
     short = layout.text[candidate.short_start : candidate.short_end]
     if not may_be_short(short):
         return None
@@ -57,17 +57,17 @@ def _definition(layout: Layout, candidate: Candidate, undefined: set[_Surroundin
         return None
     if candidate.anchored and region.words[0] is not layout.words[layout.word_before(candidate.start) + 1]:
         return None
-    surroundings = _surroundings(layout, candidate, short, region)
-    if surroundings in undefined:
+    context = _context(layout, candidate, short, region)
+    if context in undefined:
         return None
     forms = _readings(short, region)
     definition = next((found for form in forms for found in _attempts(layout, candidate, form, region)), None)
-    if definition is None and len(surroundings[1]) < _MAX_KEPT:
-        undefined.add(surroundings)
+    if definition is None and len(context[1]) < _MAX_KEPT:
+        undefined.add(context)
     return definition
 
 
-def _surroundings(layout: Layout, candidate: Candidate, short: str, region: Region) -> _Surroundings:
+def _context(layout: Layout, candidate: Candidate, short: str, region: Region) -> _Context:
     """Return all that decides what a candidate defines: a text may hold the same thousands of times."""
     first = region.words[0].start
     begin = max(candidate.start, first - _MAX_ATTACHED - 1)
