@@ -121,7 +121,16 @@ def is_failure(error: BaseException) -> bool:
     >>> is_failure(ValueError()), is_failure(KeyboardInterrupt())
     (True, False)
     """
-    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+    return isinstance(error, Exception) or is_panic(error)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Tell whether a library in Rust gave up: what it raises then is no `Exception`.
+
+    >>> is_panic(ValueError())
+    False
+    """
+    return type(error).__name__ == "PanicException"
 
 
 def _is_for_want_of_memory(error: BaseException | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_MODULE = "pyo3_runtime"
+from onym.errors import is_panic
 
 
 @contextmanager
@@ -20,6 +20,6 @@ def panics_as_errors() -> Iterator[None]:
     try:
         yield
     except BaseException as e:
-        if type(e).__module__ == _MODULE:
+        if is_panic(e):
             raise RuntimeError("a library has given up") from None
         raise
