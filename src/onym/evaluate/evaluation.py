@@ -17,6 +17,7 @@ from onym.evaluate.task import EvaluationTask
 from onym.predictions.file import Predictions
 from onym.predictions.identity import DocumentNames
 from onym.text.similarity import NameSimilarity
+from onym.types import Document
 
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 
@@ -82,9 +83,10 @@ def evaluate(
     """
     protocol_named(protocol)  # an unknown one is refused before the work
     task.require_same_kb(predictions.source)
-    coverage = mention_coverage(task.dataset.documents(task.split), predictions)
+    gold = list(task.dataset.documents(task.split))
+    coverage = mention_coverage(gold, predictions)
     require_covered(coverage, task.title, allow_partial=allow_partial)
-    cases = predicted_cases(task, predictions)
+    cases = _cases(task, gold, predictions)
     ranks = gold_ranks(cases, protocol)
     low, high = _interval(cases, ranks)
     sliced = slices_of(
@@ -107,7 +109,10 @@ def evaluate(
 
 def predicted_cases(task: EvaluationTask, predictions: Predictions) -> list[Case]:
     """Return the cases of a split with their predicted answers; a mention without a prediction has none."""
-    gold = list(task.dataset.documents(task.split))
+    return _cases(task, list(task.dataset.documents(task.split)), predictions)
+
+
+def _cases(task: EvaluationTask, gold: Sequence[Document], predictions: Predictions) -> list[Case]:
     answers = predictions.answers_to(DocumentNames.of_documents(gold))
     return gold_cases(gold, lambda key: answers.get(key, ()), task.resolver)
 
