@@ -28,6 +28,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return own(path)
 
     monkeypatch.setattr(digests, "hash_file", hash_file)
+    monkeypatch.setattr(digests, "_has_notes", True)  # whatever a run before said in this process; and so it is afterwards
     return names
 
 
@@ -111,7 +112,6 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 def test_notes_can_be_ignored(tmp_path: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "model.safetensors", b"x" * LARGE)
     file_digest(path)
-    monkeypatch.setattr(digests, "_has_notes", True)  # as it is afterwards
     another_process(monkeypatch)
     OpenContext(verify="full")
     assert file_digest(path) == file_digest(path)
