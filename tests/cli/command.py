@@ -25,10 +25,10 @@ def onym(*words: str, cwd: Path, status: int = 0, env: dict[str, str] | None = N
     return done
 
 
-def onym_bytes(*words: str, cwd: Path) -> bytes:
+def onym_bytes(*words: str, cwd: Path, status: int = 0) -> bytes:
     """Run `onym` with these words, and return the bytes that it writes to stdout."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    assert run_here(words, cwd, {}, out, io.StringIO()) == 0
+    assert run_here(words, cwd, {}, out, io.StringIO()) == status
     out.seek(0)
     return out.buffer.read()
 

@@ -83,6 +83,12 @@ def test_neither_folders_nor_reports_are_streamed(tmp_path: Path, command: str) 
     assert refusals(WORDS[command], tmp_path, "-") == {"output-stdout"}
 
 
+def test_problems_of_what_is_streamed_have_a_file_that_a_shell_can_name(tmp_path: Path, tiny_kb: Path) -> None:
+    (tmp_path / "a.pubtator").write_bytes(b"1|t|High fever\n1|a|\n\n2|t|Cough \xff\n2|a|\n\n")
+    onym_bytes("link", "a.pubtator", "--kb", str(tiny_kb), "-o", "-", cwd=tmp_path, status=5)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pubtator", "stdout.problems.jsonl"]
+
+
 def test_what_is_streamed_is_whole_and_alone_on_stdout(tmp_path: Path, tiny_kb: Path) -> None:
     (tmp_path / "a.pubtator").write_text("1|t|High fever\n1|a|\n1\t5\t10\tfever\tDisease\tD005334\n")
     (tmp_path / "a.csv").write_text("term\nfever\n")

@@ -22,10 +22,11 @@ FAILED = 5
 """The exit status of a run that finished, but left something out: a file, a document or a mention."""
 FOLLOW_LINKS = typer.Option("--follow-links", help="Also read what links lead to outside of a folder.")
 PROBLEMS = typer.Option(
-    "--problems", help="File of problems, as JSON lines. Without it OUTPUT.problems.jsonl, if there are any."
+    "--problems",
+    help="File of problems, as JSON lines. Without it OUTPUT.problems.jsonl (of stdout stdout.problems.jsonl), if any.",
 )
 MAX_PROBLEMS = typer.Option(
-    "--max-problems", metavar="N|P%", help="End the run if more goes wrong: a number of problems, or a share of the documents."
+    "--problems", help="File of problems, as JSON lines. Without it OUTPUT.problems.jsonl, or stdout.problems.jsonl, if any."
 )
 _STEP = 100
 _SHOWN = 20
@@ -42,8 +43,10 @@ def counted(items: Iterable[Item], bar: Progress) -> Iterator[Item]:
 def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) -> ProblemLog:
     """Open the file of problems of a run."""
     from onym.corpora.problems import MaxProblems, ProblemLog
+    from onym.store.output_path import STDOUT
 
-    path = problems or output.with_name(f"{output.name}.problems.jsonl")
+    name = "stdout" if output == STDOUT else output.name
+    path = problems or output.with_name(f"{name}.problems.jsonl")
     return ProblemLog(path, MaxProblems.parsed(bound), always=problems is not None, force=force)
 
 

@@ -57,8 +57,7 @@ class Artefact:
             self._others = {name: _read_small(folder / name) for name in others if name.endswith(".json")}
             self._mapped = {name: _mapped(folder / name) for name in others if not name.endswith(".json")}
         except OSError as e:
-            if e.errno in SCARCE:
-                raise
+            _require_damage(e)
             raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
 
     @classmethod
@@ -202,6 +201,7 @@ def _read_manifest(folder: Path) -> Manifest:
     try:
         data = _read_small(folder / "manifest.json")
     except OSError as e:
+        _require_damage(e)
         raise IntegrityError(
             "artefact-corrupt", "the current version has no manifest", where=where, fix="build it again"
         ) from e
@@ -225,7 +225,8 @@ def current_version(dest: Path) -> str:
     try:
         with open_regular(dest / "CURRENT") as file:
             pointer = file.read(64)
-    except OSError:
+    except OSError as e:
+        _require_damage(e)
         return ""
     return pointer[:16].decode("ascii") if _POINTER.fullmatch(pointer) else ""
 
@@ -244,7 +245,14 @@ def _state(folder: Path, manifest: Manifest) -> verified.State:
     try:
         return verified.state_of(folder, manifest)
     except OSError as e:
+        _require_damage(e)
         raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
+
+
+def _require_damage(error: OSError) -> None:
+    """Raise the error again where the system has no more files or memory to give: that says nothing of the artefact."""
+    if error.errno in SCARCE:
+        raise error
 
 
 def _require_none(problems: list[str], where: str) -> None:
@@ -256,7 +264,8 @@ def find_problems(folder: Path, manifest: Manifest) -> list[str]:
     """Hash the files of a version and return what is not as its manifest says."""
     try:
         same = _read_small(folder / "manifest.json") == manifest.to_bytes()
-    except OSError:
+    except OSError as e:
+        _require_damage(e)
         same = False
     if not same:
         return ["the manifest was changed"]
@@ -280,7 +289,8 @@ def _problems_of_files(folder: Path, manifest: Manifest) -> list[str]:
         try:
             with open_regular(folder / name) as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == manifest.files[name].sha256
-        except OSError:
+        except OSError as e:
+            _require_damage(e)
             return f"{name} cannot be read"
         return None if same else f"{name} was changed"
 
