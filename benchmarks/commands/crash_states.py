@@ -1,8 +1,7 @@
 """Power cuts: all that commands write is recorded, and replayed up to every write, with what was not synced in doubt.
 
-states          what the disk may hold after a cut: for every prefix of the writes of build, link and index, unsynced data kept,
-                dropped, cut in half or emptied, unsynced names kept or dropped. Training is not among them: safetensors
-                renames by a system call of its own, which the recorder does not see
+states          what the disk may hold after a cut: for every prefix of the writes of build, link, index and the publishing of
+                a training, unsynced data kept, dropped, cut in half or emptied, unsynced names kept or dropped
 unrecoverable   states from which the earlier or the new output, as a whole, cannot be opened, or from which the same command
                 does not succeed when it is run again; it fails if there is one
 """
@@ -21,7 +20,7 @@ from benchmarks.faults.replay import Tree, digest_of, iter_states, read_record, 
 from benchmarks.faults.shim import NOTHING
 
 _QUICK = 8  # states of each command
-_OUTPUTS = {"index": "index", "build": "kb", "link": "links.jsonl"}
+_OUTPUTS = {"train": "model", "index": "index", "build": "kb", "link": "links.jsonl"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

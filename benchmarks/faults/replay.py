@@ -54,7 +54,31 @@ def read_record(path: Path, root: Path) -> list[Write]:
         call, first, second, offset, size = data[at:end].decode().split("\t")
         at = end + 1 + int(size)
         found.append(Write(call, _relative(first, root), _relative(second, root), int(offset), data[end + 1 : at]))
-    return found
+    return list(_with_hidden_renames(found))
+
+
+def _with_hidden_renames(record: list[Write]) -> Iterator[Write]:
+    """Yield what was written; where a file is opened that was made under another name, it was renamed before that."""
+    paths: dict[int, str] = {}  # of the files that were made, by their inodes
+    for write in record:
+        if write.call == "create":
+            paths[write.offset] = write.path
+        elif write.call == "open":
+            before = paths.get(write.offset, write.path)
+            if before != write.path:
+                paths[write.offset] = write.path
+                yield Write("rename", before, write.path, 0, b"")
+            continue
+        elif write.call == "unlink":
+            paths = {inode: path for inode, path in paths.items() if path != write.path}
+        elif write.call == "rename":
+            paths = {inode: _moved(path, write.path, write.second) for inode, path in paths.items() if path != write.second}
+        yield write
+
+
+def _moved(path: str, old: str, new: str) -> str:
+    """Return where a file is after a rename of it, or of a folder above it."""
+    return new + path.removeprefix(old) if path == old or path.startswith(f"{old}/") else path
 
 
 def _relative(path: str, root: Path) -> str:

@@ -65,7 +65,8 @@ static void put(const void *data, size_t size) {
     }
 }
 
-/* One line of a record: the call, its path, a second path or nothing, an offset, and so many bytes behind it. */
+/* One line of a record: the call, its path, a second path or nothing, an offset, and so many bytes behind it. Where a file is
+   made or opened, the offset is its inode: a library that renames by a system call of its own is found out by that. */
 static void note(const char *call, const char *path, const char *second, long offset, const void *data, size_t size) {
     char line[2 * PATH_MAX + 128];
     if (record < 0) return;
@@ -107,8 +108,11 @@ static int opened(int folder, const char *path, int flags, mode_t mode) {
     struct stat64 status;
     int is_new = (flags & O_CREAT) && RECORDING && syscall(SYS_newfstatat, AT_FDCWD, own, &status, AT_SYMLINK_NOFOLLOW) < 0;
     int fd = syscall(SYS_openat, folder, path, flags, mode);
-    if (fd >= 0 && is_new) note("create", own, "", 0, "", 0);
-    if (fd >= 0 && !is_new && (flags & O_TRUNC) && RECORDING) note("truncate", own, "", 0, "", 0);
+    if (fd >= 0 && RECORDING) {
+        long inode = syscall(SYS_newfstatat, fd, "", &status, AT_EMPTY_PATH) < 0 ? 0 : (long)status.st_ino;
+        note(is_new ? "create" : "open", own, "", inode, "", 0);
+        if (!is_new && (flags & O_TRUNC)) note("truncate", own, "", 0, "", 0);
+    }
     return fd;
 }
 
