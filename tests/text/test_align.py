@@ -51,11 +51,26 @@ def test_a_raw_span_is_found_again(raw: str, data: st.DataObject) -> None:
         return
     start = data.draw(st.integers(0, len(raw) - 1))
     end = data.draw(st.integers(start + 1, len(raw)))
+    require_found_again(aligned, start, end)
+
+
+def test_a_space_at_the_end_may_stand_for_a_part_of_the_next_character() -> None:
+    """A spacing cedilla is a space and a cedilla that combines: its space is one with the space before it."""
+    aligned = align("0;\u00b8", *STEPS)
+    assert aligned.text == "0 \u0327"
+    assert aligned.raw_span(*aligned.norm_span(0, 2)) == (0, 3)
+    require_found_again(aligned, 0, 2)
+
+
+def require_found_again(aligned: Aligned, start: int, end: int) -> None:
+    """What stands for a raw span, without the spaces at its ends, stands for no more than is in it."""
     first, last = aligned.norm_span(start, end)
+    text = aligned.text[first:last]
+    first, last = first + len(text) - len(text.lstrip()), last - (len(text) - len(text.rstrip()))
     if first < last:
         back_start, back_end = aligned.raw_span(first, last)
-        inside = align(raw[back_start:back_end], nfkc, lower, punctuation).text.split()
-        assert "".join(inside) == "".join(aligned.text[first:last].split())
+        inside = align(aligned.raw[back_start:back_end], nfkc, lower, punctuation).text.split()
+        assert "".join(inside) == "".join(text.split())
 
 
 def test_a_surface_comes_back_whole() -> None:
