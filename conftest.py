@@ -10,7 +10,8 @@ from hypothesis import settings
 from hypothesis.database import InMemoryExampleDatabase
 
 settings.register_profile("onym", deadline=None, database=InMemoryExampleDatabase(), print_blob=True)
-settings.load_profile("onym")
+settings.register_profile("gate", settings.get_profile("onym"), derandomize=True, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "onym"))
 
 TINY = """id\tname\tsynonyms\tdefinition\ttypes\txrefs
 mesh:D009203\tMyocardial Infarction\tHeart attack|Infarct, myocardial|MI\tNecrosis of the myocardium.\tC14\tomim:608446
