@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +53,8 @@ def run(
         raise ConfigError("config-invalid", "nothing says what to train", fix="name a --config or a --preset")
     dest = output or runs_folder() / name
     require_new(dest)
+    if find_spec("accelerate") is None:  # told at once: importing torch takes seconds
+        raise missing_extra("training", "train")
     try:
         from onym.train.run import train
     except ImportError as e:
