@@ -31,6 +31,34 @@ def test_a_row_without_a_term() -> None:
     assert (problem.document_id, problem.code) == ("1", "corpus-malformed")
 
 
+LINES = [f"{number}\tfever\tX\t1\t\t\ta fever{end}" for number, end in enumerate(["", "", " ", " again", ""], 1)]
+
+
+@pytest.mark.parametrize("stray", ['2\t"fever\tX\t1\t\t\ta fever', '2\tfever\tX\t1\t\t\t"a fever', '"2'])
+@pytest.mark.parametrize("later", ["", '"', '6\tfever\tX\t1\t\t\t"a ""fever"""'])
+def test_a_stray_quote_costs_its_own_row(stray: str, later: str) -> None:
+    items = list(cometa.read(source_of(a__csv=HEAD + "\n".join([LINES[0], stray, *LINES[2:], *filter(None, [later])]) + "\n")))
+    assert {item.id for item in items if isinstance(item, Document)} >= {"1", "3", "4", "5"}
+    assert isinstance(items[1], Problem)
+
+
+def test_a_stray_quote_far_from_any_other() -> None:
+    rows = [f"{number}\tfever\tX\t1\t\t\t{'fever ' * 200}" for number in range(3, 500)]
+    items = list(cometa.read(source_of(a__csv=HEAD + "\n".join([LINES[0], '2\t"fever', *rows]) + "\n")))
+    assert len([item for item in items if isinstance(item, Document)]) == 498
+
+
+def test_a_cell_of_several_lines() -> None:
+    first, second = cometa.read(source_of(a__csv=HEAD + '1\tfever\tX\t1\t\t\t"a fever\nand\ta cough"\n' + LINES[1] + "\n"))
+    assert isinstance(first, Document)
+    assert isinstance(second, Document)
+    assert first.text == "a fever\nand\ta cough"
+    bad, after = cometa.read(source_of(a__csv=HEAD + '1\tfever\tX\t1\t\t\t"a fever\nand\0 a cough"\n' + LINES[1] + "\n"))
+    assert isinstance(bad, Problem)
+    assert isinstance(after, Document)
+    assert bad.code == "input-encoding"
+
+
 @pytest.mark.parametrize("head", ["a\tb\n", "ID,Term\n"])
 def test_other_tables_are_not_taken_for_it(head: str) -> None:
     assert not cometa.matches(source_of(a__csv=head))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError
 from onym.corpora.formats._files import any_looks, head
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
-from onym.errors import InputError, OnymError
-from onym.store.files.lines import iter_lines
+from onym.store.files.lines import Line, iter_lines
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, header
 from onym.types import Document, Mention
@@ -46,6 +47,8 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
         return frozenset()
     mention = document.mentions[0]
     if document.text.find(mention.surface) != mention.start or "\x00" in document.text or not mention.surface.strip():
+        return frozenset()
+    if any(map(_is_like_a_row, document.text.split("\n"))):
         return frozenset()
     lost: set[Facet] = set()
     if "\x00" in document.id or not document.id:
@@ -86,30 +89,49 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 
 def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
-    """Yield the cells of each row; a row of a bad line, or of another number of cells, as an error."""
-    bad: list[OnymError] = []
-    reader = csv.reader(_texts(file, bad), delimiter=_FORM.delimiter)
-    while True:
-        bad.clear()
-        try:
-            row = next(reader, None)
-        except csv.Error as e:
-            what, fix = "a quoted cell does not end within 131,072 characters", "close the quote, or double it"
-            raise InputError("table-fields", what, where=file.name, fix=fix) from e
+    """Yield the cells of each row; a row of a bad line, or of another number of cells, as an error.
+
+    A quoted cell may go on over lines. Where what it makes is no row, the quote was a stray one: it costs its own line, and the
+    lines after it are read for themselves.
+    """
+    waiting: deque[Line] = deque()
+    rest = iter_lines(file)
+    while line := waiting.popleft() if waiting else next(rest, None):
+        lines = [line]
+        row = _cells(lines, chain(_drained(waiting), rest))
         if row is None:
-            return
-        if bad:
-            yield MalformedError.of(bad[0])
-        elif len(row) != len(COLUMNS):
-            yield MalformedError(f"a row has {len(row)} fields, expected {len(COLUMNS)}")
+            waiting.extendleft(reversed(lines[1:]))
+        if bad := next((each.error for each in (lines if row else lines[:1]) if each.error), None):
+            yield MalformedError.of(bad)
         else:
-            yield row
+            what = "a row has another number of fields than the header, or a quote that does not end"
+            yield row or MalformedError(what)
 
 
-def _texts(file: InputFile, bad: list[OnymError]) -> Iterator[str]:
-    for line in iter_lines(file):
-        bad += [line.error] if line.error else []
-        yield f"{line.text}\n"
+def _cells(lines: list[Line], rest: Iterator[Line]) -> list[str] | None:
+    """Return the cells of the row that begins with a line, or None; `lines` gets those over which a quoted cell goes on."""
+
+    def texts() -> Iterator[str]:
+        yield f"{lines[0].text}\n"
+        for line in rest:
+            lines.append(line)
+            yield f"{line.text}\n"
+
+    try:
+        row = next(csv.reader(texts(), delimiter=_FORM.delimiter))
+    except csv.Error:  # a quoted cell that does not end within 131,072 characters
+        return None
+    is_row = len(row) == len(COLUMNS) and not any(_is_like_a_row(line.text) for line in lines[1:])
+    return row if is_row else None
+
+
+def _is_like_a_row(line: str) -> bool:
+    return line.count(_FORM.delimiter) == len(COLUMNS) - 1
+
+
+def _drained(lines: deque[Line]) -> Iterator[Line]:
+    while lines:
+        yield lines.popleft()
 
 
 def _document(cells: list[str], where: str) -> Iterator[Item]:
