@@ -11,6 +11,7 @@ from hypothesis.database import InMemoryExampleDatabase
 
 settings.register_profile("onym", deadline=None, database=InMemoryExampleDatabase(), print_blob=True)
 settings.register_profile("gate", settings.get_profile("onym"), derandomize=True, database=None)
+settings.register_profile("few", settings.get_profile("gate"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "onym"))
 
 TINY = """id\tname\tsynonyms\tdefinition\ttypes\txrefs
