@@ -85,7 +85,7 @@ def _print(text: str) -> None:
 def _flushed(status: int, options: set[str]) -> int:
     """Write what is left for stdout; the interpreter would do it too, and fail with a message of its own."""
     try:
-        if sys.stdout is not None:
+        if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
         return status
     except BrokenPipeError:

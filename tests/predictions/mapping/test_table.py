@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import errno
+import gc
 import io
 from pathlib import Path
+
+import pytest
 
 from onym.kb import KnowledgeBase
 from onym.predictions.mapping.table import write_table
@@ -23,3 +27,16 @@ def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
         "tied": "yes", "candidates": "mesh:D006973 Hypertension (1.000); mesh:D009203 Myocardial Infarction (1.000)",
     }  # fmt: skip
     assert rows[1]["concept_id"] == rows[1]["candidates"] == ""
+
+
+class Full(io.BytesIO):
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_output_is_left_open_for_whoever_opened_it(tiny_kb: Path) -> None:
+    file = Full()
+    with pytest.raises(OSError, match="No space left"):
+        write_table([], ["n"], KnowledgeBase.open(tiny_kb), file)
+    gc.collect()
+    assert not file.closed

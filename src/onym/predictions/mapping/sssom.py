@@ -6,8 +6,8 @@ concept alone; everything else is a `skos:closeMatch` for a person to look at, a
 
 from __future__ import annotations
 
+import codecs
 import csv
-import io
 import json
 import uuid
 from collections.abc import Iterable
@@ -38,12 +38,11 @@ _MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
 def write_sssom(mappings: Iterable[TermMapping], linker: Source, file: BinaryIO) -> None:
     """Write a row for every candidate of every term; a term without any has none."""
     rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
-    text = io.TextIOWrapper(file, "utf-8", newline="")
+    text = codecs.getwriter("utf-8")(file)  # which, unlike io's, leaves the file open whatever happens
     text.writelines(f"#{line}\n" for line in _head(linker, rows))
     writer = csv.writer(text, dialect="excel-tab", lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(rows)
-    text.detach()
 
 
 def _head(linker: Source, rows: list[tuple[str, ...]]) -> Iterable[str]:

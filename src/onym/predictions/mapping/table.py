@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
-import io
 from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
@@ -16,12 +16,11 @@ COLUMNS = ("concept_id", "concept_name", "score", "tied", "candidates")
 
 def write_table(mappings: Iterable[TermMapping], columns: Sequence[str], kb: KnowledgeBase, file: BinaryIO) -> None:
     """Write a table separated by tabs: its own columns, the best concept, and all candidates beside it."""
-    text = io.TextIOWrapper(file, "utf-8", newline="")
+    text = codecs.getwriter("utf-8")(file)  # which, unlike io's, leaves the file open whatever happens
     writer = csv.writer(text, dialect="excel-tab", lineterminator="\n")
     writer.writerow([*columns, *COLUMNS])
     for mapping in mappings:
         writer.writerow([*mapping.cells, *_cells(mapping, kb)])
-    text.detach()
 
 
 def _cells(mapping: TermMapping, kb: KnowledgeBase) -> list[str]:
