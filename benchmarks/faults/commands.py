@@ -28,6 +28,10 @@ batch_size = 2
 """
 
 
+ACCOUNTED = "accounted"
+"""The output of a run that could not read its input, and said so: whole, without it."""
+
+
 @dataclass(frozen=True)
 class Command:
     """A command of Onym in a folder. `identify` names what its output is: equal names are equal outputs; None is no output.
@@ -63,8 +67,15 @@ def _of_index(folder: Path) -> str | None:
 
 
 def _of_links(folder: Path) -> str | None:
+    """Name what was linked. Without the only document, it has to stand among the problems as a file that failed."""
     path = folder / "links.jsonl"
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
+    if not path.exists():
+        return None
+    if path.stat().st_size:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    problems = path.with_name("links.jsonl.problems.jsonl").read_text().splitlines()
+    codes = [json.loads(line)["code"] for line in problems]
+    return ACCOUNTED if codes == ["input-unreadable"] else "empty"
 
 
 def _of_model(folder: Path) -> str | None:

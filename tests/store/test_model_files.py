@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -96,6 +97,17 @@ def hub(root: Path, blobs: str = "blobs") -> Path:
     (root / "models--lab--one" / blobs / "123").write_text("{}")
     (folder / "config.json").symlink_to(f"../../{blobs}/123")
     return folder
+
+
+def test_a_disk_that_fails_does_not_say_that_there_is_no_file(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (model / "model.safetensors").touch()
+
+    def fail(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "lstat", fail)
+    with pytest.raises(InputError, match="input-unreadable"):
+        find_model_file(model, "model.safetensors")
 
 
 def test_a_snapshot_of_the_hub_links_to_its_blobs(tmp_path: Path) -> None:

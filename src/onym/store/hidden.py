@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from onym.store.files.regular import is_there
+
 _locks: Any
 try:
     import fcntl as _locks
@@ -88,7 +90,7 @@ def _remove_if_left(found: Path, target: Path | None) -> None:
     if lock is None:
         return
     try:
-        if target is not None and not os.path.lexists(target):
+        if target is not None and not is_there(target):
             found.rename(target)
         else:
             _remove(found)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from onym.errors import InputError
 from onym.store.files.member import require_few
+from onym.store.files.regular import is_there
 from onym.store.limits import DEFAULT_LIMITS
 
 NOT_READ = {".bin", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx", ".ot", ".pt", ".pth", ".py", ".tflite"}
@@ -43,7 +44,10 @@ def find_model_file(folder: Path, name: str) -> Path | None:
     True
     """
     path = folder / name
-    return require_inside(folder, path) if os.path.lexists(path) else None
+    try:
+        return require_inside(folder, path) if is_there(path) else None
+    except OSError as e:
+        raise _unreadable(e, path) from e
 
 
 def require_inside(folder: Path, path: Path) -> Path:
@@ -51,8 +55,10 @@ def require_inside(folder: Path, path: Path) -> Path:
     try:
         target = path.resolve(strict=True)
         is_regular = stat.S_ISREG(target.lstat().st_mode)
-    except (OSError, RuntimeError) as e:  # a link to nothing, or to itself
+    except (FileNotFoundError, NotADirectoryError, RuntimeError) as e:  # a link to nothing, or to itself
         raise InputError("model-outside", "a link leads nowhere", where=str(path), fix=_FIX) from e
+    except OSError as e:
+        raise _unreadable(e, path) from e
     if target.parent not in _folders_of(folder) and not target.is_relative_to(folder.resolve()):
         raise InputError("model-outside", "a link leads out of the model's folder", where=str(path), fix=_FIX)
     if not is_regular:
@@ -82,4 +88,8 @@ def _iter_entries(folder: Path) -> Iterator[Path]:
                         folders.append(Path(entry.path))
                     yield Path(entry.path)
         except OSError as e:
-            raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=str(folder)) from e
+            raise _unreadable(e, folder) from e
+
+
+def _unreadable(error: OSError, path: Path) -> InputError:
+    return InputError("input-unreadable", f"cannot be read: {error.strerror or error}", where=str(path))

@@ -51,3 +51,16 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
         raise InputError("input-missing", "no such file", where=str(path), fix="check the path") from e
     except OSError as e:
         raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=str(path)) from e
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether something has this name, if only a link to nothing. A disk that fails does not say no: it raises.
+
+    >>> is_there(getfixture("tmp_path")), is_there(getfixture("tmp_path") / "none")
+    (True, False)
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
