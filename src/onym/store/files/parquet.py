@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import pyarrow as pa
 
 from onym.errors import InputError, LimitError
-from onym.store.files.parquet_pages import PageSizes, chunk_range, require_small_footer
+from onym.store.files.parquet_footer import RowGroup, read_row_groups
+from onym.store.files.parquet_pages import PageSizes
 from onym.store.files.parquet_rows import DecodedRows
 from onym.store.files.source import InputFile
 from onym.store.limits import KIB, MIB
@@ -36,8 +37,8 @@ def iter_parquet(file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]
     """
     try:
         with _seekable(file) as source:
-            require_small_footer(source, file.name)
-            yield from DecodedRows(file.name, source.seek(0, os.SEEK_END), file.limits).of(_batches(source, file, schema))
+            batches = _batches(source, read_row_groups(source, file.name), file, schema)
+            yield from DecodedRows(file.name, source.seek(0, os.SEEK_END), file.limits).of(batches)
     except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as e:
         code = "parquet-columns" if isinstance(e, KeyError) else "parquet-malformed"
         what = "a column is missing" if isinstance(e, KeyError) else "not a whole Parquet file"
@@ -50,7 +51,7 @@ def parquet_schema(file: InputFile) -> pa.Schema:
 
     try:
         with _seekable(file) as source:
-            require_small_footer(source, file.name)
+            read_row_groups(source, file.name)
             return _columns(pq.read_metadata(source), file)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         fix = "write it again, or name its format"
@@ -90,7 +91,7 @@ def _whole(file: InputFile) -> bytes:
     return bytes(data)
 
 
-def _batches(source: BinaryIO, file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(source: BinaryIO, groups: list[RowGroup], file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
     metadata = pq.read_metadata(source)
@@ -98,15 +99,16 @@ def _batches(source: BinaryIO, file: InputFile, schema: pa.Schema) -> Iterator[p
     for name in schema.names:
         if there.field(name).type != schema.field(name).type:
             raise InputError("parquet-columns", f"the column {name!r} has another type", where=file.name)
+    _require_all_columns(groups, metadata, file)
     columns = [n for n in range(metadata.num_columns) if metadata.schema.column(n).path.partition(".")[0] in schema.names]
-    _require_apart(metadata, columns, file)
-    pages = PageSizes(source, file.name, metadata, columns, file.limits.parquet_bytes)
+    _require_apart(groups, columns, file)
+    pages = PageSizes(source, file.name, metadata.schema, groups, columns=columns, limit=file.limits.parquet_bytes)
     options = {"read_dictionary": pages.as_dictionaries, "buffer_size": 64 * KIB, "page_checksum_verification": True}
     found = pq.ParquetFile(source, metadata=metadata, **options)
-    for group in range(metadata.num_row_groups):
-        if metadata.row_group(group).num_rows:  # of one without any, older versions of Arrow cannot read nested columns
+    for number, group in enumerate(groups):
+        if group.rows:  # of one without any, older versions of Arrow cannot read nested columns
             rows = pages.rows_at_once(group)
-            yield from found.iter_batches(batch_size=rows, row_groups=[group], columns=schema.names, use_threads=False)
+            yield from found.iter_batches(batch_size=rows, row_groups=[number], columns=schema.names, use_threads=False)
 
 
 def _columns(metadata: pq.FileMetaData, file: InputFile) -> pa.Schema:
@@ -115,9 +117,15 @@ def _columns(metadata: pq.FileMetaData, file: InputFile) -> pa.Schema:
     return metadata.schema.to_arrow_schema()
 
 
-def _require_apart(metadata: pq.FileMetaData, columns: list[int], file: InputFile) -> None:
+def _require_all_columns(groups: list[RowGroup], metadata: pq.FileMetaData, file: InputFile) -> None:
+    """Refuse a file of which Arrow and the footer do not say the same."""
+    counts = {len(group.columns) for group in groups}
+    if len(groups) != metadata.num_row_groups or not counts <= {metadata.num_columns}:
+        raise InputError("parquet-malformed", "a row group lacks columns", where=file.name, fix="write it again")
+
+
+def _require_apart(groups: list[RowGroup], columns: list[int], file: InputFile) -> None:
     """Refuse columns that share bytes: a small file could be read for ever."""
-    groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
-    chunks = sorted(chunk_range(group.column(column)) for group in groups for column in columns)
+    chunks = sorted((chunk.start, chunk.end) for group in groups for chunk in (group.columns[n] for n in columns))
     if any(end > start for (_, end), (start, _) in pairwise(chunks)):
         raise InputError("parquet-malformed", "its columns share bytes", where=file.name, fix="write it again")

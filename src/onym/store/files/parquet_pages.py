@@ -6,9 +6,7 @@ without values, a footer of empty structs. What the headers say is what the read
 
 from __future__ import annotations
 
-import os
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,56 +14,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from onym.errors import InputError, LimitError
-from onym.store.files.thrift import ThriftError, ThriftReader, TooManyStructsError
+from onym.store.files.parquet_footer import ColumnChunk, RowGroup
+from onym.store.files.thrift import ThriftError, ThriftReader
 from onym.store.limits import KIB, MIB
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _ROWS = 16_384  # to decode at once, at most
-_FOOTER, _SMALL_FOOTER = 4 * MIB, 64 * KIB
-_FOOTER_STRUCTS = 100_000  # columns and row groups times columns; some 1,400 bytes of memory each
-_COLUMN_CHUNK = 2  # how deep it lies in a footer: below a row group
 _HEADERS = (KIB, 64 * KIB)  # how much is read for a page header, and how much for one with long statistics
-_MAGICS = (b"PAR1", b"PARE")  # with which a file ends, and one whose footer is encrypted
 _PAGES = 10_000  # of one column
 _AT_ONCE = 16 * MIB  # to decode, wished
 _DICTIONARY = 2  # the kind of a page
 # Where the header of each kind of page with values has its own part, and where that says the encoding.
 _PARTS = {0: (5, 2), _DICTIONARY: (7, 2), 3: (8, 4)}
 _SHARED_PREFIXES = 7  # DELTA_BYTE_ARRAY: a value may repeat all of the one before it
-_NO_DICTIONARY = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}  # encodings of text that Arrow cannot read as dictionaries
+_NO_DICTIONARY = {6, 7}  # DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY: text that Arrow cannot read as dictionaries
 _VALUE = 36  # bytes of memory for one value besides its text: levels, offsets, an index or a number
-
-
-def require_small_footer(file: BinaryIO, name: str) -> None:
-    """Refuse a footer that is large, or larger than it looks."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - 8))
-    tail = file.read(8)
-    length = struct.unpack("<I", tail[:4])[0] if tail[4:] in _MAGICS else 0
-    if length > _FOOTER:
-        raise LimitError(
-            "limit-record", f"the footer is larger than {_FOOTER:,} bytes", where=name, fix="use larger row groups"
-        )
-    if length < _SMALL_FOOTER or length + 12 > size or not tail.endswith(_MAGICS[0]):
-        return  # too small to do harm, or the reader says what is wrong
-    file.seek(size - 8 - length)
-    try:
-        ThriftReader(file.read(length)).require_few(_FOOTER_STRUCTS, _COLUMN_CHUNK)
-    except TooManyStructsError as e:
-        what = f"the footer has more than {_FOOTER_STRUCTS:,} columns of row groups"
-        raise LimitError("limit-record", what, where=name, fix="use larger row groups") from e
-    except ThriftError as e:
-        raise InputError("parquet-malformed", "the footer is damaged", where=name, fix="write it again") from e
-
-
-def chunk_range(chunk: pq.ColumnChunkMetaData) -> tuple[int, int]:
-    """Return where a column of a row group begins and ends, as the reader finds it."""
-    start = chunk.data_page_offset
-    if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
-        start = chunk.dictionary_page_offset
-    return start, start + chunk.total_compressed_size
 
 
 @dataclass(frozen=True)
@@ -131,18 +96,26 @@ class _Chunk:
 class PageSizes:
     """The pages of the columns that are wanted of a file."""
 
-    def __init__(self, file: BinaryIO, name: str, metadata: pq.FileMetaData, columns: list[int], limit: int) -> None:
-        self._file, self._name, self._metadata, self._columns, self._limit = file, name, metadata, columns, limit
-        texts = {column for column in columns if metadata.schema.column(column).physical_type == "BYTE_ARRAY"}
-        self._expanded = {column for column in texts if self._encodings(column) & _NO_DICTIONARY}
-        self.as_dictionaries = [metadata.schema.column(column).path for column in sorted(texts - self._expanded)]
+    def __init__(
+        self,
+        file: BinaryIO,
+        name: str,
+        schema: pq.ParquetSchema,
+        groups: Sequence[RowGroup],
+        *,
+        columns: Sequence[int],
+        limit: int,
+    ) -> None:
+        self._file, self._name, self._columns, self._limit = file, name, columns, limit
+        texts = {column for column in columns if schema.column(column).physical_type == "BYTE_ARRAY"}
+        self._nested = {column for column in columns if schema.column(column).max_repetition_level > 0}
+        self._expanded = {
+            column for column in texts if any(group.columns[column].encodings & _NO_DICTIONARY for group in groups)
+        }
+        self.as_dictionaries = [schema.column(column).path for column in sorted(texts - self._expanded)]
         """The paths of the columns of text to be read as dictionaries."""
 
-    def _encodings(self, column: int) -> set[str]:
-        groups = range(self._metadata.num_row_groups)
-        return {encoding for group in groups for encoding in self._metadata.row_group(group).column(column).encodings}
-
-    def rows_at_once(self, group: int) -> int:
+    def rows_at_once(self, group: RowGroup) -> int:
         """Return how many rows of a row group can be decoded at once, or refuse it."""
         chunks = [self._chunk(group, column) for column in self._columns]
         rows = _ROWS
@@ -153,9 +126,9 @@ class PageSizes:
             raise LimitError("limit-record", what, where=self._name, fix="write it again with smaller row groups")
         return rows
 
-    def _chunk(self, group: int, column: int) -> _Chunk:
-        chunk = _Chunk(self._metadata.schema.column(column).max_repetition_level > 0, column in self._expanded)
-        for page in islice(self._pages(self._metadata.row_group(group).column(column)), _PAGES):
+    def _chunk(self, group: RowGroup, column: int) -> _Chunk:
+        chunk = _Chunk(column in self._nested, column in self._expanded)
+        for page in islice(self._pages(group.columns[column]), _PAGES):
             if page.kind in _PARTS:
                 chunk.add(page)
         if len(chunk.sizes) == _PAGES:
@@ -163,10 +136,10 @@ class PageSizes:
             raise LimitError("limit-record", what, where=self._name, fix="write it again with larger pages")
         return chunk
 
-    def _pages(self, chunk: pq.ColumnChunkMetaData) -> Iterator[_Page]:
+    def _pages(self, chunk: ColumnChunk) -> Iterator[_Page]:
         """Yield the pages that the reader will read, until the chunk has all of its values."""
-        (position, end), missing = chunk_range(chunk), chunk.num_values
-        while missing > 0 and position < end:
+        position, missing = chunk.start, chunk.values
+        while missing > 0 and position < chunk.end:
             page, size = self._page(position)
             yield page
             position += size + page.packed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 _TRUE, _FALSE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 8, 9, 10, 12
@@ -10,6 +11,8 @@ _SIZES = {3: 1, 7: 8}  # a byte, a double; Parquet has no maps
 _NEVER = 1 << 62
 _MAX_DEPTH = 16
 _MAX_FIELDS = 64  # of a struct that is read; Parquet's largest has 17
+Wanted = Mapping[int, "Wanted"]
+"""The ids of the fields that are wanted of a struct, and for each what is wanted of the structs in it."""
 
 
 class ThriftError(ValueError):
@@ -48,6 +51,35 @@ class ThriftReader:
             raise ThriftError from e
         self.position = position + 1
         return found
+
+    def fields(self, wanted: Wanted, depth: int = 0) -> dict[int, Any]:
+        """Return the fields of a struct that are wanted, lists with their members; all others are passed over.
+
+        >>> ThriftReader(bytes([0x15, 0x06, 0x19, 0x25, 0x02, 0x04, 0x00])).fields({2: {}})
+        {2: [1, 2]}
+        """
+        found: dict[int, Any] = {}
+        field_id = 0
+        try:
+            while kind := (head := self._byte()) & 15:
+                field_id = field_id + (head >> 4) if head > 15 else self._zigzag()
+                if field_id in wanted:
+                    found[field_id] = self._wanted(kind, wanted[field_id], depth)
+                else:
+                    self._pass(kind, depth + 1)
+        except IndexError as e:
+            raise ThriftError from e
+        return found
+
+    def _wanted(self, kind: int, wanted: Wanted, depth: int) -> Any:
+        if kind == _LIST:
+            count, kind = self._list_head()
+            return [self._wanted(kind, wanted, depth) for _ in range(count)]
+        if kind == _STRUCT:
+            return self.fields(wanted, depth + 1)
+        if kind in _INTEGERS:
+            return self._zigzag()
+        raise ThriftError
 
     def require_few(self, limit: int, down_to: int) -> None:
         """Pass over a struct, and refuse more than `limit` structs at most `down_to` deep in it."""
@@ -110,11 +142,13 @@ class ThriftReader:
             position += 1
         return position + 1
 
-    def _pass_list(self, depth: int) -> None:
+    def _list_head(self) -> tuple[int, int]:
+        """Return how many members a list has, and of what kind they are."""
         head = self._byte()
-        count, kind = head >> 4, head & 15
-        if count == 15:
-            count = self._varint()
+        return self._varint() if head >> 4 == 15 else head >> 4, head & 15
+
+    def _pass_list(self, depth: int) -> None:
+        count, kind = self._list_head()
         if depth > _MAX_DEPTH:
             raise ThriftError
         if kind in (_TRUE, _FALSE):
