@@ -55,3 +55,10 @@ def test_batches_are_small() -> None:
     batch = pa.RecordBatch.from_pylist([{"text": "a" * 1_000_000}] * 20 + [{"text": ""}] * 300, schema=CODED)
     found = list(DecodedRows("a", 10**6, Limits()).of(iter([batch])))
     assert [each.num_rows for each in found] == [8, 8, 256, 48]
+
+
+@pytest.mark.parametrize("number", [1, -1])
+def test_a_number_that_the_dictionary_does_not_have(number: int) -> None:
+    words = pa.DictionaryArray.from_arrays(pa.array([0, number], pa.int32()), pa.array(["fever"]), safe=False)
+    with pytest.raises(pa.ArrowInvalid):
+        list(DecodedRows("a", 10**6, Limits()).of(iter([pa.RecordBatch.from_arrays([words], names=["text"])])))

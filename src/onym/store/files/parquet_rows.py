@@ -26,6 +26,7 @@ class DecodedRows:
     def of(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of batches in smaller ones, without dictionaries."""
         for batch in batches:
+            batch.validate(full=True)  # Arrow decodes numbers that its dictionary does not have
             costs = sum((self._costs(column) for column in batch.columns), np.zeros(batch.num_rows, dtype=np.int64))
             if batch.num_rows and int(costs.max()) > 2 * self._limits.document_bytes:
                 raise self._too_long()
