@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from onym.errors import LimitError
+from onym.errors import InputError, LimitError
 from onym.store.limits import MIB, Limits
 
 _ROWS, _BYTES = 256, 8 * MIB  # of a batch
@@ -26,7 +26,6 @@ class DecodedRows:
     def of(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of batches in smaller ones, without dictionaries."""
         for batch in batches:
-            batch.validate(full=True)  # Arrow decodes numbers that its dictionary does not have
             costs = sum((self._costs(column) for column in batch.columns), np.zeros(batch.num_rows, dtype=np.int64))
             if batch.num_rows and int(costs.max()) > 2 * self._limits.document_bytes:
                 raise self._too_long()
@@ -47,6 +46,7 @@ class DecodedRows:
         """Return what each member stands for, in bytes."""
         kind = array.type
         if pa.types.is_dictionary(kind):
+            self._require_known(array)
             lengths = np.append(self._costs(array.dictionary), _CELL)  # the last one is null's
             shared: npt.NDArray[np.int64] = lengths[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
             return shared
@@ -67,6 +67,13 @@ class DecodedRows:
                 raise self._too_long()
             return own + _CELL
         return np.full(len(array), _CELL, dtype=np.int64)
+
+    def _require_known(self, array: pa.DictionaryArray) -> None:
+        """Refuse numbers that a dictionary does not have: Arrow would read what lies beside it."""
+        numbers = pc.min_max(array.indices).as_py()
+        if numbers["min"] is not None and not 0 <= numbers["min"] <= numbers["max"] < len(array.dictionary):
+            what = "a value is not in its dictionary"
+            raise InputError("parquet-malformed", what, where=self._name, fix="write it again")
 
     def _too_long(self) -> LimitError:
         what = f"a document is longer than {self._limits.document_bytes:,} bytes"
