@@ -162,7 +162,7 @@ def test_a_generative_linker(with_model: Path) -> None:
 
 def test_a_generative_linker_among_some_concepts_in_a_corpus_format(with_model: Path) -> None:
     words = ("--model", "model", "--tokenizer", "tokens", "--template", "genre", "--types", "C23", "--format", "jsonl")
-    onym(*GENERATIVE, *words, "-o", "out.jsonl", cwd=with_model)
+    onym(*GENERATIVE, *words, "--restrict", "-o", "out.jsonl", cwd=with_model)
     mention = json.loads((with_model / "out.jsonl").read_text())["mentions"][0]
     assert mention["concept_ids"] == ["mesh:D005334"]
 

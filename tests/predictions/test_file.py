@@ -45,7 +45,7 @@ evidence: dict[str, st.SearchStrategy[Any]] = {
     "detection_score": numbers,
     "stage": st.none() | st.sampled_from(["exact", "dense", "generative"]),
     "confidence": st.none() | st.floats(0, 1),
-    "nil_reason": st.none() | st.sampled_from(["no-candidate", "below-threshold"]),
+    "nil_reason": st.none() | st.sampled_from(["no-candidate", "below-threshold", "filtered-out"]),
 }
 predictions = st.builds(Prediction, documents, st.integers(0, 99), st.integers(0, 99), answers, **evidence)
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -40,6 +40,7 @@ def build_pipeline(
     detector: DetectorConfig | str | None = "dictionary",
     types: Collection[str] = (),
     concepts: Collection[str] = (),
+    restrict: bool = False,
     prefer: Sequence[str] = (),
     threshold: float | None = None,
     top_k: int = 10,
@@ -71,6 +72,7 @@ def build_pipeline(
             "linker": linker.with_references(pin),
             "types": tuple(types),
             "concepts": tuple(concepts),
+            "restrict": restrict,
             "prefer": tuple(prefer),
             "threshold": threshold,
             "top_k": top_k,
@@ -133,7 +135,7 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
     found = config.detector
     detector = None if found is None else open_detector(found.with_references(resolve), kb, context, only=only)
     _log.info("opened %s: detector %s, linker %s", folder, found.kind if found else "none", config.linker.kind)
-    return Pipeline(linker, detector, only=only, threshold=config.threshold, top_k=config.top_k)
+    return Pipeline(linker, detector, only=only, restrict=config.restrict, threshold=config.threshold, top_k=config.top_k)
 
 
 def describe(config: PipelineConfig) -> list[tuple[str, str]]:
@@ -147,7 +149,11 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
     rows += [(f"detector {name}", value) for name, value in _said(config.detector)]
     rows += [("linker", config.linker.kind), *_said(config.linker)]
     rows += [("types", ", ".join(config.types) or None), ("concepts", len(config.concepts) or None)]
-    rows += [("prefer", ", ".join(config.prefer) or None), ("threshold", config.threshold)]
+    rows += [
+        ("restrict", "yes" if config.restrict else None),
+        ("prefer", ", ".join(config.prefer) or None),
+        ("threshold", config.threshold),
+    ]
     rows += [("plug-in", f"{each.kind} {each.name} of {each.package} {each.version}") for each in config.plug_ins]
     rows.append(("built by", f"onym {config.onym}"))
     return [(name, _shown(value)) for name, value in rows if value is not None]
