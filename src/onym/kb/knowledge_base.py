@@ -180,6 +180,13 @@ class KnowledgeBase:
         term = start + int(found[0])
         return self._row(self.term_kinds, term, len(NameKind)), int(self.term_sources[term].min(initial=len(self.sources)))
 
+    def sources_of(self, start: int, end: int) -> npt.NDArray[np.uint16]:
+        """Return the sources of all names of the concepts from row `start` to `end`, exclusive, as rows in `sources`."""
+        terms = self._terms.span(start)[0], self._terms.span(end - 1)[1]
+        if terms[0] >= terms[1]:
+            return np.empty(0, dtype=np.uint16)
+        return self.term_sources.values[self.term_sources.span(terms[0])[0] : self.term_sources.span(terms[1] - 1)[1]]
+
     def preferred_form(self, row: int) -> str:
         """Return the name of a concept that a person should see."""
         start, end = self._terms.span(row)

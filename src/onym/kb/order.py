@@ -54,7 +54,8 @@ class CandidateOrder:
         self._starts = [row for _, row in found]
         names = [prefix for prefix, _ in found]
         self.vocabularies = _in_order(names, _appearances(kb, self._starts), prefer)
-        self._ranks = [self.vocabularies.index(name) for name in names]
+        ranks = {name: rank for rank, name in enumerate(self.vocabularies)}
+        self._ranks = [ranks[name] for name in names]
         self._supplementary = range(*map(kb.concept_ids.lower_bound, _SUPPLEMENTARY))
 
     def key(self, concept: int, name: int | None = None) -> Key:
@@ -106,13 +107,11 @@ def _in_order(names: Sequence[str], appearances: Sequence[tuple[int, int]], pref
 
 def _appearances(kb: KnowledgeBase, starts: Sequence[int]) -> list[tuple[int, int]]:
     """Return for each vocabulary the first source that names its concepts, and minus the number of names it gives them."""
-    sources = kb.term_sources
     found = []
     for start, end in zip(starts, [*starts[1:], len(kb)], strict=True):
-        terms = int(kb.concept_terms[start]), int(kb.concept_terms[end])
-        values = sources.values[int(sources.offsets[terms[0]]) : int(sources.offsets[terms[1]])]
-        if not len(values):
+        sources = kb.sources_of(start, end)
+        if not len(sources):
             raise corrupt("a vocabulary has no names", str(kb.folder))
-        first = int(values.min())
-        found.append((first, -int(np.count_nonzero(values == first))))
+        first = int(sources.min())
+        found.append((first, -int(np.count_nonzero(sources == first))))
     return found
