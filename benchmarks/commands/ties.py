@@ -61,8 +61,8 @@ def _rows() -> list[dict[str, object]]:
 
 
 def _tasks() -> dict[str, EvaluationTask]:
-    opened = {split: open_task(DATASET, split) for split in SPLITS}
-    return {split: EvaluationTask(task.dataset, split, task.kb) for split, task in opened.items()}
+    found = {split: open_task(DATASET, split) for split in SPLITS}
+    return {split: EvaluationTask(task.dataset, split, task.kb) for split, task in found.items()}
 
 
 def _quick_tasks() -> dict[str, EvaluationTask]:

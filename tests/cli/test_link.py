@@ -77,7 +77,7 @@ def test_one_first_answer_in_links_tables_and_pipelines(tmp_path: Path, prefer: 
     assert json.loads((tmp_path / "q.jsonl").read_text().splitlines()[1])["answers"][0][0] == first
 
 
-def test_a_preference_for_no_vocabulary_and_beside_a_pipeline_is_refused(folder: Path) -> None:
+def test_a_preference_for_no_vocabulary_or_with_a_pipeline_is_refused(folder: Path) -> None:
     done = onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--prefer", "umls", cwd=folder, status=2)
     assert "[vocabulary-unknown]" in done.stderr
     done = onym("link", "good.txt", "--pipeline", "p", "-o", "p.jsonl", "--prefer", "mesh", cwd=folder, status=2)

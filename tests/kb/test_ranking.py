@@ -38,7 +38,7 @@ def test_only_the_wanted_are_ranked(kb: KnowledgeBase) -> None:
     assert [c.concept_id for c in rank_concepts(kb, [(kb.find("mi"), 0.9)], 10, only).candidates] == ["mesh:D009203"]
 
 
-def test_ties_are_counted_also_beyond_the_candidates_asked_for(kb: KnowledgeBase) -> None:
+def test_ties_are_counted_also_beyond_top_k(kb: KnowledgeBase) -> None:
     mi = [(kb.find("mi"), 0.9)]
     assert [rank_concepts(kb, mi, top_k).tied for top_k in (1, 2, 10)] == [1, 1, 1]
     assert rank_concepts(kb, [(kb.find("fever"), 0.95), *mi], 10).tied == 0

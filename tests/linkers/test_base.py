@@ -153,7 +153,7 @@ def test_ties_among_the_wanted_are_counted_and_candidates_cut(words: KnowledgeBa
     assert (linked.links[0].concept_id, linked.links[0].tied) == ("mesh:D008571", 0)
 
 
-def test_documents_come_in_order_as_they_are_asked_for_and_problems_stay(words: KnowledgeBase) -> None:
+def test_documents_come_in_order_and_problems_stay(words: KnowledgeBase) -> None:
     class Fails(ExactLinker):
         """Fails at documents of some ids, when they are linked for the first time or the second."""
 

@@ -137,7 +137,7 @@ def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> Non
 
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
 @pytest.mark.parametrize("prefer", [(), ("mondo",)])
-def test_every_linker_orders_ties_alike(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
+def test_all_linkers_order_ties_alike(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
     """Candidates of one score stand in the order of the knowledge base, whatever found them; all of a tie are counted."""
     kb = tied_kb(tmp_path, prefer)
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}

@@ -146,17 +146,17 @@ def gold_cases(
     cases = []
     for doc in documents:
         for parts in _mentions_by_case(doc):
-            given = [answers((names.of(doc.key), part.start, part.end)) for part in parts]
-            cases.append(_case(doc, parts, given, resolver, is_decided=is_decided))
+            part_answers = [answers((names.of(doc.key), part.start, part.end)) for part in parts]
+            cases.append(_case(doc, parts, part_answers, resolver, is_decided=is_decided))
     return cases
 
 
 def _case(
-    doc: Document, parts: list[Mention], given: list[Iterable[Answer]], resolver: ConceptResolver, *, is_decided: bool
+    doc: Document, parts: list[Mention], part_answers: list[Iterable[Answer]], resolver: ConceptResolver, *, is_decided: bool
 ) -> Case:
     gold_ids = list(dict.fromkeys(concept_id for mention in parts for concept_id in mention.concept_ids))
     gold = _gold_concepts(gold_ids, resolver)
-    by_part = [sorted(each, key=lambda one: -one[1]) for each in given]
+    by_part = [sorted(each, key=lambda one: -one[1]) for each in part_answers]
 
     def canonical(concept_id: str) -> str:
         concept = resolver.canonical(concept_id)
