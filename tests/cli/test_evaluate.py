@@ -32,6 +32,12 @@ def test_a_linker_is_scored_shown_and_kept(folder: Path) -> None:
     assert "output-exists" in onym("evaluate", *words, "--report", "page.html", cwd=folder, status=2).stderr
 
 
+def test_a_preferred_vocabulary_reaches_the_linker(folder: Path) -> None:
+    onym("evaluate", "--dataset", "ncbi", "--linker", "exact", "--prefer", "omim", "--save", "omim.jsonl", cwd=folder)
+    source = json.loads((folder / "omim.jsonl").read_text().splitlines()[0])["source"]
+    assert source["order"] == {"ties": "decided", "vocabularies": ["omim", "mesh"]}
+
+
 def test_a_generative_linker_is_scored(folder: Path) -> None:
     save_model(folder / "model")
     words = ("--dataset", "ncbi", "--linker", "generative", "--model", "model", "--width", "3", "--json")
@@ -120,6 +126,8 @@ def test_a_table_of_replaced_ids(folder: Path) -> None:
         (("-d", "ncbi", "--linker", "exact", "--protocol", "bhowmik-strict"), "config-invalid"),
         (("-d", "s800", "--linker", "exact", "--pipeline", "species"), "config-invalid"),
         (("-d", "s800", "--pipeline", "species", "--protocol", "strict"), "config-invalid"),
+        (("-d", "s800", "--pipeline", "species", "--prefer", "mesh"), "config-invalid"),
+        (("-d", "ncbi", "--linker", "exact", "--prefer", "umls"), "vocabulary-unknown"),
         (("-d", "ncbi", "--pipeline", "species", "--kb", "ncbi/kb"), "kb-mismatch"),
         (("-d", "ncbi", "--linker", "exact", "--protocol", "accuracy"), "protocol-unknown"),
         (("-d", "ncbi", "--linker", "exact", "--split", "final"), "dataset-split"),
