@@ -1,4 +1,4 @@
-"""Selecting concepts by semantic type or id, and the names of the selected ones."""
+"""Selecting concepts by semantic group, type or id, and the names of the selected ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ ConceptMask = npt.NDArray[np.bool_]
 
 
 def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
-    """Return the concepts that have one of the semantic types.
+    """Return the concepts that have one of the semantic types, or are of one of the semantic groups.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> int(concepts_of_types(kb, [kb.types[0]]).sum()) > 0
     True
     """
-    wanted = {name: kb.types.find(name) for name in types}
-    if missing := [name for name, row in wanted.items() if row < 0]:
-        fix = "onym kb show CONCEPT lists a concept's types"
+    levels = ((kb.types, kb.concept_types), (kb.groups, kb.concept_groups))
+    rows = [[labels.find(name) for name in types] for labels, _ in levels]
+    if missing := [name for name, *found in zip(types, *rows, strict=True) if max(found) < 0]:
+        fix = "onym kb types KB lists the groups and types"
         raise ConfigError("filter-unknown", f"no concept has the semantic type {missing[0]!r}", fix=fix)
     mask = np.zeros(len(kb), dtype=bool)
-    mask[kb.concept_types.owners()[np.isin(kb.concept_types.values, list(wanted.values()))]] = True
+    for (_, members), wanted in zip(levels, rows, strict=True):
+        mask[members.owners()[np.isin(members.values, [row for row in wanted if row >= 0])]] = True
     return mask
 
 
