@@ -17,7 +17,7 @@ from tests.train.tiny import config
 
 
 def test_each_stage_has_a_recipe() -> None:
-    assert RECIPES.keys() == CONFIGS.keys()
+    assert RECIPES.keys() | {"rerank"} == CONFIGS.keys()  # trees need no recipe of a model
 
 
 def test_an_existing_output_is_refused(tmp_path: Path, model: Path, kb_folder: Path) -> None:
