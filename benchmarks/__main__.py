@@ -58,6 +58,8 @@ NAMES = (
     "e2e-results",
     "collective-speed",
     "cascade",
+    "rerank-results",
+    "rerank-speed",
     "consistency",
     "house",
     "cli-environments",

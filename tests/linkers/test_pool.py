@@ -68,3 +68,14 @@ def test_no_mentions_and_no_memory(kb: KnowledgeBase) -> None:
     assert len(pooling.pool([], {})) == 0
     assert len(pooling.pool([Document("1", "fever")], {})) == 0
     assert ids(kb, pooling.pool([document("fever", "fever")], {}).concepts) == [FEVER]
+
+
+def test_an_alias_in_brackets_lends_its_candidates(kb: KnowledgeBase, pooling: Pooling) -> None:
+    doc = document("Pyrexia (XX-12) and XX-12 again", "Pyrexia", "XX-12")
+    first = Mention(9, 14, "XX-12")
+    doc = Document("1", doc.text, (doc.mentions[0], first, doc.mentions[1]))
+    pool = pooling.pool([doc], {})
+    assert ids(kb, pool.concepts) == [FEVER] * 3
+    assert [list(each.values()) for each in pool.aliases] == [[], [1.0], [1.0]]
+    apart = Document("1", "Pyrexia or (XX-12)", (Mention(0, 7, "Pyrexia"), Mention(12, 17, "XX-12")))
+    assert ids(kb, pooling.pool([apart], {}).concepts) == [FEVER]

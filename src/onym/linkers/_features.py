@@ -6,9 +6,11 @@ a mention without one. `FEATURES` has all of them in the order of the columns.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +23,8 @@ from onym.store.artefact.arrays import Ragged
 from onym.text.similarity import NameSimilarity
 
 _SIMILAR = 0.7
+_CACHE_SIZE = 100_000  # names: texts repeat themselves
+_NUMBER = re.compile(r"[0-9]|^.$")
 _MAX_NAMES = 64  # of a concept that are compared with a mention: the preferred ones first
 
 
@@ -75,6 +79,7 @@ FEATURES = (
     Feature("named_elsewhere", "document", "how many other queries of the document are names of the concept"),
     Feature("recalled_elsewhere", "document", "how many other queries of the document meant the concept in the memory"),
     Feature("named_longer", "document", "1 where a longer query with all these words is a name of the concept, or meant it"),
+    Feature("alias", "document", "how well the concept fits an alias of the mention in the document; NaN without one"),
     Feature("repeated", "document", "how many mentions of the document have this query"),
     Feature("is_expanded", "document", "1 where the surface is an abbreviation that the document defines"),
     Feature("firsts", "agreement", "how many of the sources have the concept as their first candidate"),
@@ -112,8 +117,14 @@ class FeatureMaker:
 
     def __init__(self, kb: KnowledgeBase, memory: KbMemory, similarity: NameSimilarity) -> None:
         self.kb, self.memory, self._similarity = kb, memory, similarity
-        self._terms = Ragged(kb.concept_terms, np.arange(len(kb.term_names)), into=len(kb.term_names))
+        self._starts = np.asarray(kb.concept_terms).astype(np.int64)
+        self._term_names = np.asarray(kb.term_names).astype(np.int64)
         self._source = _first_sources(kb)
+        self._counts = {
+            "sources": _lengths(kb.term_sources),
+            "definitions": _lengths(kb.concept_definitions),
+            "sharing": _lengths(kb.name_concepts),
+        }
         self._types = TypeShares.of(kb.concept_types, len(kb.types), memory)
         self._groups = TypeShares.of(kb.concept_groups, len(kb.groups), memory)
 
@@ -125,16 +136,16 @@ class FeatureMaker:
         columns |= _exactness(pool) | self._memories(pool) | self._type_columns(pool) | _document(pool)
         columns |= _agreement(pool, columns) | _mention(pool)
         matrix = np.column_stack([columns[name] for name in NAMES]) if len(pool) else np.zeros((0, len(NAMES)))
-        return PairFeatures(matrix, self.kb.term_names[best.terms].astype(np.int64))
+        return PairFeatures(matrix, self._term_names[best.terms])
 
     def _best_names(self, pool: Pool) -> BestNames:
         texts = [mention.query for mention in pool.mentions]
-        starts = self.kb.concept_terms[pool.concepts].astype(np.int64)
-        counts = np.minimum(self.kb.concept_terms[pool.concepts + 1].astype(np.int64) - starts, _MAX_NAMES)
+        starts = self._starts[pool.concepts]
+        counts = np.minimum(self._starts[pool.concepts + 1] - starts, _MAX_NAMES)
         offsets = np.concatenate(([0], np.cumsum(counts)))
         pairs = np.repeat(np.arange(len(pool)), counts)
         terms = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - starts, counts)
-        scores = self._similarity.between(texts, pool.owners[pairs], self.kb.term_names[terms].astype(np.int64))
+        scores = self._similarity.between(texts, pool.owners[pairs], self._term_names[terms])
         order = np.lexsort((terms, -scores, pairs))
         first = order[offsets[:-1]] if len(pool) else np.zeros(0, dtype=np.int64)
         similar = np.bincount(pairs, scores >= _SIMILAR, minlength=len(pool))
@@ -154,23 +165,22 @@ class FeatureMaker:
         }
 
     def _name_columns(self, pool: Pool, best: BestNames) -> dict[str, Floats]:
-        names = [_words(self.kb.names[int(row)]) for row in self.kb.term_names[best.terms]]
+        names = [_words(self.kb.names[row]) for row in self._term_names[best.terms].tolist()]
         texts = [_words(mention.query) for mention in pool.mentions]
         rows = [_word_features(texts[owner], name) for owner, name in zip(pool.owners.tolist(), names, strict=True)]
         return _columns(("words_missing", "words_extra", "is_last_word", "is_same_number"), rows)
 
     def _concept_columns(self, pool: Pool, best: BestNames) -> dict[str, Floats]:
         kb, concepts = self.kb, pool.concepts
-        names = kb.term_names[best.terms].astype(np.int64)
         return {
             "kind": kb.term_kinds[best.terms].astype(np.float64),
             "source": self._source[best.terms].astype(np.float64),
-            "sources": _lengths(kb.term_sources)[best.terms],
-            "vocabulary": self._source[kb.concept_terms[concepts].astype(np.int64)].astype(np.float64),
+            "sources": self._counts["sources"][best.terms],
+            "vocabulary": self._source[self._starts[concepts]].astype(np.float64),
             "is_supplementary": np.array([kb.concept_ids[c].startswith("mesh:C") for c in concepts.tolist()], dtype=np.float64),
-            "names": _lengths(self._terms)[concepts],
-            "definitions": _lengths(kb.concept_definitions)[concepts],
-            "sharing": _lengths(kb.name_concepts)[names],
+            "names": (self._starts[concepts + 1] - self._starts[concepts]).astype(np.float64),
+            "definitions": self._counts["definitions"][concepts],
+            "sharing": self._counts["sharing"][self._term_names[best.terms]],
         }
 
     def _memories(self, pool: Pool) -> dict[str, Floats]:
@@ -252,8 +262,9 @@ def _document(pool: Pool) -> dict[str, Floats]:
         words = set(mention.query.split())
         is_longer = any(words < set(each.split()) for each in one | other)
         times = repeated[mention.doc, mention.query]
-        rows.append((len(one), len(other), is_longer, times, mention.query != mention.surface))
-    keys = ("named_elsewhere", "recalled_elsewhere", "named_longer", "repeated", "is_expanded")
+        alias = pool.aliases[owner].get(concept, 0.0) if mention.aliases else np.nan
+        rows.append((len(one), len(other), is_longer, alias, times, mention.query != mention.surface))
+    keys = ("named_elsewhere", "recalled_elsewhere", "named_longer", "alias", "repeated", "is_expanded")
     return _columns(keys, rows)
 
 
@@ -285,18 +296,23 @@ def _columns(keys: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, 
     return dict(zip(keys, np.array(rows, dtype=np.float64).reshape(-1, len(keys)).T, strict=True))
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a name, each without the letter of a plural."""
-    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in text.split()]
+class _Words(NamedTuple):
+    """The words of a name, each without the letter of a plural: the last, all, and those that are numbers or single letters."""
+
+    last: str
+    all: frozenset[str]
+    numbers: frozenset[str]
 
 
-def _word_features(query: list[str], name: list[str]) -> tuple[int, int, bool, bool]:
-    one, other = set(query), set(name)
-    return len(one - other), len(other - one), query[-1:] == name[-1:], _numbers(one) == _numbers(other)
+@lru_cache(_CACHE_SIZE)
+def _words(text: str) -> _Words:
+    words = [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in text.split()]
+    return _Words(words[-1] if words else "", frozenset(words), frozenset(filter(_NUMBER.search, words)))
 
 
-def _numbers(words: set[str]) -> set[str]:
-    return {word for word in words if len(word) == 1 or any(character.isdigit() for character in word)}
+def _word_features(query: _Words, name: _Words) -> tuple[int, int, bool, bool]:
+    shared = len(query.all & name.all)
+    return len(query.all) - shared, len(name.all) - shared, query.last == name.last, query.numbers == name.numbers
 
 
 def _lengths(lists: Ragged) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from onym.types import Document
 
 KIND, FORMAT = "memory", 1
 CORPORA = "corpora.json"
+_CACHE_SIZE = 100_000  # surfaces: texts repeat themselves
 Counts = Counter[tuple[str, str, str]]
 """How often a surface meant a concept in mentions of a type."""
 Own = Mapping[str, Mapping[int, int]]
@@ -132,17 +134,24 @@ class KbMemory:
         self.memory = memory
         self.rows = np.array([_row(kb, memory.concepts[c]) for c in range(len(memory.concepts))], dtype=np.int64)
         self.totals = self._totals(len(kb))
+        self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
 
     def recall(self, surface: str, own: Own | None = None) -> dict[int, int]:
         """Return the concepts that a surface meant, by row, with counts; those of `own` are taken away."""
+        found = self._recalled(surface)
+        if not own or surface not in own:
+            return found
+        less = own[surface]
+        return {concept: count - less.get(concept, 0) for concept, count in found.items() if count > less.get(concept, 0)}
+
+    def _all_of(self, surface: str) -> dict[int, int]:
         row = self.memory.surfaces.find(surface)
         if row < 0:
             return {}
         found: Counter[int] = Counter()
         for concept, count in zip(self.memory.entry_concepts[row], self.memory.entry_counts[row], strict=True):
             found[int(self.rows[concept])] += int(count)
-        found.subtract(own.get(surface, {}) if own else {})
-        return {concept: count for concept, count in found.items() if concept >= 0 and count > 0}
+        return {concept: count for concept, count in found.items() if concept >= 0}
 
     def own(self, counts: Counts) -> dict[str, dict[int, int]]:
         """Return the counts of a document by surface and row, to be taken away."""

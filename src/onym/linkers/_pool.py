@@ -1,7 +1,7 @@
 """The pool: everything that several sources propose for the mentions of some documents, as pairs of a mention and a concept.
 
 Sources are exact names of the surface and of what it abbreviates, the memory of both, surfaces of the memory that are similar,
-and the candidates of other linkers. Pairs stand mention by mention, in flat arrays.
+the candidates of other linkers, and all these for an alias in the document. Pairs stand mention by mention, in flat arrays.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
+from onym.linkers._aliases import aliases_of
 from onym.linkers._memory import KbMemory, Own
 from onym.linkers._queries import queries
 from onym.text.similarity import NameSimilarity
@@ -23,6 +24,7 @@ from onym.types import Document, Link, Mention
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _SIMILAR = 10  # surfaces of the memory that are looked at
+_ALIAS = 3  # candidates of a linker for an alias that are candidates for the mention too
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class PooledMention:
     recalled_surface: dict[int, int]
     recalled_query: dict[int, int]
     similar: dict[int, float]
+    aliases: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Pool:
     """Pairs of mentions and concepts: pair `i` is of mention `owners[i]`; those of mention `m` begin at `offsets[m]`.
 
     `scores` and `ranks` are those of each linker, NaN where it does not propose the concept; `counts` say how often the
-    concept stands in the memory.
+    concept stands in the memory; `aliases` are the concepts of other names of the mention in its document, with a score.
     """
 
     mentions: list[PooledMention]
@@ -55,6 +58,7 @@ class Pool:
     counts: Ints
     scores: dict[str, Floats]
     ranks: dict[str, Floats]
+    aliases: list[dict[int, float]]
 
     def __len__(self) -> int:
         return len(self.concepts)
@@ -83,22 +87,25 @@ class Pooling:
         mentions = self._mentions(docs, own)
         proposed = {name: [link for each in of_docs for link in each] for name, of_docs in links.items()}
         rows = {name: [self._rows(link) for link in of_part] for name, of_part in proposed.items()}
-        found = [self._concepts(mention, [rows[name][m] for name in rows], only) for m, mention in enumerate(mentions)]
+        aliases = _of_aliases(mentions, list(rows.values()))
+        found = [
+            self._concepts(mention, [*(rows[name][m] for name in rows), aliases[m]], only) for m, mention in enumerate(mentions)
+        ]
         offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
         concepts = np.array([concept for each in found for concept in each], dtype=np.int64)
         owners = np.repeat(np.arange(len(mentions)), np.diff(offsets))
+        places = [
+            {concept: place for place, concept in enumerate(each, start)} for each, start in zip(found, offsets, strict=False)
+        ]
         scores, ranks = {}, {}
         for name, of_part in rows.items():
-            at = {
-                (m, concept): place for place, (m, concept) in enumerate(zip(owners.tolist(), concepts.tolist(), strict=True))
-            }
             scores[name], ranks[name] = np.full(len(concepts), np.nan), np.full(len(concepts), np.nan)
-            for m, candidates in enumerate(of_part):
+            for place_of, candidates in zip(places, of_part, strict=True):
                 for rank, (concept, score) in enumerate(candidates.items()):
-                    if (place := at.get((m, concept))) is not None:
+                    if (place := place_of.get(concept)) is not None:
                         scores[name][place], ranks[name][place] = score, rank
         docs_of = [mentions[owner].doc for owner in owners.tolist()]
-        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks)
+        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases)
 
     def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
         """Return how often each concept stands in the memory, but for its own document."""
@@ -129,6 +136,7 @@ class Pooling:
     def _mentions(self, docs: Sequence[Document], own: Sequence[Own | None]) -> list[PooledMention]:
         texts = [(queries(doc, expand=False), queries(doc, expand=True)) for doc in docs]
         similar = self._similar({query for _, expanded in texts for query in expanded})
+        aliases = [aliases_of(doc, expanded) for doc, (_, expanded) in zip(docs, texts, strict=True)]
         return [
             PooledMention(
                 doc=number,
@@ -140,6 +148,7 @@ class Pooling:
                 recalled_surface=self.memory.recall(surface, own[number]),
                 recalled_query=self.memory.recall(query, own[number]),
                 similar=self._recall_similar(similar.get(query, ()), own[number]),
+                aliases=tuple(sorted(aliases[number].get(query, ()))),
             )
             for number, (doc, (plain, expanded)) in enumerate(zip(docs, texts, strict=True))
             for mention, surface, query in zip(doc.mentions, plain, expanded, strict=True)
@@ -166,3 +175,18 @@ class Pooling:
             for concept in self.memory.recall(surface, own):
                 found.setdefault(concept, score)
         return found
+
+
+def _of_aliases(mentions: Sequence[PooledMention], rows: Sequence[Sequence[Mapping[int, float]]]) -> list[dict[int, float]]:
+    """Return for each mention the concepts of its aliases: 1 for one that an alias names or meant, else a linker's score."""
+    first = {(mention.doc, mention.query): m for m, mention in reversed(list(enumerate(mentions)))}
+    found: list[dict[int, float]] = []
+    for mention in mentions:
+        scores: dict[int, float] = {}
+        for alias in (first[mention.doc, query] for query in mention.aliases):
+            proposed = {concept: score for of_part in rows for concept, score in list(of_part[alias].items())[:_ALIAS]}
+            known = dict.fromkeys((*mentions[alias].named_query, *mentions[alias].recalled_query), 1.0)
+            for concept, score in (proposed | known).items():
+                scores[concept] = max(score, scores.get(concept, 0.0))
+        found.append(scores)
+    return found

@@ -81,7 +81,7 @@ def open_reranker(folder: Path | str, *, verify: Verify = "once") -> Reranker:
     origin = _origin(artefact)
     columns: dict[str, npt.NDArray[Any]] = {name: artefact.array(name) for name in _INTEGERS}
     columns |= {name: artefact.array(name, "f") for name in _FLOATS}
-    trees = Trees.of(columns)
+    trees = Trees.of({name: np.array(column) for name, column in columns.items()})  # walked in memory, not in a map
     trees.require_sound(len(origin.features), str(folder))
     calibration = _calibration(columns["calibration.scores"], columns["calibration.values"], str(folder))
     artefact.remember()

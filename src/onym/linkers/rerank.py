@@ -111,7 +111,7 @@ class RerankLinker:
     """
 
     def __init__(self, kb: KnowledgeBase, reranker: Reranker, parts: RerankParts, config: Config | None = None) -> None:
-        self.kb, self.reranker, self._parts = kb, reranker, parts
+        self.kb, self.reranker, self.parts = kb, reranker, parts
         self._config = config or Config()
         memory = KbMemory(reranker.memory, kb)
         self._pooling, self._features = Pooling(kb, memory), FeatureMaker(kb, memory, parts.similarity)
@@ -119,7 +119,7 @@ class RerankLinker:
     @property
     def config(self) -> dict[str, Any]:
         """What was really used, part by part."""
-        parts = [linker.config for linker in self._parts.linkers.values()]
+        parts = [linker.config for linker in self.parts.linkers.values()]
         return {"linker": "rerank", "reranker": self.reranker.digest, "trees": len(self.reranker.trees.roots), "parts": parts}
 
     def link(
@@ -129,7 +129,7 @@ class RerankLinker:
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             docs = [analysed(doc) for doc in batch]
-            pool = self._pooling.pool(docs, self._parts.propose(docs, only), only)
+            pool = self._pooling.pool(docs, self.parts.propose(docs, only), only)
             ranked = iter(self._ranked(pool, top_k))
             for doc in batch:
                 yield [self._link(doc, number, next(ranked)) for number in range(len(doc.mentions))]
