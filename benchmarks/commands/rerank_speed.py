@@ -132,9 +132,9 @@ def hostile_columns() -> Iterator[dict[str, Any]]:
     yield {"left": [1, 1, 0], "right": [2, 1, 0]}
     yield {"feature": [2, 0, 0]}
     yield {"feature": [65_535, 0, 0]}
-    for value in (np.nan, np.inf, -np.inf):
-        yield {"value": [0.0, value, 0.0]}
-        yield {"baseline": [value]}
+    for number in (np.nan, np.inf, -np.inf):
+        yield {"value": [0.0, number, 0.0]}
+        yield {"baseline": [number]}
     yield {"threshold": [np.nan, 0.0, 0.0]}
     for name in ("feature", "threshold", "left", "right", "is_left_missing", "value"):
         yield {name: getattr(sound, name)[:2]}

@@ -14,7 +14,7 @@ from onym.train.rerank.trainer import trees_of
 
 
 def stump(**changed: Any) -> Trees:
-    columns = {
+    columns: dict[str, Any] = {
         "roots": np.array([0], dtype=np.uint32),
         "feature": np.array([0, 0, 0], dtype=np.uint16),
         "threshold": np.array([0.5, 0.0, 0.0]),

@@ -148,7 +148,7 @@ class FeatureMaker:
         scores = self._similarity.between(texts, pool.owners[pairs], self._term_names[terms])
         order = np.lexsort((terms, -scores, pairs))
         first = order[offsets[:-1]] if len(pool) else np.zeros(0, dtype=np.int64)
-        similar = np.bincount(pairs, scores >= _SIMILAR, minlength=len(pool))
+        similar = np.bincount(pairs, scores >= _SIMILAR, minlength=len(pool)).astype(np.float64)
         return BestNames(scores[first], terms[first], scores[offsets[:-1]], similar)
 
     def _similarities(self, pool: Pool, best: BestNames) -> dict[str, Floats]:

@@ -120,7 +120,7 @@ def open_memory(folder: Path | str, *, verify: Verify = "once") -> Memory:
     """Open a memory; the first time on a machine, every byte of it is verified."""
     artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
     columns = {name: artefact.array(f"entry.{name}") for name in ("offsets", "concepts", "types", "counts")}
-    memory = Memory(*(artefact.strings(name) for name in ("surfaces", "concepts", "types")), columns)
+    memory = Memory(artefact.strings("surfaces"), artefact.strings("concepts"), artefact.strings("types"), columns)
     if artefact.is_new_here:
         memory.require_sound()
         artefact.remember()
