@@ -29,7 +29,7 @@ def decide(found: Gathered, recipe: Recipe, successors: pl.DataFrame, xrefs: pl.
     """Decide by the recipe. `xrefs` stand in for those of the sources, where some are held out."""
     xrefs = found.xrefs.frame() if xrefs is None else xrefs
     active = found.ids.column().unique(maintain_order=True)
-    names = _names(found) if recipe.groups or recipe.joins.by_name != "never" else None
+    names = _names(found) if recipe.groups or recipe.joins.by_name else None
     groups = None if names is None else _groups(found, active, xrefs, names)
     evidence = {} if names is None or groups is None else {"names": names, "groups": groups}
     identity = identify(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
+from onym.kb.curie import to_curie
 from onym.kb.groups.tables import GroupLabel
 from onym.store.config import Strict, read_toml
 from onym.types import NameKind
 
+NameRule = Literal["first", "either", "both"]
 KindLabel = Literal["preferred", "exact", "abbreviation", "narrow", "broad", "related", "tradename", "suppressed"]
 
 
@@ -40,15 +43,16 @@ class JoinConfig(Strict):
 
     many_to_one   copy: the names of a concept whose cross-reference is not one-to-one are copied to each target;
                   apart: it keeps them to itself, or joins the target of which its preferred name is a name, with `by_name`
+    by_name       vocabularies, by prefix, whose concepts join those of vocabularies before them by name, and how: the preferred
+                  name of one is a name of exactly one concept of the other vocabulary, and that one is of the vocabulary that
+                  comes first (first), of either (either), or it holds in both directions (both)
     shared_ids    prefixes of third vocabularies: concepts that refer to the same id of them are joined
-    by_name       either: join where the preferred name of one is a name of exactly one concept of the other vocabulary;
-                  both: only where that holds in both directions
     undo          ids that are joined with nothing
     """
 
     many_to_one: Literal["copy", "apart"] = "copy"
+    by_name: dict[str, NameRule] = Field(default_factory=dict)
     shared_ids: tuple[str, ...] = ()
-    by_name: Literal["never", "either", "both"] = "never"
     undo: tuple[str, ...] = ()
 
 
@@ -76,6 +80,11 @@ class Recipe(Strict):
     def from_toml(cls, path: Path) -> Recipe:
         """Read a recipe file."""
         return cls.of(read_toml(path), where=str(path))
+
+    def without_joins(self, concept_ids: Sequence[str]) -> Recipe:
+        """Return the recipe with more ids that are joined with nothing."""
+        undo = (*self.joins.undo, *(to_curie(each) for each in concept_ids))
+        return self.model_copy(update={"joins": self.joins.model_copy(update={"undo": undo})})
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as an artefact records it, later keys only where they are used: older recipes keep their digest."""

@@ -25,10 +25,9 @@ def join_all(evidence: Evidence, joins: JoinConfig) -> Union:
 
 def _rules(joins: JoinConfig) -> Iterator[tuple[JoinRule, Propose]]:
     yield JoinRule.ONE_TO_ONE, lambda evidence: evidence.edges.filter("one_to_one")
-    is_by_name = joins.by_name != "never"
-    if is_by_name and joins.many_to_one == "apart":
-        yield JoinRule.MANY_TO_ONE, by_xref_and_name
+    if joins.by_name and joins.many_to_one == "apart":
+        yield JoinRule.MANY_TO_ONE, lambda evidence: by_xref_and_name(evidence, joins.by_name)
+    if joins.by_name:
+        yield JoinRule.NAME, lambda evidence: by_name(evidence, joins.by_name)
     if joins.shared_ids:
         yield JoinRule.SHARED_ID, lambda evidence: by_shared_id(evidence, joins.shared_ids)
-    if is_by_name:
-        yield JoinRule.NAME, lambda evidence: by_name(evidence, both=joins.by_name == "both")
