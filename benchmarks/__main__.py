@@ -37,6 +37,7 @@ NAMES = (
     "inputs-accounted",
     "lexical",
     "rescore",
+    "ties",
     "trie-size",
     "trie-memory",
     "decode-parity",

@@ -80,7 +80,8 @@ def measured(linker: Linker, documents: Sequence[Document], task: Task) -> tuple
     linked = list(linker.link(documents, top_k=_TOP))
     seconds = time.perf_counter() - start
     answers = Predictions.of(predictions_of(linked), {}).answers
-    cases = [case for case in gold_cases(documents, lambda key: answers[key], ConceptResolver(task.kb)) if case.is_in_kb]
+    judged = gold_cases(documents, lambda key: answers[key], ConceptResolver(task.kb), is_decided=True)
+    cases = [case for case in judged if case.is_in_kb]
     count = sum(len(doc.mentions) for doc in documents)
     recall = {
         f"{name.replace('-', '_')}_r1": round(100 * recall_at(gold_ranks(cases, name), 1), 1) for name in ("strict", "any-id")

@@ -21,10 +21,10 @@ from pydantic import Field
 
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
-from onym.kb.ranking import rank_concepts
+from onym.kb.ranking import Ranked, rank_concepts
 from onym.linkers.base import LinkerConfig
 from onym.store.parts import OpenContext
-from onym.types import Document, Link, LinkedDocument
+from onym.types import Document, LinkedDocument
 
 
 class Config(LinkerConfig):
@@ -52,7 +52,7 @@ class ReversedLinker:
         for doc in documents:
             names = [self._find(mention.surface) for mention in doc.mentions]
             links = [
-                Link(mention, rank_concepts(self.kb, [(name, 1.0)], top_k, only) if name >= 0 else ())
+                (rank_concepts(self.kb, [(name, 1.0)], top_k, only) if name >= 0 else Ranked()).link(mention)
                 for mention, name in zip(doc.mentions, names, strict=True)
             ]
             yield LinkedDocument(doc, tuple(links))

@@ -29,7 +29,7 @@ def judge_found(task: EndToEndTask, predictions: Predictions) -> Figures:
 def judge_annotated(task: EndToEndTask, predictions: Predictions) -> Figures:
     """Return recall@1 and mean average precision in percent on annotated mentions; gold ids that the KB lacks are wrong."""
     known = predictions.answers_to(DocumentNames.of_documents(task.documents))
-    cases = gold_cases(task.documents, lambda key: known[key], ConceptResolver(task.kb))
+    cases = gold_cases(task.documents, lambda key: known[key], ConceptResolver(task.kb), is_decided=predictions.is_decided)
     any_id, strict = score(cases, "any-id"), score(cases, "strict")
     shares = {"any_id_r1": any_id.recall[1], "strict_r1": strict.recall[1], "map": strict.mean_average_precision}
     counts = {"documents": len(task.documents), "gold": len(cases), "in_kb": strict.in_kb}

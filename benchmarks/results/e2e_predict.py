@@ -37,7 +37,7 @@ from onym.store.models import folder_digest
 from onym.types import Document, Mention
 
 STORE = Store(FOLDER / "e2e")
-DICTIONARY, ANNOTATED = "dictionary", "gold"
+DICTIONARY, ANNOTATED, COMPETE = "dictionary", "gold", "others_compete"
 _RANKED = 10  # concepts that are kept of a given mention
 _PARTS = ("detector", "encoder", "model")
 
@@ -49,6 +49,7 @@ def main(arguments: list[str], store: Store = STORE) -> int:
         sys.exit(f"there is a row {key}: add --force to put another in its place")
     task = end_to_end_task(options.dataset, options.split)
     described = {name: getattr(options, name) for name in ("linker", *_PARTS) if getattr(options, name)}
+    described[COMPETE] = True
     made = found_by(open_system(described, task), task)
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
     folders = {
@@ -108,10 +109,11 @@ def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
     """Open a detector and a linker; where both are one model, it reads a document once."""
     folders = {name: folder_of(described[name]) for name in ("encoder", "model") if name in described}
     linker = open_linker(linker_config(described["linker"], **folders), task.kb)
+    restrict = not described.get(COMPETE, False)  # rows that do not say it were made with the other concepts ignored
     if described["detector"] == ANNOTATED:
-        return Pipeline(linker, only=task.only, top_k=_RANKED)
+        return Pipeline(linker, only=task.only, restrict=restrict, top_k=_RANKED)
     detector = _detector(described, task, getattr(linker, "model", None))
-    return Pipeline(linker, detector, only=task.only, threshold=described.get("threshold"), top_k=1)
+    return Pipeline(linker, detector, only=task.only, restrict=restrict, threshold=described.get("threshold"), top_k=1)
 
 
 def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:

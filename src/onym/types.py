@@ -229,8 +229,10 @@ class Candidate:
     score: float
 
 
-NilReason = Literal["no-candidate", "below-threshold"]
-"""Why a mention is left unlinked (NIL): the linker found no candidate, or the best one scores too low."""
+NilReason = Literal["no-candidate", "below-threshold", "filtered-out"]
+"""Why a mention is left unlinked (NIL): the linker found no candidate, the best one scores too low, or the best meaning is a
+concept that the filter of types or ids leaves out."""
+_COUNTED = -1  # ties that are to be counted among the candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +241,16 @@ class Link:
 
     `detection_score` is the score of the detector that found the mention; None where the mention was annotated. `stage` is the
     part of a cascade that answered. `confidence` is a calibrated probability. `nil_reason` says why there is no answer; the
-    candidates are kept all the same.
+    candidates are kept all the same. `tied` says how many other concepts have the best score, also those beyond the candidates
+    that were asked for; where a linker does not say it, they are counted among the candidates.
 
     >>> fever = Mention(0, 5, "fever")
     >>> Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)).concept_id
     'mesh:D005334'
     >>> Link(fever).concept_id, Link(fever).nil_reason
     (None, 'no-candidate')
+    >>> Link(fever, (Candidate("mesh:D005334", "fever", 1.0), Candidate("hp:0001945", "fever", 1.0))).tied
+    1
     """
 
     mention: Mention
@@ -254,12 +259,15 @@ class Link:
     stage: str | None = None
     confidence: float | None = None
     nil_reason: NilReason | None = None
+    tied: int = _COUNTED
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
             raise InputError("type-confidence", f"a confidence of {self.confidence} is not a probability")
         if not self.candidates and self.nil_reason is None:
             object.__setattr__(self, "nil_reason", "no-candidate")
+        if self.tied == _COUNTED:
+            object.__setattr__(self, "tied", sum(each.score == self.candidates[0].score for each in self.candidates[1:]))
 
     @property
     def concept_id(self) -> str | None:

@@ -13,6 +13,8 @@ import pytest
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.errors import InputError
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
 from onym.linkers._queries import queries
 from onym.pipeline.folder import build_pipeline
 from onym.testing.tiny_seq2seq import add_defaults, save_model, save_tokenizer
@@ -50,6 +52,36 @@ def test_another_format_and_a_filter(folder: Path) -> None:
     assert "lost: passages" in onym("link", "good.txt", "--kb", "kb", "-o", "brat", "--format", "brat", cwd=folder).stderr
     mention = json.loads((folder / "out.jsonl").read_text())["mentions"][0]
     assert "mesh:D005334" not in mention.get("concept_ids", [])
+
+
+@pytest.mark.parametrize(("prefer", "first"), [("", "mesh:D1"), ("mondo", "mondo:1")])
+def test_one_first_answer_in_links_tables_and_pipelines(tmp_path: Path, prefer: str, first: str) -> None:
+    """Of two concepts with the same name and score the same one is the answer, whatever writes it."""
+    for name, concept in (("a", "mesh:D1"), ("b", "mondo:1")):
+        (tmp_path / f"{name}.tsv").write_text(f"id\tname\n{concept}\tcancer\n")
+    build_kb(Recipe.of({"sources": [{"path": "a.tsv"}, {"path": "b.tsv"}]}), tmp_path / "kb", root=tmp_path)
+    (tmp_path / "doc.txt").write_text("1|t|Cancer\n1|a|\n1\t0\t6\tCancer\tDisease\t-1\n")
+    (tmp_path / "terms.tsv").write_text("term\ncancer\n")
+    words = ("--prefer", prefer) if prefer else ()
+    done = onym("link", "doc.txt", "--kb", "kb", "-o", "p.jsonl", "--top-k", "1", "--json", *words, cwd=tmp_path)
+    assert json.loads(done.stdout)["tied"] == 1
+    header, line = map(json.loads, (tmp_path / "p.jsonl").read_text().splitlines())
+    assert header["source"]["order"]["vocabularies"][0] == first.partition(":")[0]
+    assert (line["answers"], line["tied"]) == ([[first, 1.0, 0]], 1)
+    onym("link", "doc.txt", "--kb", "kb", "-o", "out.txt", "--format", "pubtator", *words, cwd=tmp_path)
+    assert first.partition(":")[2] in (tmp_path / "out.txt").read_text()
+    onym("map", "terms.tsv", "--column", "term", "--kb", "kb", "-o", "m.tsv", "--linker", "exact", *words, cwd=tmp_path)
+    assert (tmp_path / "m.tsv").read_text().splitlines()[1].split("\t")[1:5:3] == [first, "yes"]
+    onym("pipeline", "build", "--kb", "kb", "-o", "pipe", *words, cwd=tmp_path)
+    onym("link", "doc.txt", "--pipeline", "pipe", "-o", "q.jsonl", cwd=tmp_path)
+    assert json.loads((tmp_path / "q.jsonl").read_text().splitlines()[1])["answers"][0][0] == first
+
+
+def test_a_preference_for_no_vocabulary_and_beside_a_pipeline_is_refused(folder: Path) -> None:
+    done = onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--prefer", "umls", cwd=folder, status=2)
+    assert "[vocabulary-unknown]" in done.stderr
+    done = onym("link", "good.txt", "--pipeline", "p", "-o", "p.jsonl", "--prefer", "mesh", cwd=folder, status=2)
+    assert "[config-invalid]" in done.stderr
 
 
 def test_concepts_from_a_file(folder: Path) -> None:
@@ -130,7 +162,7 @@ def test_a_generative_linker(with_model: Path) -> None:
 
 def test_a_generative_linker_among_some_concepts_in_a_corpus_format(with_model: Path) -> None:
     words = ("--model", "model", "--tokenizer", "tokens", "--template", "genre", "--types", "C23", "--format", "jsonl")
-    onym(*GENERATIVE, *words, "-o", "out.jsonl", cwd=with_model)
+    onym(*GENERATIVE, *words, "--restrict", "-o", "out.jsonl", cwd=with_model)
     mention = json.loads((with_model / "out.jsonl").read_text())["mentions"][0]
     assert mention["concept_ids"] == ["mesh:D005334"]
 

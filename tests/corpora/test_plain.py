@@ -114,12 +114,28 @@ def test_answers_replace_what_was_annotated() -> None:
         [{"candidates": [{"concept_id": "a:1", "name": "x", "score": "1"}]}],
         [{"candidates": [], "detection_score": True}],
         [{"candidates": [], "stage": 1}],
+        [{"candidates": [], "tied": -1}],
+        [{"candidates": [], "tied": True}],
+        [{"candidates": [], "tied": 1.0}],
         [{"candidates": [], "nil_reason": "bored"}],
     ],
 )
 def test_links_of_a_wrong_shape_are_malformed(links: Any) -> None:
     with pytest.raises(MalformedError):
         linked_from_plain(to_plain(DOC) | {"links": links}, "x")
+
+
+@pytest.mark.parametrize("tied", [0, 1, 7])
+def test_ties_are_kept_also_those_beyond_the_candidates(tied: int) -> None:
+    linked = LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,), tied=tied),))
+    plain = linked_to_plain(linked)
+    assert plain["links"][0].get("tied", 0) == tied
+    assert linked_from_plain(plain, "x").links[0].tied == tied
+
+
+def test_where_ties_are_not_said_they_are_counted() -> None:
+    both = [{"concept_id": each, "name": "x", "score": 1.0} for each in ("a:1", "a:2")]
+    assert linked_from_plain(to_plain(DOC) | {"links": [{"candidates": both}]}, "x").links[0].tied == 1
 
 
 def test_mentions_that_are_not_there_and_problems_of_a_wrong_shape_are_malformed() -> None:

@@ -136,7 +136,29 @@ def test_two_names_of_one_score_are_a_tie_by_score_but_not_by_name() -> None:
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("x:b",)),))
     answers: tuple[Answer, ...] = ((("x:c",), 0.5, 2), (("x:b",), 1.0, 1), (("x:a",), 1.0, 0), (("x:d",), 1.0, 0))
     (case,) = gold_cases([doc], lambda _: answers)
-    assert sets(case.rankings[0]) == [[{"x:a"}, {"x:d"}, {"x:b"}], [{"x:c"}]]
+    assert sets(case.rankings[0]) == [[{"x:b"}, {"x:a"}, {"x:d"}], [{"x:c"}]]
     assert sets(case.names[0]) == [[{"x:a"}, {"x:d"}], [{"x:b"}], [{"x:c"}]]
     assert PROTOCOLS["any-id"](case) == 2
     assert PROTOCOLS["strict"](case) == 3
+    assert case.tied == 3
+
+
+def test_a_decided_order_gives_each_answer_its_own_rank_and_names_theirs_of_before() -> None:
+    doc = Document("d", "fever", (Mention(0, 5, "fever", ("x:b",)),))
+    answers: tuple[Answer, ...] = ((("x:c",), 0.5, 2), (("x:b",), 1.0, 1), (("x:a",), 1.0, 0), (("x:d",), 1.0, 0))
+    (decided,) = gold_cases([doc], lambda _: answers, is_decided=True)
+    (undecided,) = gold_cases([doc], lambda _: answers)
+    assert sets(decided.rankings[0]) == [[{"x:b"}], [{"x:a"}], [{"x:d"}], [{"x:c"}]]
+    assert decided.scores == ((1.0, 1.0, 1.0, 0.5),)
+    assert decided.names == undecided.names
+    assert (PROTOCOLS["strict"](decided), PROTOCOLS["one-id"](decided)) == (1, 1)
+    assert PROTOCOLS["any-id"](decided) == PROTOCOLS["any-id"](undecided) == 2
+    assert decided.tied == undecided.tied == 3
+
+
+def test_a_decided_order_drops_what_is_the_same_concept(tmp_path: Path) -> None:
+    doc = Document("d", "fever", (Mention(0, 5, "fever", ("mesh:D4",)),))
+    answers: tuple[Answer, ...] = ((("mesh:D1",), 1.0, 0), (("MESH:D1",), 1.0, 0), (("mesh:D4",), 1.0, 0))
+    (case,) = gold_cases([doc], lambda _: answers, ConceptResolver(dictionary(tmp_path)), is_decided=True)
+    assert len(case.rankings[0]) == 2
+    assert PROTOCOLS["strict"](case) == 2

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError
-from onym.linkers.base import link_batches
-from onym.types import Candidate, Document, Link, Mention, Problem
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.masks import concepts_of_types, concepts_with_ids
+from onym.kb.recipe import Recipe
+from onym.linkers.base import Linker, describe_filter, link_among, link_batches
+from onym.linkers.exact import ExactLinker
+from onym.linkers.tfidf import TfidfLinker
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 
 SECRET = "patient Smith"
 FEVER = Mention(0, 5, "fever")
@@ -77,3 +85,94 @@ def test_an_error_that_concerns_all_documents_ends_the_run(error: type[ConfigErr
 def test_links_are_as_many_as_documents() -> None:
     (linked,) = link_batches(documents(1), lambda _: [], batch=2)
     assert [problem.code for problem in linked.problems] == ["internal-error"]
+
+
+# Among some concepts, with the others as competitors.
+
+WORDS = """id\tname\tsynonyms\ttypes
+mesh:D008571\tmen\t\tperson
+mesh:D009377\tneoplasia\tmen|adenomas\tdisease
+mesh:D005334\tfever\theat\tdisease
+mesh:D006358\theat\t\tphysics
+"""
+TEXT = "men with fever, adenomas, heat and nothing"
+WHOLE = Document(
+    "1", TEXT, tuple(Mention(TEXT.index(word), TEXT.index(word) + len(word), word) for word in TEXT.replace(",", "").split())
+)
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    folder = tmp_path_factory.mktemp("words")
+    (folder / "words.tsv").write_text(WORDS)
+    build_kb(Recipe.of({"sources": [{"path": "words.tsv"}]}), folder / "kb", root=folder)
+    return KnowledgeBase.open(folder / "kb")
+
+
+def answered(linked: LinkedDocument) -> dict[str, tuple[str | None, str | None]]:
+    return {link.mention.surface: (link.concept_id, link.nil_reason) for link in linked.links}
+
+
+@pytest.mark.parametrize("make", [ExactLinker, TfidfLinker])
+def test_a_mention_that_means_another_type_gets_no_answer(
+    words: KnowledgeBase, make: Callable[[KnowledgeBase], Linker]
+) -> None:
+    only = concepts_of_types(words, ["disease"])
+    (linked,) = link_among(make(words), [WHOLE], only=only)
+    assert linked.document is WHOLE
+    assert [link.mention for link in linked.links] == list(WHOLE.mentions)
+    found = answered(linked)
+    assert found["men"] == found["heat"] == (None, "filtered-out")
+    assert (found["fever"][0], found["adenomas"][0], found["nothing"][0]) == ("mesh:D005334", "mesh:D009377", None)
+    assert found["nothing"][1] == "no-candidate"
+    kept = {link.mention.surface: [each.concept_id for each in link.candidates] for link in linked.links}
+    assert (kept["men"][0], kept["heat"][0]) == ("mesh:D009377", "mesh:D005334")
+    assert all(only[words.concept_ids.find(concept_id)] for ids in kept.values() for concept_id in ids)
+
+
+def test_with_a_filter_an_answer_is_the_first_answer_without_it(words: KnowledgeBase) -> None:
+    (freely,) = ExactLinker(words).link([WHOLE])
+    (linked,) = link_among(ExactLinker(words), [WHOLE], only=concepts_of_types(words, ["disease"]))
+    for link, free in zip(linked.links, freely.links, strict=True):
+        assert link.concept_id in (None, free.concept_id)
+
+
+def test_restricted_to_some_concepts_the_others_are_ignored(words: KnowledgeBase) -> None:
+    only = concepts_of_types(words, ["disease"])
+    (linked,) = link_among(ExactLinker(words), [WHOLE], only=only, restrict=True)
+    assert [linked] == list(ExactLinker(words).link([WHOLE], only=only))
+    assert answered(linked)["men"] == ("mesh:D009377", None)
+    assert list(link_among(ExactLinker(words), [WHOLE])) == list(ExactLinker(words).link([WHOLE]))
+
+
+def test_ties_among_the_wanted_are_counted_and_candidates_cut(words: KnowledgeBase) -> None:
+    only = concepts_with_ids(words, ["mesh:D008571", "mesh:D009377"])
+    (linked,) = link_among(ExactLinker(words), [WHOLE], only=only, top_k=1)
+    assert (linked.links[0].concept_id, linked.links[0].tied, len(linked.links[0].candidates)) == ("mesh:D008571", 1, 1)
+    (linked,) = link_among(ExactLinker(words), [WHOLE], only=concepts_with_ids(words, ["mesh:D008571"]))
+    assert (linked.links[0].concept_id, linked.links[0].tied) == ("mesh:D008571", 0)
+
+
+def test_documents_come_in_order_as_they_are_asked_for_and_problems_stay(words: KnowledgeBase) -> None:
+    class Fails(ExactLinker):
+        """Fails at documents of some ids, when they are linked for the first time or the second."""
+
+        def link(self, documents: Iterable[Document], **options: Any) -> Iterator[LinkedDocument]:
+            bad = "3" if options.get("only") is None else "5"
+            problem = Problem(bad, "limit-record", "too long")
+            for linked in super().link(documents, **options):
+                yield LinkedDocument(linked.document, problems=(problem,)) if linked.document.id == bad else linked
+
+    docs = [replace(WHOLE, id=str(number)) for number in range(700)]
+    found = link_among(Fails(words), iter(docs), only=concepts_of_types(words, ["disease"]))
+    linked = list(found)
+    assert [each.document.id for each in linked] == [doc.id for doc in docs]
+    assert [each.document.id for each in linked if not each.is_complete] == ["3", "5"]
+    assert all(len(each.links) == len(WHOLE.mentions) for each in linked if each.is_complete)
+
+
+def test_what_a_filter_is_said_to_be(words: KnowledgeBase) -> None:
+    only = concepts_of_types(words, ["disease"])
+    assert describe_filter(None) == {}
+    assert describe_filter(only) == {"concepts_allowed": 2, "others_compete": True}
+    assert describe_filter(only, restrict=True) == {"concepts_allowed": 2, "others_compete": False}

@@ -12,6 +12,7 @@ import pytest
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_with_ids
+from onym.kb.ranking import Ranked
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import link_batches
 from onym.linkers.cascade import CascadeLinker, Config
@@ -221,7 +222,7 @@ def test_the_options_go_to_the_parts(tmp_path: Path) -> None:
 
 def test_a_bug_of_a_part_stays_a_bug_of_the_whole(kb: KnowledgeBase) -> None:
     class Broken(ExactLinker):
-        def _candidates(self, query: str, top_k: int, only: ConceptMask | None) -> tuple[Candidate, ...]:
+        def _ranked(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
             raise KeyError(query)
 
     doc = Document("1", "fever", (Mention(0, 5, "fever"),))

@@ -10,12 +10,15 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
 from onym.linkers import linker_config, open_linker
 from onym.registry import LINKERS
 from onym.store.parts import OpenContext
 from onym.testing.tiny_collective import save_collective
 from onym.testing.tiny_encoder import save_encoder
 from onym.testing.tiny_seq2seq import save_model, save_tokenizer
+from onym.types import Candidate, Document, Mention
 from tests.modules import without_torch
 
 
@@ -130,3 +133,40 @@ def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> Non
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     linker = open_linker(linker_config("cascade", encoder=str(save_encoder(tmp_path / "tiny-bert"))), kb)
     assert [part["linker"] for part in linker.config["parts"]] == ["exact", "dense"]
+
+
+@pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
+@pytest.mark.parametrize("prefer", [(), ("mondo",)])
+def test_every_linker_orders_ties_alike(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
+    """Candidates of one score stand in the order of the knowledge base, whatever found them; all of a tie are counted."""
+    kb = tied_kb(tmp_path, prefer)
+    options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}
+    if name in ("dense", "collective"):
+        options = {"model": (save_encoder if name == "dense" else save_collective)(tmp_path / "tiny-bert")}
+    linker = open_linker(linker_config(name, **options), kb)
+    text = "cancer, growth"
+    doc = Document("1", text, (Mention(0, 6, "cancer"), Mention(8, 14, "growth")))
+    (whole,), (cut,) = linker.link([doc], top_k=100), linker.link([doc], top_k=1)
+    for link, short in zip(whole.links, cut.links, strict=True):
+        keys = [(-each.score, *order_key(kb, each)) for each in link.candidates]
+        assert len(keys) > 1
+        assert keys == sorted(keys)
+        assert link.tied == sum(each.score == link.candidates[0].score for each in link.candidates) - 1
+        assert (short.candidates, short.tied) == (link.candidates[:1], link.tied)
+    if name in ("exact", "tfidf", "dense"):
+        assert whole.links[0].concept_id == ("mondo:1" if prefer else "mesh:D2")
+        assert whole.links[0].tied == 3
+
+
+def order_key(kb: KnowledgeBase, candidate: Candidate) -> tuple[int, ...]:
+    return kb.order.key(kb.concept_ids.find(candidate.concept_id), kb.names.find(candidate.name))
+
+
+def tied_kb(folder: Path, prefer: tuple[str, ...]) -> KnowledgeBase:
+    """Build a knowledge base of two vocabularies whose concepts share names."""
+    head = "id\tname\tsynonyms\n"
+    (folder / "mesh.tsv").write_text(f"{head}mesh:C1\tlump\tcancer\nmesh:D1\tlump\tcancer|growth\nmesh:D2\tcancer\t\n")
+    (folder / "mondo.tsv").write_text(f"{head}mondo:1\tcancer\tgrowth\n")
+    recipe = Recipe.of({"sources": [{"path": "mesh.tsv"}, {"path": "mondo.tsv"}]})
+    build_kb(recipe, folder / "tied-kb", root=folder)
+    return KnowledgeBase.open(folder / "tied-kb", prefer=prefer)

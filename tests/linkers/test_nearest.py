@@ -8,6 +8,7 @@ import pytest
 from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_with_ids
+from onym.kb.ranking import Ranked
 from onym.linkers._nearest import Nearest
 from tests.index.made import Hashed, names_of
 
@@ -21,9 +22,10 @@ def test_concepts_by_their_nearest_name(tiny_kb: object, top_k: int, wanted: tup
     encoder = Hashed()
     only = concepts_with_ids(kb, wanted) if wanted else None
     vectors = encoder.encode(["heart attack", "something else"])
-    found = Nearest(kb, index_in_memory(kb, encoder), top_k, only).candidates(vectors)
+    found = Nearest(kb, index_in_memory(kb, encoder), top_k, only).ranked(vectors)
     scores = vectors @ encoder.encode(names_of(kb)).T
-    for candidates, own in zip(found, scores, strict=True):
+    for ranked, own in zip(found, scores, strict=True):
+        candidates = ranked.candidates
         best = {
             kb.concept_ids[concept]: max(float(own[name]) for name in kb.names_of(concept))
             for concept in range(len(kb))
@@ -38,6 +40,6 @@ def test_no_vectors_and_no_concepts(tiny_kb: object) -> None:
     kb = KnowledgeBase.open(str(tiny_kb))
     encoder = Hashed()
     index = index_in_memory(kb, encoder)
-    assert Nearest(kb, index, 5).candidates(encoder.encode([])) == []
+    assert Nearest(kb, index, 5).ranked(encoder.encode([])) == []
     none = np.zeros(len(kb), dtype=np.bool_)
-    assert Nearest(kb, index, 5, none).candidates(encoder.encode(["fever"])) == [()]
+    assert Nearest(kb, index, 5, none).ranked(encoder.encode(["fever"])) == [Ranked()]

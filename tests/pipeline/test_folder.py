@@ -33,7 +33,14 @@ def kb(tmp_path: Path, tiny_kb: Path) -> Path:
 def test_what_was_built_is_loaded(tmp_path: Path, kb: Path) -> None:
     detector = detector_config("dictionary", nested=True)
     built = build_pipeline(
-        kb, tmp_path / "p", detector=detector, types=("C14",), concepts=("mesh:D009203",), threshold=0.5, top_k=3
+        kb,
+        tmp_path / "p",
+        detector=detector,
+        types=("C14",),
+        concepts=("mesh:D009203",),
+        threshold=0.5,
+        top_k=3,
+        prefer=("mesh",),
     )
     loaded = load(tmp_path / "p")
     assert loaded.config == built.config
@@ -43,6 +50,8 @@ def test_what_was_built_is_loaded(tmp_path: Path, kb: Path) -> None:
     assert config.kb.digest == loaded.kb.digest
     assert (config.format, config.threshold, config.top_k) == (2, 0.5, 3)
     assert (config.detector, config.types, config.concepts) == (detector, ("C14",), ("mesh:D009203",))
+    assert config.prefer == ("mesh",)
+    assert ("prefer", "mesh") in describe(config)
 
 
 def test_a_folder_that_holds_everything_can_be_moved(tmp_path: Path, tiny_kb: Path) -> None:
@@ -71,6 +80,7 @@ def test_a_pipeline_is_not_written_over(tmp_path: Path, kb: Path) -> None:
         ({"linker": linker_config("generative", model="nowhere")}, "model-missing"),
         ({"detector": "model"}, "model-missing"),
         ({"types": ("C99",)}, "filter-unknown"),
+        ({"prefer": ("umls",)}, "vocabulary-unknown"),
         ({"top_k": 0}, "config-invalid"),
     ],
 )

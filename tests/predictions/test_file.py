@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from onym.predictions.file import (
     Predictions,
     are_predictions,
     lines_of,
+    prediction_of,
     predictions_of,
     read_predictions,
     source_of,
@@ -39,10 +41,11 @@ documents = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=
 
 numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 evidence: dict[str, st.SearchStrategy[Any]] = {
+    "tied": st.none() | st.integers(0, 99),
     "detection_score": numbers,
     "stage": st.none() | st.sampled_from(["exact", "dense", "generative"]),
     "confidence": st.none() | st.floats(0, 1),
-    "nil_reason": st.none() | st.sampled_from(["no-candidate", "below-threshold"]),
+    "nil_reason": st.none() | st.sampled_from(["no-candidate", "below-threshold", "filtered-out"]),
 }
 predictions = st.builds(Prediction, documents, st.integers(0, 99), st.integers(0, 99), answers, **evidence)
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -190,6 +193,39 @@ def test_concepts_that_share_a_name_share_its_number(tiny_kb: Path) -> None:
     linker = ExactLinker(KnowledgeBase.open(tiny_kb))
     (one,) = Predictions.of(predictions_of(linker.link([Document("1", "MI", (Mention(0, 2, "MI"),))])), {})
     assert one.answers == ((("mesh:D006973",), 1.0, 0), (("mesh:D009203",), 1.0, 0))
+    assert one.tied == 1
+
+
+def test_the_number_of_a_name_does_not_depend_on_how_ties_are_decided() -> None:
+    fever = Mention(0, 5, "fever")
+    candidates = (Candidate("b:1", "fever", 1.0), Candidate("a:1", "pyrexia", 1.0), Candidate("c:1", "heat", 2.0))
+    for order in permutations(candidates):
+        one = prediction_of(Link(fever, order), Document("1", "fever", (fever,)))
+        assert {ids[0]: name for ids, _, name in one.answers} == {"c:1": 0, "a:1": 1, "b:1": 2}
+        assert [ids[0] for ids, _, _ in one.answers] == [each.concept_id for each in order]
+
+
+@pytest.mark.parametrize("tied", ["-1", "true", '"1"', "0.5"])
+def test_ties_that_are_no_count_are_refused(tmp_path: Path, tied: str) -> None:
+    line = f'{{"document":"1","start":0,"end":5,"answers":[],"tied":{tied}}}'
+    (tmp_path / "p.jsonl").write_text(f'{{"kind":"predictions","format":2,"source":{{}}}}\n{line}\n')
+    with pytest.raises(InputError, match="predictions-malformed"):
+        read_predictions(tmp_path / "p.jsonl")
+
+
+def test_a_file_says_that_its_order_is_decided_and_by_which_vocabularies(tmp_path: Path, tiny_kb: Path) -> None:
+    source = source_of(ExactLinker(KnowledgeBase.open(tiny_kb)), 10)
+    assert source["order"] == {"ties": "decided", "vocabularies": ["mesh"]}
+    with (tmp_path / "p.jsonl").open("wb") as file:
+        write_predictions([], source, file)
+    assert read_predictions(tmp_path / "p.jsonl").is_decided
+    jsonschema.validate(json.loads((tmp_path / "p.jsonl").read_text()), schema("predictions-2"))
+
+
+@pytest.mark.parametrize("order", [None, "decided", [], {}, {"ties": True}, {"ties": "by chance"}])
+def test_what_does_not_say_so_is_not_decided(order: object) -> None:
+    assert not Predictions.of([], {"order": order}).is_decided
+    assert not Predictions.of([], {}).is_decided
 
 
 def test_documents_of_one_id_are_distinguished_by_file_and_ordinal(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_tables
 from onym.cli.evaluation import ALLOW_PARTIAL, DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
-from onym.cli.linking import LINKER, VERIFY
+from onym.cli.linking import LINKER, PREFER, VERIFY
 from onym.cli.options import DOWNLOAD
 from onym.store.verify import Verify
 
@@ -32,6 +32,7 @@ def command(
     protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
     kb: Annotated[Path | None, KB] = None,
+    prefer: Annotated[str, PREFER] = "",
     data: Annotated[Path | None, DATA] = None,
     replaced: Annotated[Path | None, REPLACED] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report, .html.")] = None,
@@ -50,6 +51,7 @@ def command(
 
     for path in filter(None, (report, save)):
         require_file(path, force=force)
+    from onym.cli.linking import listed
     from onym.cli.options import own_options
     from onym.errors import ConfigError
     from onym.evaluate import run
@@ -61,12 +63,15 @@ def command(
     if sum(map(bool, (predictions, linker, pipeline))) != 1:
         what = "one of three can be scored: predictions, a linker or a pipeline"
         raise ConfigError("config-invalid", what, fix="give a file, or --linker, or --pipeline")
+    if prefer and not linker:
+        what = "the order of equal scores is chosen when mentions are linked"
+        raise ConfigError("config-invalid", what, fix="give --prefer with --linker, to onym link or to onym pipeline build")
     evaluation: Evaluation | EndToEndEvaluation
     with progress("evaluating") as bar:
         opening = OpenContext(download, shown_on(bar), verify)
         loaded = load(pipeline, context=opening) if pipeline else None
         base = kb or (loaded.kb if loaded else None)
-        task = EvaluationTask.open(dataset, split, kb=base, data=data, replaced=replaced, verify=verify)
+        task = EvaluationTask.open(dataset, split, kb=base, data=data, replaced=replaced, verify=verify, prefer=listed(prefer))
         if loaded:
             evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, save=save, force=force)
         elif predictions:

@@ -22,7 +22,7 @@ from onym.cli.corpus._items import (
     report_log,
     tell,
 )
-from onym.cli.linking import CONCEPTS, LINKER, TOP_K, TYPES, VERIFY
+from onym.cli.linking import CONCEPTS, LINKER, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
 from onym.store.verify import Verify
 
@@ -54,6 +54,8 @@ def command(
     from_: Annotated[str, typer.Option("--from", help="The format to read, where it is not recognised.")] = "",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
+    restrict: Annotated[bool, RESTRICT] = False,
+    prefer: Annotated[str, PREFER] = "",
     top_k: Annotated[int | None, TOP_K] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
@@ -67,7 +69,7 @@ def command(
 
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.jsonl
     """
-    from onym.cli.linking import allowed, open_sources
+    from onym.cli.linking import allowed, listed, open_sources
     from onym.cli.options import own_options
     from onym.corpora.corpus import read_sources, require_output, require_writable
     from onym.errors import ConfigError
@@ -82,7 +84,7 @@ def command(
     if (kb is None) == (pipeline is None):
         fix = "give --pipeline for raw text, or --kb for documents with annotated mentions"
         raise ConfigError("config-invalid", "one of --kb and --pipeline is needed", fix=fix)
-    if pipeline is not None and (linker or types or concepts or top_k or of_linker):
+    if pipeline is not None and (linker or types or concepts or restrict or prefer or top_k or of_linker):
         what = "a pipeline has its own linker and options"
         raise ConfigError("config-invalid", what, fix="build another with onym pipeline build")
     if format != PREDICTIONS:
@@ -102,11 +104,13 @@ def command(
             shown_on(bar)("linking", 0)
             counts = write_linked(items, loaded.link_many, loaded.source(), output, format, force=force, log=log)
         elif kb is not None:
-            known = KnowledgeBase.open(kb, verify=verify)
+            known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
             only = allowed(known, types, concepts)
             named = open_linker(linker_config(linker or "exact", **of_linker), known, opening)
             shown_on(bar)("linking", 0)
-            counts = write_links(items, named, output, format, top_k=top_k or 10, only=only, force=force, log=log)
+            counts = write_links(
+                items, named, output, format, top_k=top_k or 10, only=only, restrict=restrict, force=force, log=log
+            )
     _report(counts, reading.files, output, json=json)
     report_log(log)
     if kb is not None and counts.documents and not counts.mentions:

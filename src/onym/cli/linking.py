@@ -21,6 +21,13 @@ LINKER = typer.Option(
 KB = typer.Option("--kb", help="The knowledge base.")
 TYPES = typer.Option(help="Only concepts of these semantic types, separated by commas.")
 CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
+PREFER = typer.Option(
+    help="Vocabularies that come first where scores are equal, separated by commas: mesh,mondo. Else the order of the recipe."
+)
+RESTRICT = typer.Option(
+    "--restrict",
+    help="With --types or --concepts: ignore the other concepts. Else they compete: a mention that means one is left unlinked.",
+)
 VERIFY = typer.Option(
     help="full: hash all bytes of the knowledge base and of what is derived from it again, and of the models' files. "
     "once: only if this machine has not done so, or if a file was touched since."

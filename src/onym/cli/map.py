@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, TOP_K, TYPES, VERIFY
+from onym.cli.linking import CONCEPTS, KB, LINKER, PREFER, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
 from onym.store.verify import Verify
 
@@ -22,6 +22,7 @@ def command(
     linker: Annotated[str, LINKER] = "tfidf",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
+    prefer: Annotated[str, PREFER] = "",
     top_k: Annotated[int, TOP_K] = 5,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
@@ -32,7 +33,7 @@ def command(
 
     Example: onym map diagnoses.csv --column diagnosis --kb mesh -o mapped.tsv
     """
-    from onym.cli.linking import allowed
+    from onym.cli.linking import allowed, listed
     from onym.cli.options import own_options
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
@@ -41,7 +42,7 @@ def command(
     from onym.store.parts import OpenContext
 
     require_mapping(output, force=force)
-    known = KnowledgeBase.open(kb, verify=verify)
+    known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
     only = allowed(known, types, concepts)
     with progress("mapping") as bar:
         opening = OpenContext(download, shown_on(bar), verify)

@@ -217,7 +217,10 @@ def _read_relation(plain: Plain, where: str) -> Relation:
 
 def _link(link: Link) -> Plain:
     candidates = [{"concept_id": each.concept_id, "name": each.name, "score": each.score} for each in link.candidates]
-    return {"candidates": candidates} | {name: value for name in _EVIDENCE if (value := getattr(link, name)) is not None}
+    tied = {"tied": link.tied} if link.tied else {}
+    return {"candidates": candidates, **tied} | {
+        name: value for name in _EVIDENCE if (value := getattr(link, name)) is not None
+    }
 
 
 def _problem(problem: Problem) -> Plain:
@@ -235,7 +238,15 @@ def _read_link(mention: Mention, plain: Plain, where: str) -> Link:
     scores = {name: _real(plain, name, where) for name in ("detection_score", "confidence")}
     if not 0.0 <= (scores["confidence"] or 0.0) <= 1.0:
         raise MalformedError("a confidence is not a probability", where)
-    return Link(mention, candidates, stage=string(plain, "stage", where) or None, nil_reason=reason, **scores)  # type: ignore[arg-type]
+    found = Link(mention, candidates, stage=string(plain, "stage", where) or None, nil_reason=reason, **scores)  # type: ignore[arg-type]
+    return found if plain.get("tied") is None else replace(found, tied=_count(plain, "tied", where))
+
+
+def _count(plain: Plain, key: str, where: str) -> int:
+    count = number(plain, key, where)
+    if count < 0:
+        raise MalformedError(f"{key!r} is below zero", where)
+    return count
 
 
 def _score(plain: Plain, where: str) -> float:

@@ -12,7 +12,7 @@ from onym.corpora.base import PART_OF
 from onym.kb import KnowledgeBase
 from onym.kb.curie import to_curie
 from onym.predictions.file import Answer, Key
-from onym.predictions.identity import DocumentName, DocumentNames
+from onym.predictions.identity import DocumentNames
 from onym.types import Document, Mention
 
 Ids = frozenset[str]
@@ -30,7 +30,8 @@ Mark = TypeVar("Mark")
 class Case:
     """One question to a system: a mention, or the parts into which a preparation split a composite one.
 
-    `rankings` holds a ranking for each of `mentions`. `names` holds the same answers, grouped by the name that led to them; it
+    `rankings` holds a ranking for each of `mentions`; where the order of equal scores is decided, each answer is a group of its
+    own, else those of one score are. `names` holds the same answers, grouped by the name that led to them; it
     is empty where no two names share a score. `scores` are the scores of the groups of `rankings`, where they are known.
     `is_in_kb` says whether all gold ids are in the KB.
 
@@ -46,6 +47,17 @@ class Case:
     scores: tuple[tuple[float, ...], ...] = ()
     mentions: tuple[Mention, ...] = field(default=(), repr=False)
     document: Document | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def tied(self) -> int:
+        """How many answers share the best score, decided or not: 0 where there is none, 1 where there is no tie."""
+        return max(map(self._tied, range(len(self.rankings))), default=0)
+
+    def _tied(self, part: int) -> int:
+        ranking, scores = self.rankings[part], self.scores[part] if self.scores else ()
+        if not scores:
+            return len(ranking[0]) if ranking else 0
+        return sum(len(group) for group, score in zip(ranking, scores, strict=True) if score == scores[0])
 
     @property
     def is_composite(self) -> bool:
@@ -114,9 +126,15 @@ class ConceptResolver:
 
 
 def gold_cases(
-    documents: Iterable[Document], answers: Callable[[Key], Iterable[Answer]], resolver: ConceptResolver | None = None
+    documents: Iterable[Document],
+    answers: Callable[[Key], Iterable[Answer]],
+    resolver: ConceptResolver | None = None,
+    *,
+    is_decided: bool = False,
 ) -> list[Case]:
     """Return a case for every mention with a gold id; the parts of one composite, which share a note, are one case.
+
+    With `is_decided`, answers with equal scores are ranked as they stand; else they are a tie.
 
     >>> doc = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),))
     >>> [sorted(case.gold) for case in gold_cases([doc], lambda key: ())]
@@ -125,35 +143,42 @@ def gold_cases(
     resolver = resolver or ConceptResolver()
     documents = list(documents)
     names = DocumentNames.of_documents(documents)
-    return [_case(doc, names.of(doc.key), parts, answers, resolver) for doc in documents for parts in _mentions_by_case(doc)]
+    cases = []
+    for doc in documents:
+        for parts in _mentions_by_case(doc):
+            given = [answers((names.of(doc.key), part.start, part.end)) for part in parts]
+            cases.append(_case(doc, parts, given, resolver, is_decided=is_decided))
+    return cases
 
 
 def _case(
-    doc: Document,
-    name: DocumentName,
-    parts: list[Mention],
-    answers: Callable[[Key], Iterable[Answer]],
-    resolver: ConceptResolver,
+    doc: Document, parts: list[Mention], given: list[Iterable[Answer]], resolver: ConceptResolver, *, is_decided: bool
 ) -> Case:
     gold_ids = list(dict.fromkeys(concept_id for mention in parts for concept_id in mention.concept_ids))
     gold = _gold_concepts(gold_ids, resolver)
-    by_part = [sorted(answers((name, part.start, part.end)), key=lambda one: (-one[1], one[2])) for part in parts]
+    by_part = [sorted(each, key=lambda one: -one[1]) for each in given]
 
     def canonical(concept_id: str) -> str:
         concept = resolver.canonical(concept_id)
         return gold.get(concept, concept)
 
-    groups = [list(_tie_groups(((ids, score) for ids, score, _ in each), canonical)) for each in by_part]
+    groups = [list(_tie_groups(_marked(each, is_decided=is_decided), canonical)) for each in by_part]
+    by_name = [sorted(each, key=lambda one: (-one[1], one[2])) for each in by_part]
     return Case(
         document_id=doc.id,
         gold=frozenset(gold.values()),
         rankings=tuple(tuple(group for group, _ in each) for each in groups),
         is_in_kb=all(map(resolver.concepts_with_id, gold_ids)),
-        names=tuple(ranking_of(((ids, (score, name)) for ids, score, name in each), canonical) for each in by_part),
-        scores=tuple(tuple(score for _, score in each) for each in groups),
+        names=tuple(ranking_of(((ids, (score, name)) for ids, score, name in each), canonical) for each in by_name),
+        scores=tuple(tuple(score for _, (score, _) in each) for each in groups),
         mentions=tuple(parts),
         document=doc,
     )
+
+
+def _marked(answers: list[Answer], *, is_decided: bool) -> Iterator[tuple[Iterable[str], tuple[float, int]]]:
+    """Yield the ids of each answer with what it shares with those of its group: the score, and its rank if that is decided."""
+    return ((ids, (score, rank if is_decided else 0)) for rank, (ids, score, _) in enumerate(answers))
 
 
 def _gold_concepts(gold_ids: list[str], resolver: ConceptResolver) -> dict[str, str]:

@@ -114,7 +114,7 @@ def predicted_cases(task: EvaluationTask, predictions: Predictions) -> list[Case
 
 def _cases(task: EvaluationTask, gold: Sequence[Document], predictions: Predictions) -> list[Case]:
     answers = predictions.answers_to(DocumentNames.of_documents(gold))
-    return gold_cases(gold, lambda key: answers.get(key, ()), task.resolver)
+    return gold_cases(gold, lambda key: answers.get(key, ()), task.resolver, is_decided=predictions.is_decided)
 
 
 def training_of(task: EvaluationTask) -> Training | None:

@@ -57,7 +57,7 @@ def recall_at(ranks: Sequence[int | None], k: int) -> float:
 
 
 def average_precision(case: Case) -> float:
-    """Return the mean, over the gold concepts, of the precision at each one's rank; ties count at their end.
+    """Return the mean, over the gold concepts, of the precision at each one's rank; undecided ties count at their end.
 
     With one gold concept it is one over its rank. Each part of a composite counts by the first gold concept it meets.
 

@@ -87,7 +87,7 @@ def _mistake(cases: list[Case], ranks: list[int | None], kb: KnowledgeBase) -> M
         surface=surface_of(first),
         gold=NamedConcepts.of(sorted(first.gold), kb),
         answered=NamedConcepts.of(_ids(_tie_group(first, 0)), kb),
-        tied=max((len(ranking[0]) for ranking in first.rankings if ranking), default=0),
+        tied=first.tied,
         runner_up=NamedConcepts.of(second, kb),
         found=found.total(),
         gold_ranks=tuple(sorted(found.items())),

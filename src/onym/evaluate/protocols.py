@@ -2,14 +2,15 @@
 
 | protocol | right is |
 |---|---|
-| `strict` | the gold concept, alone at its score; a composite only as the whole set |
-| `one-id` | one concept, alone at its score, that is among the gold ones |
+| `strict` | the gold concept, as the first answer; a composite only as the whole set |
+| `one-id` | one concept, as the first answer, that is among the gold ones |
 | `any-id` | a name of which any id is a gold one: it counts for all concepts that share it (GenBioEL, ANGEL) |
 | `biosyn` | the same, for every part of a composite (BioSyn, SapBERT) |
 
 A protocol returns the *rank of gold*: the rank of the right answer, from 1. Recall@k is the share of cases with a rank up to k.
-`strict` and `one-id` rank every answer, those of a tie at its end. The other two rank names, as the published systems do: all
-concepts of a name share one rank, and of two names with the same score the first comes first.
+`strict` and `one-id` rank every answer as it stands. Where predictions do not say that the order of equal scores is decided,
+those are a tie, and all of them rank at its end: none is the first answer. The other two rank names, as the published systems
+do: all concepts of a name share one rank, and of two names with the same score the first comes first.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def biosyn(case: Case) -> int | None:
 
 
 def _first_right(ranking: Ranking, is_right: Callable[[Ids], bool]) -> tuple[int, Ids] | None:
-    """Return the first right answer and its rank, which is that of the last answer with the same score."""
+    """Return the first right answer and its rank, which is that of the last answer of its group."""
     rank = 0
     for group in ranking:
         rank += len(group)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -37,18 +37,19 @@ class EvaluationTask:
         data: Path | None = None,
         replaced: Path | None = None,
         verify: Verify = "once",
+        prefer: Sequence[str] = (),
     ) -> EvaluationTask:
         """Open a dataset by name or folder, and a knowledge base: by default the dataset's own dictionary.
 
         `data` is the folder of the published files, `replaced` a table with an old and a new id in each row. `verify` says when
-        the bytes of both are hashed.
+        the bytes of both are hashed. `prefer` names vocabularies, for a linker that is opened over the knowledge base.
 
         >>> EvaluationTask.open("no-such-dataset")
         Traceback (most recent call last):
         onym.errors.ConfigError: [dataset-unknown] no dataset is named 'no-such-dataset'...
         """
         prepared = open_dataset(dataset, data, verify=verify)
-        resolved = kb if isinstance(kb, KnowledgeBase) else _open_kb(prepared, kb, verify)
+        resolved = kb if isinstance(kb, KnowledgeBase) else _open_kb(prepared, kb, verify, prefer)
         return cls(prepared, split, resolved, _read_replaced(replaced) if replaced else {})
 
     @property
@@ -99,12 +100,12 @@ class EvaluationTask:
             raise ConfigError("kb-mismatch", what, where=str(self.kb.folder), fix="give that knowledge base, or link again")
 
 
-def _open_kb(dataset: PreparedDataset, kb: Path | None, verify: Verify) -> KnowledgeBase:
+def _open_kb(dataset: PreparedDataset, kb: Path | None, verify: Verify, prefer: Sequence[str]) -> KnowledgeBase:
     folder = kb or dataset.kb_folder
     if folder is None:
         what = f"{dataset.name} has no dictionary of its own; it was annotated with {dataset.report['kb']['intended']}"
         raise ConfigError("kb-needed", what, fix="build a knowledge base and give it with --kb")
-    return KnowledgeBase.open(folder, verify=verify)
+    return KnowledgeBase.open(folder, verify=verify, prefer=prefer)
 
 
 def _read_replaced(path: Path) -> dict[str, str]:

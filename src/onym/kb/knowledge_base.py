@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.curie import canonical_prefix
 from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
+from onym.kb.order import CandidateOrder, iter_prefixes
 from onym.store.artefact.arrays import Ragged, Strings, corrupt
 from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.reader import Artefact
@@ -30,7 +32,7 @@ class KnowledgeBase:
     ['mesh:D009203']
     """
 
-    def __init__(self, artefact: Artefact) -> None:
+    def __init__(self, artefact: Artefact, prefer: Sequence[str] = ()) -> None:
         self.folder = artefact.folder
         self.digest = artefact.digest
         self.manifest: Manifest = artefact.manifest
@@ -66,20 +68,28 @@ class KnowledgeBase:
         self._terms = Ragged(self.concept_terms, self.term_names, into=len(self.names), name=f"{self.folder}, concept.terms")
         self._artefact = artefact
         self._prefixes: tuple[str, ...] | None = None
+        self._prefer = tuple(prefer)
 
     @classmethod
-    def open(cls, folder: Path | str, *, verify: Verify = "once") -> KnowledgeBase:
+    def open(cls, folder: Path | str, *, verify: Verify = "once", prefer: Sequence[str] = ()) -> KnowledgeBase:
         """Open the knowledge base at `folder`; the first time on a machine, every byte of it is verified.
 
         With `verify="full"` that is done each time, and with the tries and indexes that are opened for it as well: a disk
-        may change a byte and tell nobody.
+        may change a byte and tell nobody. Where scores are equal, concepts of the vocabularies in `prefer` come first.
         """
         artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
-        kb = cls(artefact)
+        kb = cls(artefact, prefer)
         if artefact.is_new_here:
             kb.require_sound()
             artefact.remember()
+        if prefer:
+            _ = kb.order  # an unknown vocabulary is refused before any work
         return kb
+
+    @cached_property
+    def order(self) -> CandidateOrder:
+        """The order of candidates with equal scores: `onym.kb.order` says how they are decided."""
+        return CandidateOrder(self, self._prefer)
 
     @property
     def verify(self) -> Verify:
@@ -164,6 +174,27 @@ class KnowledgeBase:
     def names_of(self, row: int) -> npt.NDArray[np.uint32]:
         """Return the name ids of a concept, the preferred one first."""
         return self._terms[row]
+
+    def kind_and_source(self, row: int, name: int) -> tuple[int, int]:
+        """Return how a name belongs to a concept that has it, and the first source that says so, as its row in `sources`.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> kb.kind_and_source(kb.concept_ids.find("mesh:D005334"), kb.find("fever")) == (NameKind.PREFERRED, 0)
+        True
+        """
+        start, end = self._terms.span(row)
+        (found,) = np.nonzero(self.term_names[start:end] == name)
+        if not len(found):
+            raise corrupt("a concept has a name that is not among its terms", str(self.folder))
+        term = start + int(found[0])
+        return self._row(self.term_kinds, term, len(NameKind)), int(self.term_sources[term].min(initial=len(self.sources)))
+
+    def sources_of(self, start: int, end: int) -> npt.NDArray[np.uint16]:
+        """Return the sources of all names of the concepts from row `start` to `end`, exclusive, as rows in `sources`."""
+        terms = self._terms.span(start)[0], self._terms.span(end - 1)[1]
+        if terms[0] >= terms[1]:
+            return np.empty(0, dtype=np.uint16)
+        return self.term_sources.values[self.term_sources.span(terms[0])[0] : self.term_sources.span(terms[1] - 1)[1]]
 
     def preferred_form(self, row: int) -> str:
         """Return the name of a concept that a person should see."""
@@ -252,17 +283,10 @@ class KnowledgeBase:
     def _known_prefixes(self) -> tuple[str, ...]:
         """Return the prefixes of the concepts and then of the aliases; ids are sorted, so each prefix is one leap away."""
         if self._prefixes is None:
-            self._prefixes = tuple(dict.fromkeys((*_prefixes(self.concept_ids), *_prefixes(self.aliases))))
+            known = (*iter_prefixes(self.concept_ids), *iter_prefixes(self.aliases))
+            self._prefixes = tuple(dict.fromkeys(prefix for prefix, _ in known))
         return self._prefixes
 
 
 def _empty_lists(count: int) -> Ragged:
     return Ragged(np.zeros(count + 1, dtype="<u4"), np.empty(0, dtype="<u4"), into=0)
-
-
-def _prefixes(ids: Strings) -> Iterator[str]:
-    row = 0
-    while row < len(ids):
-        prefix = ids[row].partition(":")[0]
-        yield prefix
-        row = max(row + 1, ids.lower_bound(f"{prefix};".encode()))  # ';' follows ':' in ASCII

@@ -1,38 +1,58 @@
-"""From scored names to ranked concepts: one order for every linker."""
+"""From scored names to ranked concepts: one way for every linker, in the order of `onym.kb.order`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
 
 from onym.kb.knowledge_base import KnowledgeBase
 from onym.kb.masks import ConceptMask
-from onym.types import Candidate
+from onym.types import Candidate, Link, Mention
+
+Best = Mapping[int, tuple[float, int]]
+"""Concepts, each with its best score and the name that has it."""
 
 
-def rank_concepts(
-    kb: KnowledgeBase, names: Iterable[tuple[int, float]], top_k: int, only: ConceptMask | None = None
-) -> tuple[Candidate, ...]:
-    """Return the concepts of scored names, best first: each once, by its best name; equal scores in the order of ids.
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates for a mention, best first. `tied` says how many other concepts have the best score, also those cut off."""
+
+    candidates: tuple[Candidate, ...] = ()
+    tied: int = 0
+
+    def link(self, mention: Mention) -> Link:
+        """Return the link of a mention that they are for."""
+        return Link(mention, self.candidates, tied=self.tied)
+
+
+def rank_concepts(kb: KnowledgeBase, names: Iterable[tuple[int, float]], top_k: int, only: ConceptMask | None = None) -> Ranked:
+    """Return the concepts of scored names, best first: each once, by its best name. Ties are decided.
 
     `names` are ids of names with their scores, best first.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> [candidate.concept_id for candidate in rank_concepts(kb, [(kb.find("mi"), 1.0)], 10)]
-    ['mesh:D006973', 'mesh:D009203']
+    >>> ranked = rank_concepts(kb, [(kb.find("mi"), 1.0)], 1)
+    >>> [candidate.concept_id for candidate in ranked.candidates], ranked.tied
+    (['mesh:D006973'], 1)
     """
+    return rank_scored(kb, best_of(kb, names, only), top_k)
+
+
+def best_of(kb: KnowledgeBase, names: Iterable[tuple[int, float]], only: ConceptMask | None = None) -> Best:
+    """Return the concepts of scored names, best first, each with its best score and name."""
     best: dict[int, tuple[float, int]] = {}
     for name, score in names:
-        for concept in kb.name_concepts[name]:
+        for concept in kb.name_concepts[name].tolist():
             if only is None or only[concept]:
-                best.setdefault(int(concept), (score, name))
-    order = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))[:top_k]
-    return tuple(Candidate(kb.concept_ids[concept], kb.names[name], score) for concept, (score, name) in order)
+                best.setdefault(concept, (score, name))
+    return best
 
 
-def are_tied(candidates: Sequence[Candidate]) -> bool:
-    """Tell whether a second candidate has the best score: there is no one answer.
-
-    >>> are_tied([Candidate("a:1", "mi", 1.0), Candidate("a:2", "mi", 1.0)])
-    True
-    """
-    return len(candidates) > 1 and candidates[0].score == candidates[1].score
+def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
+    """Return scored concepts as candidates, best first."""
+    if not best or not top_k:
+        return Ranked()
+    ranked = list(islice(kb.order.ranked(best), top_k))
+    candidates = tuple(Candidate(kb.concept_ids[concept], kb.names[name], score) for concept, score, name in ranked)
+    return Ranked(candidates, sum(score == candidates[0].score for score, _ in best.values()) - 1)

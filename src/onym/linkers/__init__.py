@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from onym._lazy import lazy
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker, LinkerConfig, link_batches
+from onym.linkers.base import Linker, LinkerConfig, link_among, link_batches
 from onym.registry import LINKERS
 from onym.store.parts import OpenContext
 
@@ -34,6 +34,7 @@ __all__ = [
     "LinkerConfig",
     "RerankLinker",
     "TfidfLinker",
+    "link_among",
     "link_batches",
     "linker_config",
     "open_linker",

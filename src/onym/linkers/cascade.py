@@ -20,7 +20,7 @@ from onym.corpora.isolation import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
-from onym.kb.ranking import rank_concepts
+from onym.kb.ranking import Ranked, best_of, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import exact as exact_part
 from onym.linkers import generative as generative_part
@@ -133,15 +133,15 @@ class CascadeLinker:
         links = [[Link(mention) for mention in doc.mentions] for doc in batch]
         left = [list(range(len(doc.mentions))) for doc in batch]
         if self._exact is not None:
-            for row, linked in enumerate(require_complete(self._exact.link(batch, top_k=max(2, top_k), only=only))):
-                certain = {at for at, link in enumerate(linked.links) if len(link.candidates) == 1}
+            for row, linked in enumerate(require_complete(self._exact.link(batch, top_k=top_k, only=only))):
+                certain = {at for at, link in enumerate(linked.links) if link.candidates and not link.tied}
                 left[row] = [at for at in left[row] if at not in certain]
                 for at in certain:
                     links[row][at] = replace(linked.links[at], stage="exact")
         rest = [replace(doc, mentions=tuple(doc.mentions[at] for at in ats)) for doc, ats in zip(batch, left, strict=True)]
         for row, answers in enumerate(self._later(rest, top_k, only)):
             for at, link in zip(left[row], answers, strict=True):
-                links[row][at] = replace(link, mention=batch[row].mentions[at], candidates=link.candidates[:top_k])
+                links[row][at] = replace(link, mention=batch[row].mentions[at])
         return links
 
     def _later(self, rest: Sequence[Document], top_k: int, only: ConceptMask | None) -> Iterator[list[Link]]:
@@ -154,24 +154,24 @@ class CascadeLinker:
             return
         near = require_complete(self._dense.link(rest, top_k=self._config.candidates, only=only))
         candidates = [link.candidates for linked in near for link in linked.links]
-        scored = self._rescored(self._generative, rest, candidates, only)
+        scored = self._rescored(self._generative, rest, candidates, top_k)
         for doc in rest:
-            yield [_staged(Link(mention, next(scored)), "generative") for mention in doc.mentions]
+            yield [_staged(next(scored).link(mention), "generative") for mention in doc.mentions]
 
     def _rescored(
         self,
         model: NameScorer,
         rest: Sequence[Document],
         candidates: Sequence[tuple[Candidate, ...]],
-        only: ConceptMask | None,
-    ) -> Iterator[tuple[Candidate, ...]]:
+        top_k: int,
+    ) -> Iterator[Ranked]:
         """Yield the candidates of each mention in the model's order."""
         names = [self._names(each) for each in candidates]
-        wanted = [{candidate.concept_id for candidate in each} for each in candidates]
-        for own, scores, ids in zip(names, model.score_names(rest, names), wanted, strict=True):
-            best = sorted(zip(own, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
-            ranked = rank_concepts(self.kb, best, len(self.kb), only)  # a name may be another concept's too
-            yield tuple(candidate for candidate in ranked if candidate.concept_id in ids)
+        wanted = [{self.kb.concept_ids.find(candidate.concept_id) for candidate in each} for each in candidates]
+        for own, scores, concepts in zip(names, model.score_names(rest, names), wanted, strict=True):
+            names_by_score = sorted(zip(own, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
+            best = best_of(self.kb, names_by_score)  # a name may be another concept's too
+            yield rank_scored(self.kb, {concept: best[concept] for concept in best if concept in concepts}, top_k)
 
     def _names(self, candidates: Sequence[Candidate]) -> list[int]:
         """Return the names by which the model is asked about candidates: the one that was found, then the preferred ones."""

@@ -14,10 +14,11 @@ from pydantic import Field
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
+from onym.kb.ranking import Ranked
 from onym.linkers.base import ModelLinkerConfig, link_batches
 from onym.store.parts import ModelReference, OpenContext, require_model
 from onym.text.expansion import defining_mentions
-from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.types import Document, Link, LinkedDocument
 
 if TYPE_CHECKING:
     from onym.encoders.collective import Collective
@@ -104,9 +105,9 @@ class CollectiveLinker:
         vectors, mentions = self.model.mention_vectors([self._as_read(doc) for doc in batch])
         if self._config.average_repeated_mentions:
             vectors = _averaged(vectors, [(doc, batch[doc].mentions[at].surface.casefold()) for doc, at in mentions])
-        answers: dict[tuple[int, int], tuple[Candidate, ...]] = dict(zip(mentions, nearest.candidates(vectors), strict=True))
+        answers = dict(zip(mentions, nearest.ranked(vectors), strict=True))
         for number, doc in enumerate(batch):
-            yield [Link(mention, answers.get((number, at), ())) for at, mention in enumerate(doc.mentions)]
+            yield [answers.get((number, at), Ranked()).link(mention) for at, mention in enumerate(doc.mentions)]
 
     def _as_read(self, doc: Document) -> Document:
         """Return a document with its mentions where they are to be read."""

@@ -12,10 +12,11 @@ from pydantic import Field
 from onym.errors import missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
+from onym.kb.ranking import Ranked
 from onym.linkers._queries import queries
 from onym.linkers.base import ModelLinkerConfig, link_batches
 from onym.store.parts import ModelReference, OpenContext, require_model
-from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.types import Document, Link, LinkedDocument
 
 if TYPE_CHECKING:
     from onym.encoders.encoder import Encoder
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from onym.linkers._nearest import Nearest
 
 _BATCH = 256  # documents
-Cache = OrderedDict[str, tuple[Candidate, ...]]
+Cache = OrderedDict[str, Ranked]
 
 
 class Config(ModelLinkerConfig):
@@ -96,7 +97,7 @@ class DenseLinker:
             texts = [queries(doc, expand=self._config.expand_abbreviations) for doc in batch]
             self._fill(cache, dict.fromkeys(text for each in texts for text in each), nearest)
             for doc, each in zip(batch, texts, strict=True):
-                yield [Link(mention, cache[text]) for mention, text in zip(doc.mentions, each, strict=True)]
+                yield [cache[text].link(mention) for mention, text in zip(doc.mentions, each, strict=True)]
             while len(cache) > self._config.cache_size:
                 cache.popitem(last=False)
 
@@ -112,11 +113,11 @@ class DenseLinker:
                 new.append(text)
         cache.update(zip(new, self._answers(new, nearest), strict=True))
 
-    def _answers(self, texts: Sequence[str], nearest: Nearest) -> list[tuple[Candidate, ...]]:
+    def _answers(self, texts: Sequence[str], nearest: Nearest) -> list[Ranked]:
         """Return candidates for each text."""
-        found: list[tuple[Candidate, ...]] = [()] * len(texts)
+        found = [Ranked()] * len(texts)
         rows = [row for row, text in enumerate(texts) if text]  # nothing is near to nothing
         vectors = self.encoder.encode([texts[row] for row in rows])
-        for row, candidates in zip(rows, nearest.candidates(vectors), strict=True):
-            found[row] = candidates
+        for row, ranked in zip(rows, nearest.ranked(vectors), strict=True):
+            found[row] = ranked
         return found

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
-from onym.kb.ranking import rank_concepts
+from onym.kb.ranking import Ranked, rank_concepts
 from onym.linkers._queries import queries
 from onym.linkers.base import LinkerConfig, link_batches
 from onym.store.parts import OpenContext
-from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.types import Document, Link, LinkedDocument
 
 _BATCH = 64  # documents
 _CACHE_SIZE = 100_000  # names: texts repeat themselves
@@ -35,7 +35,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> ExactLinker
 class ExactLinker:
     """Links a mention to the concepts that have its normalised surface as a name, or that of what it abbreviates.
 
-    Every candidate has the score 1: a name of several concepts is a tie.
+    Every candidate has the score 1: a name of several concepts is a tie, which `onym.kb.order` decides.
 
     >>> from onym.types import Mention
     >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
@@ -57,18 +57,18 @@ class ExactLinker:
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with the concepts that its mentions name."""
-        candidates = lru_cache(_CACHE_SIZE)(lambda query: self._candidates(query, top_k, only))
+        ranked = lru_cache(_CACHE_SIZE)(lambda query: self._ranked(query, top_k, only))
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             for doc in batch:
                 texts = queries(doc, expand=self._config.expand_abbreviations)
-                yield [Link(mention, candidates(query)) for mention, query in zip(doc.mentions, texts, strict=True)]
+                yield [ranked(query).link(mention) for mention, query in zip(doc.mentions, texts, strict=True)]
 
         return link_batches(documents, links, batch=_BATCH)
 
-    def _candidates(self, query: str, top_k: int, only: ConceptMask | None) -> tuple[Candidate, ...]:
+    def _ranked(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
         name = self._find(query)
-        return rank_concepts(self.kb, [(name, 1.0)], top_k, only) if name >= 0 else ()
+        return rank_concepts(self.kb, [(name, 1.0)], top_k, only) if name >= 0 else Ranked()
 
     def _find(self, query: str) -> int:
         """Return the id of a name, or -1. Spaces that only Unicode knows, as typesetters use them, are spaces too."""

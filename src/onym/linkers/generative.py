@@ -13,6 +13,7 @@ from pydantic import Field
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, names_of
+from onym.kb.ranking import Ranked, rank_scored
 from onym.linkers.base import ModelLinkerConfig, link_batches
 from onym.store.model_settings import FolderSettings
 from onym.store.models import weights_digest
@@ -20,7 +21,7 @@ from onym.store.parts import ModelReference, OpenContext, TokenizerReference, re
 from onym.text.expansion import expand_abbreviations
 from onym.text.layout import Layout
 from onym.text.template import template_named
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from onym.types import Document, Link, LinkedDocument, Mention
 
 if TYPE_CHECKING:
     from onym.decoding.adapters import Adapter
@@ -175,7 +176,7 @@ class GenerativeLinker:
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             decoded = iter(self.decode(batch, restriction))
             for doc in batch:
-                yield [Link(each, self._candidates(next(decoded), top_k, only, restriction)) for each in doc.mentions]
+                yield [self._ranked(next(decoded), top_k, only, restriction).link(mention) for mention in doc.mentions]
 
         return link_batches(documents, links, batch=_BATCH)
 
@@ -230,17 +231,14 @@ class GenerativeLinker:
 
         return TreeSession(self._adapter, sources)
 
-    def _candidates(
-        self, decoded: Decoded, top_k: int, only: ConceptMask | None, restriction: Restriction | None
-    ) -> tuple[Candidate, ...]:
+    def _ranked(self, decoded: Decoded, top_k: int, only: ConceptMask | None, restriction: Restriction | None) -> Ranked:
         found: dict[int, list[tuple[float, int]]] = {}
         for hypothesis in decoded.hypotheses:
             score = self._score(hypothesis)
             for concept, name in self._named(hypothesis, only, restriction).items():
                 found.setdefault(concept, []).append((score, name))
         pooled = {concept: (self._pooled([score for score, _ in names]), names[0][1]) for concept, names in found.items()}
-        order = sorted(pooled.items(), key=lambda item: (-item[1][0], item[0]))[:top_k]
-        return tuple(Candidate(self.kb.concept_ids[concept], self.kb.names[name], score) for concept, (score, name) in order)
+        return rank_scored(self.kb, pooled, top_k)
 
     def _named(self, hypothesis: Hypothesis, only: ConceptMask | None, restriction: Restriction | None) -> dict[int, int]:
         """Return the concepts that were named, each with its first name there: names with the same tokens share a leaf."""

@@ -7,26 +7,27 @@ annotated documents, agreement of types, and the rest of the document. `onym tra
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
-import numpy as np
 from pydantic import Field
 
 from onym.corpora.isolation import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
+from onym.kb.ranking import Ranked, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
 from onym.linkers._features import FeatureMaker
 from onym.linkers._memory import KbMemory
-from onym.linkers._pool import Floats, Ints, Pool, Pooling
+from onym.linkers._pool import Pool, Pooling
 from onym.linkers._reranker import Reranker, open_reranker
 from onym.linkers.base import Linker, LinkerConfig, link_batches
 from onym.store.parts import ModelReference, OpenContext, require_model
 from onym.text.analysis import analysed
 from onym.text.similarity import NameSimilarity
-from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.types import Document, Link, LinkedDocument, Mention
 
 STAGE = "rerank"
 CANDIDATES = 15
@@ -132,27 +133,21 @@ class RerankLinker:
             pool = self._pooling.pool(docs, self.parts.propose(docs, only), only)
             ranked = iter(self._ranked(pool, top_k))
             for doc in batch:
-                yield [self._link(doc, number, next(ranked)) for number in range(len(doc.mentions))]
+                yield [self._link(mention, next(ranked)) for mention in doc.mentions]
 
         return link_batches(documents, links, batch=_BATCH)
 
-    def _ranked(self, pool: Pool, top_k: int) -> list[tuple[Candidate, ...]]:
+    def _ranked(self, pool: Pool, top_k: int) -> list[Ranked]:
         """Return the candidates of each mention, best first."""
         found = self._features.features(pool)
-        scores = self.reranker.probabilities(found.matrix)
-        order = np.lexsort((pool.concepts, -scores, pool.owners))
-        return [
-            self._candidates(pool.concepts, found.names, scores, order[start : min(end, start + top_k)])
-            for start, end in zip(pool.offsets[:-1].tolist(), pool.offsets[1:].tolist(), strict=True)
-        ]
+        names, concepts = found.names.tolist(), pool.concepts.tolist()
+        scored = list(zip(self.reranker.probabilities(found.matrix).tolist(), names, strict=True))
+        bounds = zip(pool.offsets[:-1].tolist(), pool.offsets[1:].tolist(), strict=True)
+        best = (dict(zip(concepts[start:end], scored[start:end], strict=True)) for start, end in bounds)
+        return [rank_scored(self.kb, each, top_k) for each in best]
 
-    def _candidates(self, concepts: Ints, names: Ints, scores: Floats, order: Ints) -> tuple[Candidate, ...]:
-        return tuple(
-            Candidate(self.kb.concept_ids[int(concepts[at])], self.kb.names[int(names[at])], float(scores[at])) for at in order
-        )
-
-    def _link(self, doc: Document, number: int, candidates: tuple[Candidate, ...]) -> Link:
-        mention = doc.mentions[number]
-        if not candidates:
-            return Link(mention)
-        return Link(mention, candidates, stage=STAGE, confidence=self.reranker.confidence(candidates[0].score))
+    def _link(self, mention: Mention, ranked: Ranked) -> Link:
+        link = ranked.link(mention)
+        if not link.candidates:
+            return link
+        return replace(link, stage=STAGE, confidence=self.reranker.confidence(link.candidates[0].score))

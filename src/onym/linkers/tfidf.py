@@ -67,6 +67,6 @@ class TfidfLinker:
             for doc, each in zip(batch, texts, strict=True):
                 names = (zip(*map(np.ndarray.tolist, found[query]), strict=True) for query in each)
                 ranked = [rank_concepts(self.kb, scored, top_k, only) for scored in names]
-                yield [Link(mention, candidates) for mention, candidates in zip(doc.mentions, ranked, strict=True)]
+                yield [each.link(mention) for mention, each in zip(doc.mentions, ranked, strict=True)]
 
         return link_batches(documents, links, batch=_BATCH)

@@ -58,8 +58,10 @@ AnyDetector = Annotated[SerializeAsAny[DetectorConfig], _of_kind(DETECTORS)]
 
 
 class PipelineConfig(Strict):
-    """A whole pipeline. With `types` or `concepts`, other concepts are neither looked for nor answered.
+    """A whole pipeline. With `types` or `concepts`, other concepts are neither looked for nor answered, but compete.
 
+    A mention whose best meaning is one of the others is left unlinked (NIL), unless `restrict` is set.
+    Where scores are equal, concepts of the vocabularies in `prefer` come first, in that order.
     `threshold` is the minimum score; below it a mention is left unlinked (NIL). Without a detector, mentions must be annotated.
     `onym` is the version that built the pipeline.
     """
@@ -71,6 +73,8 @@ class PipelineConfig(Strict):
     linker: AnyLinker
     types: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
+    restrict: bool = False
+    prefer: tuple[str, ...] = ()
     threshold: float | None = Field(default=None, allow_inf_nan=False)
     top_k: int = Field(default=10, ge=1, le=1000)
     plug_ins: tuple[PlugIn, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -40,6 +40,8 @@ def build_pipeline(
     detector: DetectorConfig | str | None = "dictionary",
     types: Collection[str] = (),
     concepts: Collection[str] = (),
+    restrict: bool = False,
+    prefer: Sequence[str] = (),
     threshold: float | None = None,
     top_k: int = 10,
     force: bool = False,
@@ -48,7 +50,7 @@ def build_pipeline(
     """Write a pipeline's folder, and open it: what cannot be opened is not written.
 
     The folder may hold a knowledge base and models already. `linker` and `detector` are configurations, or short names;
-    without a detector, mentions must be annotated.
+    without a detector, mentions must be annotated. Of concepts with equal scores, those of vocabularies in `prefer` come first.
 
     >>> folder = getfixture("tmp_path") / "pipeline"
     >>> build_pipeline(getfixture("tiny_kb"), folder).link("fever").links[0].concept_id
@@ -70,6 +72,8 @@ def build_pipeline(
             "linker": linker.with_references(pin),
             "types": tuple(types),
             "concepts": tuple(concepts),
+            "restrict": restrict,
+            "prefer": tuple(prefer),
             "threshold": threshold,
             "top_k": top_k,
             "plug_ins": plug_ins_of(linker, detector),
@@ -120,7 +124,7 @@ def _require_format(values: dict[str, object], path: Path) -> None:
 def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | None = None) -> Pipeline:
     """Open what a configuration names; `folder` is what its paths are relative to."""
     context = context or OpenContext()
-    kb = KnowledgeBase.open(folder / config.kb.path, verify=context.verify)
+    kb = KnowledgeBase.open(folder / config.kb.path, verify=context.verify, prefer=config.prefer)
     require_digest(config.kb.path, config.kb.digest, kb.digest, folder)
     only = select_concepts(kb, config.types, config.concepts)
 
@@ -131,7 +135,7 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
     found = config.detector
     detector = None if found is None else open_detector(found.with_references(resolve), kb, context, only=only)
     _log.info("opened %s: detector %s, linker %s", folder, found.kind if found else "none", config.linker.kind)
-    return Pipeline(linker, detector, only=only, threshold=config.threshold, top_k=config.top_k)
+    return Pipeline(linker, detector, only=only, restrict=config.restrict, threshold=config.threshold, top_k=config.top_k)
 
 
 def describe(config: PipelineConfig) -> list[tuple[str, str]]:
@@ -145,7 +149,11 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
     rows += [(f"detector {name}", value) for name, value in _said(config.detector)]
     rows += [("linker", config.linker.kind), *_said(config.linker)]
     rows += [("types", ", ".join(config.types) or None), ("concepts", len(config.concepts) or None)]
-    rows += [("threshold", config.threshold)]
+    rows += [
+        ("restrict", "yes" if config.restrict else None),
+        ("prefer", ", ".join(config.prefer) or None),
+        ("threshold", config.threshold),
+    ]
     rows += [("plug-in", f"{each.kind} {each.name} of {each.package} {each.version}") for each in config.plug_ins]
     rows.append(("built by", f"onym {config.onym}"))
     return [(name, _shown(value)) for name, value in rows if value is not None]

@@ -21,7 +21,10 @@ SSSOM, TABLE = ".sssom.tsv", ".tsv"
 
 
 def map_terms(table: TermTable, linker: Linker, *, top_k: int = 5, only: ConceptMask | None = None) -> Iterator[TermMapping]:
-    """Yield every row with the concepts of its term; an empty cell has none."""
+    """Yield every row with the concepts of its term; an empty cell has none.
+
+    A column holds terms of one kind: with `only`, other concepts are ignored and do not compete.
+    """
     rows: list[tuple[str, ...]] = []
 
     def documents() -> Iterator[Document]:

@@ -14,8 +14,7 @@ from onym.corpora.isolation import INTERNAL
 from onym.corpora.problems import ProblemLog
 from onym.corpora.reading import is_loss
 from onym.kb.masks import ConceptMask
-from onym.kb.ranking import are_tied
-from onym.linkers.base import Linker
+from onym.linkers.base import Linker, describe_filter, link_among
 from onym.predictions.file import lines_of, source_of, write_predictions
 from onym.store.output import whole_file
 from onym.types import Document, LinkedDocument, Problem
@@ -25,7 +24,7 @@ PREDICTIONS = "predictions"
 
 @dataclass
 class LinkCounts:
-    """What became of the mentions. A tie has several concepts at the best score; the first of them is written.
+    """What became of the mentions. `tied` counts those with several concepts at the best score; `onym.kb.order` decides them.
 
     `left_out` counts documents and mentions that could not be read, `problems` documents that could not be linked, and `bugs`
     what a bug is to blame for.
@@ -52,7 +51,7 @@ class LinkCounts:
         self.documents += 1
         self.mentions += len(linked.links)
         self.linked += sum(link.concept_id is not None for link in linked.links)
-        self.tied += sum(are_tied(link.candidates) for link in linked.links)
+        self.tied += sum(link.tied > 0 for link in linked.links)
         self.problems += not linked.is_complete
         self.bugs += any(problem.code == INTERNAL for problem in linked.problems)
         self.stages.update(link.stage for link in linked.links if link.stage)
@@ -66,15 +65,18 @@ def write_links(
     *,
     top_k: int = 10,
     only: ConceptMask | None = None,
+    restrict: bool = False,
     force: bool = False,
     log: ProblemLog | None = None,
 ) -> LinkCounts:
-    """Link every annotated mention and write the answers; the output appears only when complete. `log` notes the problems."""
-    limited = {} if only is None else {"concepts_allowed": int(only.sum())}
-    source = source_of(linker, top_k, **limited)
+    """Link every annotated mention and write the answers; the output appears only when complete. `log` notes the problems.
+
+    With `only`, other concepts compete, unless `restrict` is set: see `link_among`.
+    """
+    source = source_of(linker, top_k, **describe_filter(only, restrict=restrict))
 
     def link(docs: Iterable[Document]) -> Iterable[LinkedDocument]:
-        return linker.link(docs, top_k=top_k, only=only)
+        return link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
 
     return write_linked(items, link, source, path, format, force=force, log=log)
 

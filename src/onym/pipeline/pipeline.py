@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from onym.detect.base import Detected, Detector
 from onym.kb.masks import ConceptMask
-from onym.linkers.base import Linker
+from onym.linkers.base import Linker, describe_filter, link_among
 from onym.predictions.file import source_of
 from onym.text.analysis import AnalysedDocument, analysed, plain
 from onym.types import Document, Link, LinkedDocument, iter_checked, require_text
@@ -21,6 +21,9 @@ _BATCH = 64  # documents that a detector sees together
 
 class Pipeline:
     """A detector and a linker over one knowledge base. Without a detector, mentions must be annotated.
+
+    With `only`, the answers are among these concepts, and a mention whose best meaning is another one is left unlinked. With
+    `restrict`, the others are as if they were not there: for mentions that are known to be of these concepts.
 
     It may be called from several threads at once.
 
@@ -39,12 +42,13 @@ class Pipeline:
         detector: Detector | None = None,
         *,
         only: ConceptMask | None = None,
+        restrict: bool = False,
         threshold: float | None = None,
         top_k: int = 10,
     ) -> None:
         self.kb = linker.kb
         self.linker, self.detector = linker, detector
-        self._only, self._threshold, self._top_k = only, threshold, top_k
+        self._only, self._restrict, self._threshold, self._top_k = only, restrict, threshold, top_k
 
     def __enter__(self) -> Self:
         return self
@@ -55,7 +59,7 @@ class Pipeline:
     @property
     def config(self) -> dict[str, Any]:
         """What was really used, part by part."""
-        limited = {} if self._only is None else {"concepts_allowed": int(self._only.sum())}
+        limited = describe_filter(self._only, restrict=self._restrict)
         detector = {"detector": "none"} if self.detector is None else self.detector.config
         return {"detector": detector, "linker": self.linker.config, "threshold": self._threshold, **limited}
 
@@ -66,7 +70,9 @@ class Pipeline:
 
     def with_threshold(self, threshold: float | None) -> Pipeline:
         """Return the same pipeline with another threshold."""
-        return Pipeline(self.linker, self.detector, only=self._only, threshold=threshold, top_k=self._top_k)
+        return Pipeline(
+            self.linker, self.detector, only=self._only, restrict=self._restrict, threshold=threshold, top_k=self._top_k
+        )
 
     def link(self, text: str | Document) -> LinkedDocument:
         """Link one text, or one document: its annotated mentions are kept, and looked for where it has none."""
@@ -85,7 +91,7 @@ class Pipeline:
         """
         detected: deque[Detected] = deque()
         documents = self._detected(_documents(texts), detected)
-        for linked in self.linker.link(documents, top_k=self._top_k, only=self._only):
+        for linked in link_among(self.linker, documents, top_k=self._top_k, only=self._only, restrict=self._restrict):
             yield self._finished(linked, detected.popleft())
 
     def _detected(self, documents: Iterable[Document], detected: deque[Detected]) -> Iterator[Document]:
@@ -114,7 +120,8 @@ class Pipeline:
 
     def _finished_link(self, link: Link, detection_score: float | None) -> Link:
         is_below = self._threshold is not None and link.candidates and link.candidates[0].score < self._threshold
-        return replace(link, detection_score=detection_score, nil_reason="below-threshold" if is_below else link.nil_reason)
+        nil_reason = link.nil_reason or ("below-threshold" if is_below else None)
+        return replace(link, detection_score=detection_score, nil_reason=nil_reason)
 
 
 def _documents(texts: Iterable[object]) -> Iterator[Document]:

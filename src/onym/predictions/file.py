@@ -11,9 +11,10 @@ A document that was read from a file also has `source` and `ordinal`: the file, 
 They tell documents of one id apart.
 
 An answer is an id (or, where several are meant together, a list of them), its score, and the number of the name that led to it:
-answers with the same number share a name. Answers stand best first. A mention may also have `detection_score`, `stage`,
-`confidence` and `nil_reason`, as `onym.Link` has them; what is absent is not known. `schemas/predictions-2.schema.json` is the
-JSON Schema of a line.
+answers with the same number share a name. Answers stand best first. Where `source.order` of the first line says that ties are
+decided, this holds for equal scores too; else equal scores are a tie. A mention may also have `tied`, `detection_score`,
+`stage`, `confidence` and `nil_reason`, as `onym.Link` has them; what is absent is not known.
+`schemas/predictions-2.schema.json` is the JSON Schema of a line.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from onym.store.files.source import InputFile
 from onym.types import Candidate, Document, DocumentKey, Link, LinkedDocument, NilReason, Problem
 
 KIND, FORMAT = "predictions", 2
+DECIDED = "decided"
+"""What `order.ties` of a source says where equal scores are in an order that means something."""
 
 Key = tuple[DocumentName, int, int]
 """A document (its id, where no other has it) and the mention's start and end in it."""
@@ -69,6 +72,7 @@ class Prediction:
     nil_reason: NilReason | None = None
     source: str = ""
     ordinal: int = 0
+    tied: int | None = None
 
     @property
     def document_key(self) -> DocumentKey:
@@ -136,6 +140,12 @@ class Predictions:
         yield from self.mentions.values()
         yield from self.without_mentions
 
+    @property
+    def is_decided(self) -> bool:
+        """True where the order of answers with equal scores means something: the first is the answer."""
+        order = self.source.get("order")
+        return isinstance(order, dict) and order.get("ties") == DECIDED
+
     @cached_property
     def document_keys(self) -> set[DocumentKey]:
         """The documents that were read."""
@@ -174,7 +184,8 @@ def _document_keys(mentions: Iterable[Prediction], without: Iterable[NoMentions]
 def source_of(linker: Source, top_k: int, **more: Any) -> dict[str, Any]:
     """Return what the answers of a linker depend on, for the first line of a file."""
     kb = {"digest": linker.kb.digest, "concepts": len(linker.kb), "names": len(linker.kb.names)}
-    return {"onym": __version__, "linker": linker.config, "kb": kb, "top_k": top_k, **more}
+    order = {"ties": DECIDED, "vocabularies": list(linker.kb.order.vocabularies)}
+    return {"onym": __version__, "linker": linker.config, "kb": kb, "order": order, "top_k": top_k, **more}
 
 
 def predictions_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
@@ -205,6 +216,7 @@ def prediction_of(link: Link, document: Document) -> Prediction:
         link.nil_reason if link.candidates else None,  # no answers say so themselves
         document.source,
         document.ordinal,
+        link.tied or None,
     )
 
 
@@ -246,13 +258,13 @@ def are_predictions(path: Path | str) -> bool:
 
 
 def _answers(candidates: Sequence[Candidate]) -> tuple[Answer, ...]:
-    numbers: dict[str, int] = {}
-    return tuple(
-        ((candidate.concept_id,), candidate.score, numbers.setdefault(candidate.name, len(numbers))) for candidate in candidates
-    )
+    """Return candidates as answers. Names of equal scores are numbered in the order of ids, however ties are decided."""
+    by_id = sorted(candidates, key=lambda each: (-each.score, each.concept_id))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(each.name for each in by_id))}
+    return tuple(((each.concept_id,), each.score, numbers[each.name]) for each in candidates)
 
 
-_EVIDENCE = ("detection_score", "stage", "confidence", "nil_reason")
+_EVIDENCE = ("tied", "detection_score", "stage", "confidence", "nil_reason")
 
 
 def _plain(line: Line) -> dict[str, Any]:
@@ -327,6 +339,8 @@ def _evidence(more: Mapping[Any, Any], where: str) -> dict[str, Any]:
     are_numbers = are_numbers and 0 <= known.get("confidence", 0) <= 1
     if (
         not are_numbers
+        or type(known.get("tied", 0)) is not int
+        or known.get("tied", 0) < 0
         or not isinstance(known.get("stage", ""), str)
         or known.get("nil_reason") not in (None, *get_args(NilReason))
     ):

@@ -16,7 +16,7 @@ from onym.types import Candidate
 def written(tiny_kb: Path) -> tuple[list[str], list[dict[str, str]]]:
     mappings = [
         TermMapping(("Pyrexia",), "Pyrexia", (Candidate("mesh:D005334", "pyrexia", 1.0),)),
-        TermMapping(("MI",), "MI", (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))),
+        TermMapping(("MI",), "MI", (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0)), tied=1),
         TermMapping(("fevr",), "fevr", (Candidate("mesh:D005334", "fever", 0.6),)),
         TermMapping(("xyz",), "xyz", ()),
     ]

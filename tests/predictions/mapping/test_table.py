@@ -14,7 +14,7 @@ from onym.types import Candidate
 
 def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
     both = (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))
-    mappings = [TermMapping(("1", "a\tb\n"), "x", both), TermMapping(("2", ""), "", ())]
+    mappings = [TermMapping(("1", "a\tb\n"), "x", both, tied=1), TermMapping(("2", ""), "", ())]
     file = io.BytesIO()
     write_table(mappings, ["n", "term"], KnowledgeBase.open(tiny_kb), file)
     rows = list(csv.DictReader(io.StringIO(file.getvalue().decode()), dialect="excel-tab"))

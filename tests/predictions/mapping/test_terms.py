@@ -39,7 +39,7 @@ def test_a_mapping_has_the_candidates_of_its_term() -> None:
     term = Mention(0, 2, "MI")
     tied = (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))
     linked = LinkedDocument(Document("1", "MI", (term,)), (Link(term, tied),))
-    assert TermMapping.of(("1", "MI"), linked) == TermMapping(("1", "MI"), "MI", tied)
+    assert TermMapping.of(("1", "MI"), linked) == TermMapping(("1", "MI"), "MI", tied, 1)
     assert TermMapping.of(("1", "MI"), linked).is_tied
     empty = TermMapping.of(("2", ""), LinkedDocument(Document("2", "")))
     assert (empty.term, empty.candidates, empty.is_tied) == ("", (), False)

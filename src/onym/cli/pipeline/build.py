@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, TYPES
+from onym.cli.linking import CONCEPTS, KB, LINKER, PREFER, RESTRICT, TYPES
 from onym.cli.options import DOWNLOAD
 
 
@@ -25,6 +25,8 @@ def command(
     linker: Annotated[str, LINKER] = "exact",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
+    restrict: Annotated[bool, RESTRICT] = False,
+    prefer: Annotated[str, PREFER] = "",
     threshold: Annotated[float | None, typer.Option(help="Minimum score; below it a mention is left unlinked (NIL).")] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a pipeline that exists.")] = False,
@@ -55,6 +57,8 @@ def command(
             detector=None if detector == "none" else detector_config(detector, **of_detector),
             types=listed(types),
             concepts=tuple(ids_in(concepts)) if concepts else (),
+            restrict=restrict,
+            prefer=listed(prefer),
             threshold=threshold,
             force=force,
             context=OpenContext(download, shown_on(bar)),

@@ -38,17 +38,18 @@ SCHEMA = pa.schema(
 _CANDIDATE = {"concept_id": pa.string(), "name": pa.string(), "score": pa.float64()}
 _LINK = {
     "candidates": pa.list_(pa.struct(list(_CANDIDATE.items()))), "detection_score": pa.float64(), "stage": pa.string(),
-    "confidence": pa.float64(), "nil_reason": pa.string(),
+    "confidence": pa.float64(), "nil_reason": pa.string(), "tied": pa.int64(),
 }  # fmt: skip
 _PROBLEM = {"code": pa.string(), "what": pa.string(), "where": pa.string()}
-LINKED_SCHEMA = pa.schema(
-    [
-        *SCHEMA,
-        pa.field("schema", pa.string()),
-        pa.field("links", pa.list_(pa.struct(list(_LINK.items())))),
-        pa.field("problems", pa.list_(pa.struct(list(_PROBLEM.items())))),
-    ]
-)
+
+
+def _linked_schema(of_link: dict[str, pa.DataType]) -> pa.Schema:
+    links, problems = (pa.list_(pa.struct(list(fields.items()))) for fields in (of_link, _PROBLEM))
+    return pa.schema([*SCHEMA, pa.field("schema", pa.string()), pa.field("links", links), pa.field("problems", problems)])
+
+
+LINKED_SCHEMA = _linked_schema(_LINK)
+_WITHOUT_TIES = _linked_schema({name: kind for name, kind in _LINK.items() if name != "tied"})  # of files that do not say them
 _ROWS, _LETTERS = 512, 4_000_000  # of a row group; a reader holds all of its texts
 
 
@@ -77,13 +78,19 @@ def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
     """Yield the linked documents of every file; a row that is none is an error."""
     for file in source.files:
-        rows = (row for batch in iter_parquet(file, LINKED_SCHEMA) for row in batch.to_pylist())
+        rows = (row for batch in iter_parquet(file, _schema_of(file)) for row in batch.to_pylist())
         for number, row in enumerate(rows, 1):
             where = f"{file.name}, row {number}"
             try:
                 yield linked_from_plain(_without_nulls(row), where)
             except MalformedError as e:
                 raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
+
+
+def _schema_of(file: InputFile) -> pa.Schema:
+    found = parquet_schema(file)
+    is_without = "links" in found.names and found.field("links").type == _WITHOUT_TIES.field("links").type
+    return _WITHOUT_TIES if is_without else LINKED_SCHEMA
 
 
 def _looks_right(file: InputFile) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import are_tied
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, header, iter_table
 from onym.types import Candidate, Document, LinkedDocument, Mention
@@ -15,21 +14,23 @@ from onym.types import Candidate, Document, LinkedDocument, Mention
 
 @dataclass(frozen=True, slots=True)
 class TermMapping:
-    """A row of a table, the term in it, and the concepts proposed for it, best first."""
+    """A row of a table, the term in it, and the concepts proposed for it, best first; `tied` is that of `onym.Link`."""
 
     cells: tuple[str, ...]
     term: str
     candidates: tuple[Candidate, ...]
+    tied: int = 0
 
     @property
     def is_tied(self) -> bool:
-        """True where a second concept has the best score: a person must choose."""
-        return are_tied(self.candidates)
+        """True where a second concept has the best score: a person should look at the choice."""
+        return self.tied > 0
 
     @classmethod
     def of(cls, cells: tuple[str, ...], linked: LinkedDocument) -> TermMapping:
         """Return the mapping of a row whose term was linked."""
-        return cls(cells, linked.document.text, linked.links[0].candidates if linked.links else ())
+        candidates, tied = (linked.links[0].candidates, linked.links[0].tied) if linked.links else ((), 0)
+        return cls(cells, linked.document.text, candidates, tied)
 
 
 @dataclass(frozen=True, slots=True)

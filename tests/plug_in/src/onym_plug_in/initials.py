@@ -50,7 +50,7 @@ class InitialsLinker:
             for doc in batch:
                 names = [self._names.get(self._key(mention.surface), []) for mention in doc.mentions]
                 found = [rank_concepts(self.kb, [(name, 1.0) for name in each], top_k, only) for each in names]
-                yield [Link(mention, candidates) for mention, candidates in zip(doc.mentions, found, strict=True)]
+                yield [ranked.link(mention) for mention, ranked in zip(doc.mentions, found, strict=True)]
 
         return link_batches(documents, links, batch=64)
 

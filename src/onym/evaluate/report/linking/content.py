@@ -8,9 +8,9 @@ from onym.evaluate.examples import Example, Neighbour
 from onym.evaluate.mistakes import Mistake, NamedConcepts
 
 DEFINITIONS: dict[str, str] = {
-    "strict": "An answer is right if it is the gold concept, alone at its score; where a mention means several concepts, "
-    "only the whole set is right.",
-    "one-id": "An answer is right if it is one concept, alone at its score, that is among the gold ones.",
+    "strict": "The first answer is right if it is the gold concept; where a mention means several concepts, only the whole set "
+    "is right. Equal scores whose order the predictions do not call decided are a tie, and wrong.",
+    "one-id": "The first answer is right if it is one concept that is among the gold ones; undecided ties are wrong.",
     "any-id": "An answer is a name. It is right if any concept of that name is a gold one: a name that several concepts "
     "share counts for all of them. Of a mention that was split into parts the first part counts.",
     "biosyn": "An answer is a name. It is right if any concept of that name is a gold one, for every part of a mention "

@@ -1,0 +1,117 @@
+"""The one order of candidates: which concept comes first where scores are equal. Every linker uses it, and it is total.
+
+| rule | first is |
+|---|---|
+| score | the higher one |
+| vocabulary | the one that `prefer` names first; then the one whose names come first in the recipe |
+| kind of name | the concept whose *preferred* name matched, then by the order of `NameKind` |
+| record | a main record; MeSH's supplementary records come after its descriptors |
+| source of name | the concept that has the matched name from the source that comes first in the recipe |
+| number of names | the concept with the fewest names, as GenBioEL gives shared names (appendix E.1) |
+| id | the lower one |
+
+A vocabulary is the prefix of a concept's id. The order is derived from the columns of a knowledge base on first use: an
+artefact has no column for it, and needs none.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onym.errors import ConfigError
+from onym.kb.curie import canonical_prefix
+from onym.store.artefact.arrays import Strings, corrupt
+
+if TYPE_CHECKING:
+    from onym.kb.knowledge_base import KnowledgeBase
+
+Key = tuple[int, ...]
+"""A number for each of `RULES`: the lower comes first."""
+Scored = tuple[int, float, int]
+"""A concept, its score, and the name that led to it."""
+RULES = ("vocabulary", "kind", "record", "source", "names", "id")
+"""What decides between equal scores, in this order: the fields of a key."""
+_SUPPLEMENTARY = (b"mesh:C", b"mesh:D")  # MeSH's supplementary records, and the first id after them
+
+
+class CandidateOrder:
+    """The order of a knowledge base's candidates; `prefer` names vocabularies that come before the others.
+
+    >>> from onym.kb import KnowledgeBase
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> kb.order.vocabularies
+    ('mesh',)
+    """
+
+    def __init__(self, kb: KnowledgeBase, prefer: Sequence[str] = ()) -> None:
+        self._kb = kb
+        found = list(iter_prefixes(kb.concept_ids))
+        self._starts = [row for _, row in found]
+        names = [prefix for prefix, _ in found]
+        self.vocabularies = _in_order(names, _appearances(kb, self._starts), prefer)
+        ranks = {name: rank for rank, name in enumerate(self.vocabularies)}
+        self._ranks = [ranks[name] for name in names]
+        self._supplementary = range(*map(kb.concept_ids.lower_bound, _SUPPLEMENTARY))
+
+    def key(self, concept: int, name: int | None = None) -> Key:
+        """Return what decides between concepts of one score; where the matched names are not known, they decide nothing."""
+        vocabulary = self._ranks[bisect_right(self._starts, concept) - 1]
+        kind, source = (0, 0) if name is None else self._kb.kind_and_source(concept, name)
+        is_supplementary = int(concept in self._supplementary)
+        return vocabulary, kind, is_supplementary, source, len(self._kb.names_of(concept)), concept
+
+    def ranked(self, found: Mapping[int, tuple[float, int]]) -> Iterator[Scored]:
+        """Yield concepts, given the score and the name of each, best first."""
+        by_score = sorted(((concept, score, name) for concept, (score, name) in found.items()), key=lambda each: -each[1])
+        for _, group in groupby(by_score, key=lambda each: each[1]):
+            tied = list(group)
+            yield from sorted(tied, key=lambda each: self.key(each[0], each[2])) if len(tied) > 1 else tied
+
+
+def deciding_rule(first: Key, second: Key) -> str:
+    """Return the rule that puts one key before another.
+
+    >>> deciding_rule((0, 1, 0, 2, 9, 7), (0, 2, 0, 1, 9, 3))
+    'kind'
+    """
+    return next(rule for rule, one, other in zip(RULES, first, second, strict=True) if one != other)
+
+
+def iter_prefixes(ids: Strings) -> Iterator[tuple[str, int]]:
+    """Yield each prefix of sorted ids with its first row: each is one leap away.
+
+    >>> list(iter_prefixes(Strings.of(["hp:1", "mesh:C1", "mesh:D1"])))
+    [('hp', 0), ('mesh', 1)]
+    """
+    row = 0
+    while row < len(ids):
+        prefix = ids[row].partition(":")[0]
+        yield prefix, row
+        row = max(row + 1, ids.lower_bound(f"{prefix};".encode()))  # ';' follows ':' in ASCII
+
+
+def _in_order(names: Sequence[str], appearances: Sequence[tuple[int, int]], prefer: Sequence[str]) -> tuple[str, ...]:
+    """Return vocabularies: the preferred ones, then by first source, then by how many names that source has for them."""
+    first = tuple(dict.fromkeys(map(canonical_prefix, prefer)))
+    if unknown := [name for name in first if name not in names]:
+        what = f"no concept is of the vocabulary {unknown[0]!r}"
+        raise ConfigError("vocabulary-unknown", what, fix=f"the vocabularies are {', '.join(sorted(names)[:20])}")
+    rest = sorted(zip(appearances, names, strict=True))
+    return tuple(dict.fromkeys((*first, *(name for _, name in rest))))
+
+
+def _appearances(kb: KnowledgeBase, starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return for each vocabulary the first source that names its concepts, and minus the number of names it gives them."""
+    found = []
+    for start, end in zip(starts, [*starts[1:], len(kb)], strict=True):
+        sources = kb.sources_of(start, end)
+        if not len(sources):
+            raise corrupt("a vocabulary has no names", str(kb.folder))
+        first = int(sources.min())
+        found.append((first, -int(np.count_nonzero(sources == first))))
+    return found

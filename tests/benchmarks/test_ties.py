@@ -1,0 +1,56 @@
+"""The benchmark of ties: what is counted, and that kept predictions are put in the order of candidates."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.ties.decided import decided_by_ids, rules_of, undecided
+
+from onym.evaluate.cases import gold_cases
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
+from onym.types import Document, Mention
+from tests.kb.test_order import HP, MESH, MONDO, made
+
+TEXT = "cancer growth tumour lump"
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return made(tmp_path_factory.mktemp("ties"), MESH, MONDO, HP)
+
+
+def document(*gold: str) -> Document:
+    words = TEXT.split()
+    rows = [(TEXT.index(word), word, each) for word, each in zip(words, gold, strict=True)]
+    return Document("1", TEXT, tuple(Mention(start, start + len(word), word, (each,)) for start, word, each in rows))
+
+
+def test_a_rule_is_counted_where_it_decided_and_is_right_where_the_first_answer_is(kb: KnowledgeBase) -> None:
+    doc = document("mesh:D1", "mesh:D1", "mondo:2", "mesh:D3")
+    linked = list(ExactLinker(kb).link([doc]))
+    answers = Predictions.of(predictions_of(linked), {}).answers
+    cases = gold_cases([doc], lambda key: answers[key], is_decided=True)
+    figures = rules_of(linked, cases, kb).figures()
+    # cancer: D1 before C1, by its record; growth: C2 is called so, before D1; tumour: MeSH before MONDO; lump: no tie
+    assert {rule: each["ties"] for rule, each in figures.items() if each["ties"]} == {"record": 1, "kind": 1, "vocabulary": 1}
+    assert (figures["record"]["accuracy_pct"], figures["kind"]["accuracy_pct"]) == (100.0, 0.0)
+    assert figures["kind"]["possible_pct"] == figures["vocabulary"]["possible_pct"] == 100.0
+    assert figures["vocabulary"]["share_pct"] == 33.3
+
+
+def test_kept_predictions_are_ordered_by_ids(kb: KnowledgeBase) -> None:
+    kept = {"hp:1": 1.0, "mesh:C1": 1.0, "x:1": 1.0, "mesh:D1": 1.0, "mesh:D2": 2.0}
+    answers = tuple(((each,), score, 0) for each, score in kept.items())
+    decided = decided_by_ids(Predictions.of([Prediction("1", 0, 6, answers)], {"top_k": 10}), kb)
+    (one,) = decided
+    assert [ids[0] for ids, _, _ in one.answers] == ["mesh:D2", "mesh:D1", "mesh:C1", "hp:1", "x:1"]
+    assert decided.is_decided
+    assert decided.source["top_k"] == 10
+
+
+def test_what_is_undecided_says_nothing_of_its_order(kb: KnowledgeBase) -> None:
+    made_now = Predictions.of([], source_of(ExactLinker(kb), 10))
+    assert made_now.is_decided
+    assert not undecided(made_now).is_decided
+    assert undecided(made_now).source == {key: value for key, value in made_now.source.items() if key != "order"}

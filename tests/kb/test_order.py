@@ -1,0 +1,128 @@
+"""The one order of candidates: total, documented, and the same for every linker."""
+
+from __future__ import annotations
+
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.order import RULES, deciding_rule
+from onym.kb.ranking import rank_scored
+from onym.kb.recipe import Recipe
+from onym.types import NameKind
+
+MESH = """id\tname\tsynonyms
+mesh:D1\tcancer\ttumour|growth
+mesh:D2\tneoplasm\tcancer
+mesh:C1\tcancer\tneoplasm
+mesh:C2\tgrowth\tcancer
+mesh:D3\tlump\tcancer
+mesh:D4\tswelling\tcancer|bulge
+"""
+MONDO = "id\tname\tsynonyms\nmondo:1\tcancer\tgrowth\nmondo:2\ttumour\tcancer\n"
+HP = "id\tname\tsynonyms\nhp:1\tcancer\t\n"
+LATER = "id\tname\tsynonyms\nmesh:D5\t\tcancer\n"
+
+
+def made(folder: Path, *sources: str) -> KnowledgeBase:
+    """Build a knowledge base of tables, in the order of a recipe."""
+    tables = []
+    for number, table in enumerate(sources):
+        (folder / f"{number}.tsv").write_text(table)
+        tables.append({"path": f"{number}.tsv", "name": f"source {number}"})
+    build_kb(Recipe.of({"sources": tables}), folder / "kb", root=folder)
+    return KnowledgeBase.open(folder / "kb")
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return made(tmp_path_factory.mktemp("order"), MESH, MONDO, HP, LATER)
+
+
+def ids(kb: KnowledgeBase, name: str) -> list[str]:
+    row = kb.find(name)
+    best = dict.fromkeys(kb.concepts_named(name), (1.0, row))
+    return [candidate.concept_id for candidate in rank_scored(kb, best, 100).candidates]
+
+
+def test_each_rule_decides_in_its_turn(kb: KnowledgeBase) -> None:
+    assert ids(kb, "cancer") == [
+        "mesh:D1",  # the first vocabulary; the preferred name; a main record
+        "mesh:C1",  # a supplementary record, but its preferred name
+        "mesh:D2",  # a synonym of a main record, from the first source, of two names, the lower id
+        "mesh:D3",
+        "mesh:D4",  # of three names
+        "mesh:D5",  # from a later source
+        "mesh:C2",
+        "mondo:1",
+        "mondo:2",
+        "hp:1",
+    ]
+
+
+def test_which_rule_decided(kb: KnowledgeBase) -> None:
+    row = kb.find("cancer")
+    keys = [kb.order.key(kb.concept_ids.find(each), row) for each in ids(kb, "cancer")]
+    decided = [deciding_rule(one, other) for one, other in pairwise(keys)]
+    assert decided == ["record", "kind", "id", "names", "source", "record", "vocabulary", "kind", "vocabulary"]
+    assert set(decided) == set(RULES)
+
+
+def test_the_order_of_vocabularies_is_that_of_the_recipe(tmp_path: Path) -> None:
+    for number, order in enumerate(permutations((MESH, MONDO, HP))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        wanted = tuple(each.splitlines()[1].partition(":")[0] for each in order)
+        assert made(folder, *order).order.vocabularies == wanted
+
+
+def test_of_vocabularies_of_one_source_the_larger_comes_first(tmp_path: Path) -> None:
+    one = "id\tname\nzfa:1\ta\nzfa:2\tb\nabc:1\ta\n"
+    kb = made(tmp_path, one, MESH)
+    assert kb.order.vocabularies == ("zfa", "abc", "mesh")
+    assert ids(kb, "a") == ["zfa:1", "abc:1"]
+
+
+@pytest.mark.parametrize("prefer", [["mondo"], ["MONDO", "hp"], ["hp", "mondo", "mesh"], []])
+def test_a_preferred_vocabulary_comes_first(kb: KnowledgeBase, prefer: list[str]) -> None:
+    other = KnowledgeBase.open(kb.folder.parent, prefer=prefer)
+    wanted = tuple(dict.fromkeys([*(each.lower() for each in prefer), "mesh", "mondo", "hp"]))
+    assert other.order.vocabularies == wanted
+    found = [each.partition(":")[0] for each in ids(other, "cancer")]
+    assert tuple(dict.fromkeys(found)) == wanted
+    assert other.digest == kb.digest
+
+
+def test_an_unknown_vocabulary_is_refused_before_any_work(kb: KnowledgeBase) -> None:
+    with pytest.raises(ConfigError, match="vocabulary-unknown") as error:
+        KnowledgeBase.open(kb.folder.parent, prefer=["umls"])
+    assert "hp, mesh, mondo" in str(error.value)
+
+
+@given(st.data())
+def test_the_order_is_total_and_knows_no_other(kb: KnowledgeBase, data: st.DataObject) -> None:
+    """Whatever the concepts, names and scores, and in whatever order they come: it is that of a plain sort of all keys."""
+    pairs = [(concept, int(name)) for concept in range(len(kb)) for name in kb.names_of(concept)]
+    drawn = data.draw(st.lists(st.sampled_from(pairs), min_size=1, unique_by=lambda pair: pair[0]))
+    scores = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, -0.0]), min_size=len(drawn), max_size=len(drawn)))
+    found = {concept: (score, name) for (concept, name), score in zip(drawn, scores, strict=True)}
+    keys = {concept: kb.order.key(concept, name) for concept, (_, name) in found.items()}
+    assert len(set(keys.values())) == len(keys)
+    plain = sorted(found, key=lambda concept: (-found[concept][0], keys[concept]))
+    for order in (found, dict(reversed(found.items())), dict(data.draw(st.permutations(list(found.items()))))):
+        assert [concept for concept, _, _ in kb.order.ranked(order)] == plain
+        cut = rank_scored(kb, order, 1)
+        assert cut.candidates[0].concept_id == kb.concept_ids[plain[0]]
+        assert cut.tied == sum(score == found[plain[0]][0] for score, _ in found.values()) - 1
+
+
+def test_the_kind_is_that_of_the_name_for_this_concept(kb: KnowledgeBase) -> None:
+    row = kb.find("neoplasm")
+    kinds = {each: kb.kind_and_source(kb.concept_ids.find(each), row)[0] for each in ("mesh:D2", "mesh:C1")}
+    assert kinds == {"mesh:D2": NameKind.PREFERRED, "mesh:C1": NameKind.EXACT}
