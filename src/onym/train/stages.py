@@ -24,15 +24,15 @@ from onym.train.rerank.config import RerankStage, RerankTrainingConfig
 TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | RerankStage
 ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig
 AnyConfig = ModelConfig | RerankTrainingConfig
-CONFIGS: dict[str, type[AnyConfig]] = {
+MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "pretrain": GenerativeTrainingConfig,
     "finetune": GenerativeTrainingConfig,
     "prefer": GenerativeTrainingConfig,
     "align": EncoderTrainingConfig,
     "match": EncoderTrainingConfig,
     "collective": CollectiveTrainingConfig,
-    "rerank": RerankTrainingConfig,
 }
+CONFIGS: dict[str, type[AnyConfig]] = {**MODEL_CONFIGS, "rerank": RerankTrainingConfig}
 _PRESETS = files("onym.train") / "presets"
 
 
