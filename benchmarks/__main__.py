@@ -2,7 +2,7 @@
 
 Without options a benchmark runs at full size; `--quick` is for every change. Each is a module of `benchmarks.commands` with
 `run(options) -> figures` and, where it has options of its own, `add_options(parser)`. A module may have
-`UPPER_BOUNDS` of its figures: where one is more, the benchmark fails, after it has printed them.
+`UPPER_BOUNDS` of its figures, and `LOWER_BOUNDS`: where one is more, or less, the benchmark fails, after it has printed them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from benchmarks.report import machine, versions
 NAMES = (
     "import",
     "kb-open",
+    "joins",
+    "types",
     "kb-hpo",
     "kb-umls",
     "kb-kill",
@@ -59,6 +61,8 @@ NAMES = (
     "e2e-results",
     "collective-speed",
     "cascade",
+    "rerank-results",
+    "rerank-speed",
     "consistency",
     "house",
     "cli-environments",
@@ -77,8 +81,9 @@ def main(arguments: list[str]) -> int:
     getattr(module, "add_options", lambda _: None)(parser)
     figures = module.run(parser.parse_args(arguments[1:]))
     print(json.dumps({"benchmark": name, "figures": figures, "machine": machine(), "versions": versions()}))
-    bounds = getattr(module, "UPPER_BOUNDS", {})
-    missed = [f"{key} is over {bound}" for key, bound in bounds.items() if figures.get(key, 0) > bound]
+    upper, lower = getattr(module, "UPPER_BOUNDS", {}), getattr(module, "LOWER_BOUNDS", {})
+    missed = [f"{key} is over {bound}" for key, bound in upper.items() if figures.get(key, 0) > bound]
+    missed += [f"{key} is under {bound}" for key, bound in lower.items() if figures.get(key, bound) < bound]
     print("".join(f"{each}\n" for each in missed), end="", file=sys.stderr)
     return 1 if missed else 0
 

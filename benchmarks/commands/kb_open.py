@@ -18,12 +18,21 @@ from onym.kb.recipe import Recipe
 from onym.store.files.source import InputFile
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "open-kb.toml"
+_NOT_QUICK = ("supp", "indra1.18", "d2014", "cas", "chebi")
+JOINED = RECIPE.with_name("open-kb-joined.toml")
 
 
-def build_open_kb(dest: Path) -> KnowledgeBase:
-    """Build the knowledge base that every benchmark links to."""
-    build_kb(Recipe.from_toml(RECIPE), dest, root=data_folder())
+def build_open_kb(dest: Path, recipe: Path = RECIPE) -> KnowledgeBase:
+    """Build the knowledge base that benchmarks link to, or that of another recipe."""
+    build_kb(Recipe.from_toml(recipe), dest, root=data_folder())
     return KnowledgeBase.open(dest)
+
+
+def joined_recipe(*, quick: bool) -> Recipe:
+    """Return the recipe of the joined knowledge base; the quick one has the descriptors of MeSH 2024 and MONDO alone."""
+    recipe = Recipe.from_toml(JOINED)
+    small = tuple(source for source in recipe.sources if not any(part in source.path for part in _NOT_QUICK))
+    return recipe.model_copy(update={"sources": small}) if quick else recipe
 
 
 def gold(path: Path, kind: str = "") -> Iterator[list[str]]:

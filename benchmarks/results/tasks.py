@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.commands.kb_hpo import build_hpo_kb
-from benchmarks.commands.kb_open import build_open_kb, retired_ids
+from benchmarks.commands.kb_open import JOINED, build_open_kb, retired_ids
 from benchmarks.report import data_folder
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient
@@ -124,6 +124,11 @@ def _of_type(prepared: PreparedDataset, of_type: str) -> PreparedDataset:
 def open_kb() -> KnowledgeBase:
     """Return the open knowledge base, built once and kept."""
     return _kept("open-kb", build_open_kb)
+
+
+def open_kb_joined() -> KnowledgeBase:
+    """Return the open knowledge base with its twins joined and its concepts in groups, built once and kept."""
+    return _kept("open-kb-joined", lambda folder: build_open_kb(folder, JOINED))
 
 
 def hpo_kb() -> KnowledgeBase:

@@ -22,7 +22,7 @@ from benchmarks.results.tasks import medic_kb, open_kb, open_task
 from onym.kb import KnowledgeBase
 from onym.store.config import read_toml
 from onym.train.run import train
-from onym.train.stages import CONFIGS, AnyConfig, merge, runs_folder
+from onym.train.stages import MODEL_CONFIGS, ModelConfig, merge, runs_folder
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 KBS: dict[str, Callable[[], KnowledgeBase]] = {
@@ -51,10 +51,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def config_of(name: str) -> AnyConfig:
+def config_of(name: str) -> ModelConfig:
     """Return the configuration of a recipe."""
     values = recipe(name)
-    return CONFIGS[values["stage"]].of(values, name)
+    return MODEL_CONFIGS[values["stage"]].of(values, name)
 
 
 def recipe(name: str) -> dict[str, Any]:

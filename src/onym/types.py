@@ -105,6 +105,7 @@ class Concept:
     definitions: tuple[str, ...] = ()
     xrefs: tuple[str, ...] = ()
     alternative_ids: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if ":" not in self.id:

@@ -75,6 +75,19 @@ def test_search_and_show(folder: Path) -> None:
     assert "umls:C0027051" in onym("kb", "show", "hp", "HP:0000009", cwd=folder).stdout
 
 
+def test_types_and_joins_are_listed(folder: Path) -> None:
+    (folder / "mesh.tsv").write_text("id\tname\tsemantic_types\txrefs\nmesh:D9\tHeart attack\tC14\thp:0001658\n")
+    (folder / "both.toml").write_text('groups = true\n[[sources]]\npath = "mesh.tsv"\n[[sources]]\npath = "hp.obo"\n')
+    onym("kb", "build", "both.toml", "-o", "both", cwd=folder)
+    types = onym("kb", "types", "both", cwd=folder).stdout.splitlines()
+    assert types == ["group\tDisease\t1", "group\tPhenotype\t2", "type\tC14\t1"]
+    joins = onym("kb", "joins", "both", cwd=folder)
+    assert joins.stdout == "hp:0001658\tmesh:D9\tone-to-one\n"
+    assert json.loads(onym("kb", "joins", "both", "--json", cwd=folder).stdout)["counts"] == {"one-to-one": 1}
+    onym("kb", "build", "both.toml", "-o", "undone", "--undo", "hp:0001658", cwd=folder)
+    assert onym("kb", "joins", "undone", cwd=folder).stdout == ""
+
+
 def test_an_unknown_concept_exits_with_3(folder: Path) -> None:
     assert "[concept-unknown]" in onym("kb", "show", "hp", "HP:77", cwd=folder, status=3).stderr
     error = json.loads(onym("kb", "show", "hp", "HP:77", "--json", cwd=folder, status=3).stderr)["error"]

@@ -101,6 +101,13 @@ def test_only_some_concepts(kb: KnowledgeBase) -> None:
     assert detector.config["concepts_allowed"] == int(only.sum())
 
 
+def test_names_of_fewer_concepts_than_may_be_answers(kb: KnowledgeBase) -> None:
+    detector = DictionaryDetector(kb, Config(types="anatomy, disease"), only=concepts_of_types(kb, ["anatomy", "chemical"]))
+    (detected,) = detector.detect([Document("1", "heart attack, men, 5-HT")])
+    assert [mention.surface for mention in detected.document.mentions] == ["heart"]
+    assert detector.config["types"] == "anatomy, disease"
+
+
 def test_mentions_that_are_there_are_not_looked_at(kb: KnowledgeBase) -> None:
     doc = Document("1", "heart", (Mention(0, 1, "h"),))
     (detected,) = DictionaryDetector(kb).detect([doc])

@@ -58,6 +58,7 @@ def test_fewest_agrees_with_the_plain_rule(table: dict[str, list[str]]) -> None:
         kind=np.array([r[2] for r in rows], dtype=np.uint8),
         language=np.zeros(len(rows), dtype=np.uint16),
         row=np.arange(len(rows)),
+        is_lent=np.zeros(len(rows), dtype=bool),
         source_offsets=np.arange(len(rows) + 1),
         source_values=np.zeros(len(rows), dtype=np.uint16),
     )

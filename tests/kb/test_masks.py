@@ -9,6 +9,7 @@ import pytest
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of, select_concepts
+from tests.kb.conftest import Builder
 
 
 def ids(kb: KnowledgeBase, mask: object) -> list[str]:
@@ -57,3 +58,26 @@ def test_names_belong_to_selected_concepts(tiny_kb: Path) -> None:
 def test_what_is_unknown_is_said(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="filter-unknown"):
         select_concepts(KnowledgeBase.open(tiny_kb), ["C99"])
+
+
+GROUPED = "id\tname\tsynonyms\tsemantic_types\nmesh:D1\tfever\tpyrexia\tC23\nmesh:D2\tiron\t\tD01\nmesh:D3\tlead\t\t\n"
+LENDING = "id\tname\tsynonyms\txrefs\nhp:1\tFever\thot\tmesh:D1\n"
+
+
+def test_groups_and_types_are_both_filters(build: Builder) -> None:
+    kb = build(GROUPED, groups=True)
+    assert ids(kb, concepts_of_types(kb, ["Disease"])) == ["mesh:D1"]
+    assert ids(kb, concepts_of_types(kb, ["Phenotype", "D01"])) == ["mesh:D1", "mesh:D2"]
+    with pytest.raises(ConfigError, match="filter-unknown"):
+        concepts_of_types(kb, ["Gene"])
+
+
+def test_names_that_other_vocabularies_lend_may_be_left_out(build: Builder) -> None:
+    kb = build(GROUPED, LENDING, joins={"many_to_one": "apart"})
+    all_names, own = names_of(kb, None), names_of(kb, None, lent=False)
+    assert all_names is None
+    assert own is not None
+    assert [kb.names[i] for i in range(len(kb.names)) if not own[i]] == ["hot"]
+    fever = names_of(kb, concepts_with_ids(kb, ["mesh:D1"]), lent=False)
+    assert fever is not None
+    assert [kb.names[i] for i in range(len(kb.names)) if fever[i]] == ["fever", "pyrexia"]

@@ -41,3 +41,32 @@ def test_what_is_not_a_recipe_is_refused(tmp_path: Path, text: str) -> None:
 def test_no_such_recipe(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="input-missing"):
         Recipe.from_toml(tmp_path / "none.toml")
+
+
+def test_a_recipe_that_uses_no_later_key_is_recorded_as_before() -> None:
+    record = Recipe.of({"sources": [{"path": "a.obo"}]}).record()
+    assert "joins" not in record
+    assert "groups" not in record
+    assert record["sources"] == [{"path": "a.obo", "format": "", "name": "", "prefix": "", "columns": {}}]
+
+
+def test_later_keys_are_recorded_where_they_are_used() -> None:
+    source = {"path": "a.obo", "groups": ["Disease"], "only_joined": True}
+    record = Recipe.of({"sources": [source], "groups": True, "joins": {"shared_ids": ["cas"]}}).record()
+    assert record["groups"] is True
+    assert record["joins"]["shared_ids"] == ["cas"]
+    assert record["sources"][0]["groups"] == ["Disease"]
+    assert "xrefs" not in record["sources"][0]
+
+
+@pytest.mark.parametrize(
+    "joins", [{"by_name": {"mondo": "always"}}, {"by_name": True}, {"many_to_one": "fuse"}, {"closure": True}]
+)
+def test_joins_are_strict(joins: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        Recipe.of({"sources": [{"path": "a.obo"}], "joins": joins})
+
+
+def test_an_unknown_group_is_refused() -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        Recipe.of({"sources": [{"path": "a.obo", "groups": ["Illness"]}]})

@@ -29,7 +29,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_built_in_linkers() -> None:
     own = [part.name for part, _ in LINKERS.parts() if part.is_built_in]
-    assert own == ["cascade", "collective", "dense", "exact", "generative", "tfidf"]
+    assert own == ["cascade", "collective", "dense", "exact", "generative", "rerank", "tfidf"]
 
 
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
@@ -50,7 +50,7 @@ def test_a_short_name_is_enough(tiny_kb: Path) -> None:
     assert open_linker("tfidf", kb).config == open_linker(linker_config("tfidf"), kb).config
 
 
-@pytest.mark.parametrize("name", ["exact", "tfidf", "dense", "generative", "collective", "cascade"])
+@pytest.mark.parametrize("name", ["exact", "tfidf", "dense", "generative", "collective", "cascade", "rerank"])
 def test_an_option_of_another_part_and_an_unknown_one_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         linker_config(name, colour="red")

@@ -11,13 +11,13 @@ from onym.encoders import device
 from onym.errors import ConfigError
 from onym.train import run as run_module
 from onym.train.run import RECIPES, train
-from onym.train.stages import CONFIGS
+from onym.train.stages import MODEL_CONFIGS
 from tests.train.made import open_linker
 from tests.train.tiny import config
 
 
 def test_each_stage_has_a_recipe() -> None:
-    assert RECIPES.keys() == CONFIGS.keys()
+    assert RECIPES.keys() == MODEL_CONFIGS.keys()
 
 
 def test_an_existing_output_is_refused(tmp_path: Path, model: Path, kb_folder: Path) -> None:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from onym.kb.masks import ConceptMask
     from onym.store.files.source import Source
 
-LINKER = typer.Option(help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, or a plug-in's.")
+LINKER = typer.Option(
+    help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, rerank, or a plug-in's."
+)
 KB = typer.Option("--kb", help="The knowledge base.")
 TYPES = typer.Option(help="Only concepts of these semantic types, separated by commas.")
 CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")

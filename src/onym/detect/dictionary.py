@@ -22,7 +22,7 @@ from onym.detect._filter import NameFilter
 from onym.detect._overlaps import resolved
 from onym.detect.base import Detected, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, names_of
+from onym.kb.masks import ConceptMask, concepts_of_types, names_of
 from onym.store.parts import OpenContext
 from onym.text.abbreviations import Abbreviations
 from onym.text.align import Aligned
@@ -45,6 +45,14 @@ class Config(DetectorConfig):
     )
     abbreviations: bool = Field(default=True, description="Find the short forms that a text defines.")
     nested: bool = Field(default=False, description="Allow nested mentions.")
+    types: str | None = Field(
+        default=None,
+        description="Look only for names of these semantic groups or types, separated by commas; by default of all that may "
+        "be answers.",
+    )
+    lent_names: bool | None = Field(
+        default=None, description="Look also for names that a concept has only from joined concepts of other vocabularies."
+    )
 
 
 def open(
@@ -71,8 +79,8 @@ class DictionaryDetector:
     def __init__(self, kb: KnowledgeBase, config: Config | None = None, *, only: ConceptMask | None = None) -> None:
         self.kb = kb
         self._config = config or Config()
-        self._only = only
-        self._is_wanted = None if only is None else names_of(kb, only)
+        self._only = only = _narrowed(kb, self._config, only)
+        self._is_wanted = names_of(kb, only, lent=bool(self._config.lent_names))
         self._filter = NameFilter(
             kb, min_length=self._config.min_length, case_sensitive_below=self._config.case_sensitive_below, only=only
         )
@@ -83,7 +91,7 @@ class DictionaryDetector:
     def config(self) -> dict[str, Any]:
         """What was really used."""
         limited = {} if self._only is None else {"concepts_allowed": int(self._only.sum())}
-        return {"detector": "dictionary", **self._config.model_dump(exclude={"kind"}), **limited}
+        return {"detector": "dictionary", **self._config.model_dump(exclude={"kind"}, exclude_none=True), **limited}
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the names in its text."""
@@ -153,12 +161,21 @@ class DictionaryDetector:
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
-        """Return the first semantic type of the first concept of a name that may be meant."""
-        for concept in self.kb.name_concepts[name].tolist():
-            types = self.kb.concept_types[concept]
-            if len(types) and (self._only is None or self._only[concept]):
-                return self.kb.types[int(types[0])]
+        """Return the first semantic type of the first concept of a name that may be meant; its first group if it has none."""
+        concepts = [c for c in self.kb.name_concepts[name].tolist() if self._only is None or self._only[c]]
+        for labels, members in ((self.kb.types, self.kb.concept_types), (self.kb.groups, self.kb.concept_groups)):
+            for concept in concepts:
+                if len(found := members[concept]):
+                    return labels[int(found[0])]
         return ""
+
+
+def _narrowed(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -> ConceptMask | None:
+    """Return the concepts whose names are looked for: fewer than may be answers, where the configuration names types."""
+    if config.types is None:
+        return only
+    wanted = concepts_of_types(kb, [name.strip() for name in config.types.split(",") if name.strip()])
+    return wanted if only is None else wanted & only
 
 
 def _has_between(offsets: Sequence[int], start: int, end: int) -> bool:

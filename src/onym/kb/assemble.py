@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from onym.kb.curie import prefix_of
+from onym.kb.decide import Decisions
 from onym.kb.gather import Codes, Gathered
 from onym.kb.identity import Identity
 from onym.kb.recipe import Recipe
@@ -25,13 +27,17 @@ Ints = npt.NDArray[Any]
 
 @dataclass
 class Terms:
-    """One row per (concept, name): codes of both, kind, language, the row that gave the form, and the sources."""
+    """One row per (concept, name): codes of both, kind, language, the row that gave the form, and the sources.
+
+    A name is lent if only concepts of other vocabularies, now joined with this one, have it.
+    """
 
     concept: Ints
     name: Ints
     kind: Ints
     language: Ints
     row: Ints
+    is_lent: npt.NDArray[np.bool_]
     source_offsets: npt.NDArray[np.int64]
     source_values: Ints
 
@@ -48,6 +54,7 @@ class Terms:
             kind=self.kind[order],
             language=self.language[order],
             row=self.row[order],
+            is_lent=self.is_lent[order],
             source_offsets=sources.offsets,
             source_values=sources.values,
         )
@@ -61,10 +68,12 @@ class Named:
     concept: Ints
     row: Ints
     is_added: npt.NDArray[np.bool_]  # by a cross-reference that is not one-to-one
+    is_lent: npt.NDArray[np.bool_]  # by a concept of another vocabulary, which was joined or adds its names
 
 
-def named_rows(found: Gathered, identity: Identity, recipe: Recipe) -> Named:
+def named_rows(found: Gathered, decisions: Decisions, recipe: Recipe) -> Named:
     """Bring every name row to its final concept, add those that cross-references add, and filter by semantic type."""
+    identity = decisions.identity
     ids, number = found.ids.column().to_frame("concept"), found.names.column("id").to_numpy()
     numbered = ids.with_row_index("number")
     extra = numbered.join(identity.added, on="concept").join(
@@ -76,20 +85,34 @@ def named_rows(found: Gathered, identity: Identity, recipe: Recipe) -> Named:
     own = len(ids)
     concept = np.concatenate([codes[number], codes[own:]])
     row = np.concatenate([np.arange(len(number), dtype=np.uint32), extra["row"].to_numpy().astype(np.uint32)])
-    named = Named(concepts, concept, row, np.arange(len(row)) >= len(number))
+    from_other = np.concatenate([_is_of_another(ids["concept"], finals[: len(ids)])[number], np.ones(extra.height, dtype=bool)])
+    named = Named(concepts, concept, row, np.arange(len(row)) >= len(number), from_other)
+    if decisions.left_out.height:
+        named = _kept(named, ~named.concepts.is_in(decisions.left_out["concept"].implode()).to_numpy())
     return _of_types(named, found, identity, recipe) if recipe.semantic_types else named
+
+
+def _is_of_another(ids: pl.Series, finals: pl.Series) -> npt.NDArray[np.bool_]:
+    """Tell of each id whether it became a concept of another vocabulary."""
+    ends = pl.DataFrame({"id": ids, "final": finals})
+    return ends.select(prefix_of("id") != prefix_of("final")).to_series().fill_null(value=False).to_numpy()
 
 
 def _of_types(named: Named, found: Gathered, identity: Identity, recipe: Recipe) -> Named:
     """Keep the concepts that have one of the wanted semantic types."""
     typed = _to_final(found.types.frame(), identity.final).filter(pl.col("type").is_in(recipe.semantic_types))
     allowed = named.concepts.to_frame("concept").join(typed.unique("concept"), on="concept", how="left", maintain_order="left")
-    is_allowed = allowed["type"].is_not_null().to_numpy()
+    kept = _kept(named, allowed["type"].is_not_null().to_numpy())
+    found.dropped["semantic type"] += len(named.row) - len(kept.row)
+    return kept
+
+
+def _kept(named: Named, is_allowed: npt.NDArray[np.bool_]) -> Named:
+    """Keep the rows of the allowed concepts."""
     keep = is_allowed[named.concept]
-    found.dropped["semantic type"] += int((~keep).sum())
     left, renumbered = np.unique(named.concept[keep], return_inverse=True)
     concepts = named.concepts.gather(left) if len(left) else named.concepts.clear()
-    return Named(concepts, renumbered.astype(np.uint32), named.row[keep], named.is_added[keep])
+    return Named(concepts, renumbered.astype(np.uint32), named.row[keep], named.is_added[keep], named.is_lent[keep])
 
 
 def _to_final(rows: pl.DataFrame, final: pl.DataFrame) -> pl.DataFrame:
@@ -133,6 +156,7 @@ def unique_terms(named: Named, name: Ints, found: Gathered) -> Terms:
     key = named.concept.astype(np.uint64) << 32 | name[named.row]
     order = np.lexsort((named.row, kind, key))
     first = _starts(key[order])
+    is_lent = np.logical_and.reduceat(named.is_lent[order], np.flatnonzero(first))
     pairs = _distinct((np.cumsum(first) - 1).astype(np.uint64) << 16 | source[order])
     selected = order[first]
     return Terms(
@@ -141,6 +165,7 @@ def unique_terms(named: Named, name: Ints, found: Gathered) -> Terms:
         kind=kind[selected],
         language=found.names.column("language").to_numpy()[named.row[selected]],
         row=named.row[selected],
+        is_lent=is_lent,
         source_offsets=counts_to_offsets(np.bincount((pairs >> 16).astype(np.int64), minlength=len(selected))),
         source_values=(pairs & 0xFFFF).astype(np.uint16),
     )

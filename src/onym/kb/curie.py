@@ -41,6 +41,7 @@ PREFIXES = {
     "snomed_ct": "snomedct",
     "taxon": "ncbitaxon",
     "umls_cui": "umls",
+    "up": "uniprot",
 }
 # Addresses that say an identifier, and how: the rest of the web is left as it is.
 _ADDRESSES = (
@@ -113,6 +114,13 @@ def _head(text: pl.Series) -> pl.Series:
     written = text.str.extract("^([^:]*):", 1)
     few = written.unique().drop_nulls()
     return written.replace_strict(few, [canonical_prefix(head) for head in few], default=None, return_dtype=written.dtype)
+
+
+def prefix_of(column: str) -> pl.Expr:
+    """Return the prefixes of a column of CURIEs."""
+    import polars as pl
+
+    return pl.col(column).str.extract(r"^([^:]+):", 1)
 
 
 def styled(curie: str, style: IdStyle) -> str:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from onym.kb.identity import AliasKind
+from onym.kb.joins.rule import JoinRule
 from onym.kb.layout import NO_CONCEPT
 from onym.types import NameKind
 
@@ -51,3 +53,21 @@ def alias_frame(kb: KnowledgeBase) -> pl.DataFrame:
     concepts = pl.Series(kb.concept_ids.to_arrow()).gather(np.where(known, kb.alias_concepts, 0))
     concepts = pl.select(pl.when(pl.Series(known)).then(concepts)).to_series()
     return pl.DataFrame({"alias": pl.Series(kb.aliases.to_arrow()), "concept": concepts, "kind": np.asarray(kb.alias_kinds)})
+
+
+def join_frame(kb: KnowledgeBase) -> pl.DataFrame:
+    """Return the concepts that were joined into another one: `alias`, `concept`, and `rule`, the label of a JoinRule."""
+    one_to_one = np.full(len(kb.aliases), int(JoinRule.ONE_TO_ONE), dtype=np.uint8)
+    rules = pl.Series(one_to_one if kb.alias_rules is None else np.asarray(kb.alias_rules))
+    labels = {int(rule): rule.label for rule in JoinRule}
+    rows = alias_frame(kb).with_columns(rule=rules.replace_strict(labels, default=None, return_dtype=pl.String))
+    return rows.filter(pl.col("kind") == int(AliasKind.JOINED)).select("alias", "concept", "rule")
+
+
+def type_frame(kb: KnowledgeBase) -> pl.DataFrame:
+    """Return both levels of semantic types, with how many concepts have each: `level`, `name`, `concepts`."""
+    kb.require_intact()
+    levels = (("group", kb.groups, kb.concept_groups), ("type", kb.types, kb.concept_types))
+    counts = [(level, labels, np.bincount(members.values, minlength=len(labels))) for level, labels, members in levels]
+    rows = [(level, labels[row], int(count)) for level, labels, column in counts for row, count in enumerate(column)]
+    return pl.DataFrame(rows, schema={"level": pl.String, "name": pl.String, "concepts": pl.Int64}, orient="row")

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from onym.kb import readers
+from onym.kb.curie import prefix_of
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.store.artefact.manifest import InputEntry
 from onym.store.files.source import Source
@@ -117,6 +118,9 @@ class Gathered:
     xrefs: Batches = field(default_factory=lambda: _facts("xref"))
     alternatives: Batches = field(default_factory=lambda: _facts("alternative"))
     successors: Batches = field(default_factory=lambda: _facts("successor"))
+    broader: Batches = field(default_factory=lambda: _facts("broader"))
+    groups: Batches = field(default_factory=lambda: _facts("group"))
+    lent: Batches = field(default_factory=lambda: Batches(pl.DataFrame(schema={"concept": pl.String, "is_lent": pl.Boolean})))
     languages: Codes = field(default_factory=Codes)
     sources: Codes = field(default_factory=Codes)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -132,7 +136,7 @@ def gather(recipe: Recipe, root: Path, progress: Progress, sources: Mapping[str,
         source = sources.get(config.path) or Source.open(root / config.path).require_whole()
         label = config.name or source.name.split(".")[0]
         for batch in _batches(source, config):
-            _take(found, pl.DataFrame(batch), recipe, label)
+            _take(found, pl.DataFrame(batch), recipe, config, label)
             found.rows += batch.num_rows
             progress(f"reading {label}", found.rows)
         found.inputs += _inputs(source, config)
@@ -162,18 +166,38 @@ def _inputs(source: Source, config: SourceConfig) -> list[InputEntry]:
     ]
 
 
-def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, label: str) -> None:
+def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, config: SourceConfig, label: str) -> None:
     frame = frame.filter(
         _counted(found.dropped, frame, "empty concept id", ~pl.col("concept_id").str.contains(r"^[^:]+:[^\s].*$"))
     )
     found.types.add(_exploded(frame, "semantic_types", "type"))
-    found.xrefs.add(_exploded(frame, "xrefs", "xref"))
+    found.xrefs.add(_xrefs(found, frame, config))
+    found.broader.add(_exploded(frame, "broader", "broader"))
+    found.groups.add(_groups(frame, config))
     found.alternatives.add(_exploded(frame, "alternative_ids", "alternative"))
     defined = frame.filter(pl.col("definition").is_not_null() & (pl.col("definition") != ""))
     found.definitions.add(defined.select(concept="concept_id", definition="definition"))
     retired = frame.filter(pl.col("kind").eq_missing(int(NameKind.RETIRED)) | pl.col("replaced_by").is_not_null())
     found.successors.add(retired.select(concept="concept_id", successor="replaced_by"))
-    found.names.add(_names(found, frame.filter(pl.col("name").is_not_null()), recipe, label))
+    named = frame.filter(pl.col("name").is_not_null())
+    if any(source.only_joined for source in recipe.sources):
+        found.lent.add(named.select(concept="concept_id", is_lent=pl.lit(config.only_joined)).unique(maintain_order=True))
+    found.names.add(_names(found, named, recipe, label))
+
+
+def _xrefs(found: Gathered, frame: pl.DataFrame, config: SourceConfig) -> pl.DataFrame:
+    rows = _exploded(frame, "xrefs", "xref")
+    if not config.xrefs:
+        return rows
+    other = ~prefix_of("xref").is_in(config.xrefs)
+    return rows.filter(_counted(found.dropped, rows, "cross-reference to another vocabulary", other))
+
+
+def _groups(frame: pl.DataFrame, config: SourceConfig) -> pl.DataFrame:
+    """Return the groups that the source states, and those that the recipe gives to all of its concepts."""
+    stated = _exploded(frame, "groups", "group")
+    given = [frame.select(concept="concept_id", group=pl.lit(group)).unique(maintain_order=True) for group in config.groups]
+    return pl.concat([stated, *given])
 
 
 def _exploded(frame: pl.DataFrame, column: str, alias: str) -> pl.DataFrame:

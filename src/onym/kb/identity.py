@@ -1,8 +1,9 @@
 """Which ids are one concept: successors of retired ids, joins through cross-references, alternative ids.
 
-Two concepts of one source are never fused. A cross-reference joins two concepts only if it is one-to-one between their
-sources; otherwise the names are added to each target. An id known only as a cross-reference is an alternative id. An id that a
-source states as another id of a concept leads to it, and to every other concept of which that is stated.
+Two concepts of one source are never fused. The recipe chooses the joins (`joins/`); by default a cross-reference joins two
+concepts if it is one-to-one between their sources, and otherwise the names are added to each target. An id known only as a
+cross-reference is an alternative id. An id that a source states as another id of a concept leads to it, and to every other
+concept of which that is stated.
 """
 
 from __future__ import annotations
@@ -13,13 +14,29 @@ from enum import IntEnum
 
 import polars as pl
 
+from onym.kb.curie import prefix_of
+from onym.kb.joins.choose import join_all
+from onym.kb.joins.rule import Evidence, JoinRule
+from onym.kb.joins.union import Union
+from onym.kb.joins.xrefs import xref_edges
+from onym.kb.recipe import JoinConfig
+
+_JOINED = {
+    JoinRule.ONE_TO_ONE: "a one-to-one cross-reference",
+    JoinRule.MANY_TO_ONE: "a many-to-one cross-reference and their name",
+    JoinRule.SHARED_ID: "a shared id",
+    JoinRule.NAME: "their name",
+}
+_ONE_TO_ONE = JoinConfig()
+_NO_NAMES = pl.DataFrame(schema={"concept": pl.String, "name": pl.String, "is_preferred": pl.Boolean})
+_NO_GROUPS = pl.DataFrame(schema={"concept": pl.String, "group": pl.String})
 _DOUBLINGS = 20  # follows chains of up to a million successors; what has no end by then is a cycle
 
 
 class AliasKind(IntEnum):
     """Why another id leads to a concept."""
 
-    JOINED = 0  # a concept of another source, joined by a one-to-one cross-reference
+    JOINED = 0  # a concept of another source, joined by one of the rules
     ALTERNATIVE = 1  # known only as a cross-reference, or stated as another id
     RETIRED = 2  # no longer current; its successor is the concept, if it has one
 
@@ -31,6 +48,7 @@ class Identity:
     final: pl.DataFrame  # concept -> final: only the ids whose names go to another concept
     added: pl.DataFrame  # concept -> target: concepts whose names are added to another one as well
     aliases: pl.DataFrame  # alias, concept (null: retired without a successor), kind
+    joins: pl.DataFrame  # concept, final, rule: the concepts that were joined into another one
     xrefs: pl.DataFrame  # concept, xref: the cross-references as they were stated
 
 
@@ -42,6 +60,9 @@ def identify(
     *,
     merge: bool,
     counts: Counter[str],
+    joins: JoinConfig = _ONE_TO_ONE,
+    names: pl.DataFrame = _NO_NAMES,
+    groups: pl.DataFrame = _NO_GROUPS,
 ) -> Identity:
     """Decide where every id leads. `active` holds the ids that have names, in the order of their sources' precedence."""
     here = pl.DataFrame({"concept": active})
@@ -50,11 +71,14 @@ def identify(
     counts["retired concepts folded into their successor"] += folded.height
     standing = here.join(folded, on="concept", how="anti")
     resolved = _resolved(xrefs, heirs, standing)
-    edges = _edges(resolved, standing, _precedence(active)) if merge else _no_edges()
-    joined = _joined(edges, counts)
-    final = _composed(folded.rename({"successor": "final"}), joined)
+    edges = xref_edges(resolved, standing, _ranks(active), merge=merge)
+    evidence = Evidence(edges, resolved, _renamed(names, folded), _renamed(groups, folded), _ranks(active))
+    union = join_all(evidence, joins) if merge else Union()
+    _count(union, counts)
+    joined = union.frame()
+    final = _composed(folded.rename({"successor": "final"}), joined.drop("rule"))
     primary = standing.join(joined, on="concept", how="left").select("concept", final=pl.coalesce("final", "concept"))
-    added = _added(edges, primary, counts)
+    added = _added(edges.filter(joins.many_to_one == "copy"), primary, counts)
     aliases = pl.concat(
         [
             _own(joined),
@@ -64,7 +88,7 @@ def identify(
         ]
     )
     aliases = aliases.unique(["alias", "concept"], keep="first", maintain_order=True).sort("alias", "concept", nulls_last=True)
-    return Identity(final=final, added=added, aliases=aliases, xrefs=xrefs.unique(maintain_order=True))
+    return Identity(final=final, added=added, aliases=aliases, joins=joined, xrefs=xrefs.unique(maintain_order=True))
 
 
 def _followed(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
@@ -96,59 +120,22 @@ def _resolved(xrefs: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFrame) 
     return rows.join(standing, on="concept", how="semi", maintain_order="left").unique(maintain_order=True)
 
 
-def _precedence(active: pl.Series) -> pl.DataFrame:
-    prefixes = active.to_frame("concept").select(prefix=_prefix("concept")).unique(maintain_order=True)
-    return prefixes.with_row_index("rank")
+def _ranks(active: pl.Series) -> pl.DataFrame:
+    """Return the vocabularies in their order of precedence: prefix, rank."""
+    return active.to_frame("concept").select(prefix=prefix_of("concept")).unique(maintain_order=True).with_row_index("rank")
 
 
-def _prefix(column: str) -> pl.Expr:
-    return pl.col(column).str.extract(r"^([^:]+):", 1)
+def _count(union: Union, counts: Counter[str]) -> None:
+    counts["joins refused: two concepts of one source"] += union.refused
+    counts["joins undone by the recipe"] += union.undone
+    for rule, reason in _JOINED.items():
+        counts[f"concepts joined by {reason}"] += union.counts[rule]
 
 
-def _no_edges() -> pl.DataFrame:
-    return pl.DataFrame(schema={"low": pl.String, "high": pl.String, "one_to_one": pl.Boolean})
-
-
-def _edges(xrefs: pl.DataFrame, standing: pl.DataFrame, precedence: pl.DataFrame) -> pl.DataFrame:
-    """Pairs of current concepts of two sources; `high` is of the source with precedence."""
-    both = xrefs.join(standing.rename({"concept": "xref"}), on="xref", how="semi", maintain_order="left")
-    ranked = both.with_columns(a=_prefix("concept"), b=_prefix("xref"))
-    for side, rank in (("a", "rank_a"), ("b", "rank_b")):
-        ranked = ranked.join(precedence.rename({"prefix": side, "rank": rank}), on=side, how="left", maintain_order="left")
-    ranked = ranked.filter(pl.col("rank_a") != pl.col("rank_b"))
-    first = pl.col("rank_a") < pl.col("rank_b")
-    pairs = ranked.select(
-        high=pl.when(first).then("concept").otherwise("xref"),
-        low=pl.when(first).then("xref").otherwise("concept"),
-        high_prefix=pl.when(first).then("a").otherwise("b"),
-        low_prefix=pl.when(first).then("b").otherwise("a"),
-    ).unique(maintain_order=True)
-    single = (pl.len().over("low", "high_prefix") == 1) & (pl.len().over("high", "low_prefix") == 1)
-    return pairs.with_columns(one_to_one=single).select("low", "high", "one_to_one")
-
-
-def _joined(edges: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
-    """Join along one-to-one edges, in order, refusing whatever would bring two concepts of one source together."""
-    parent: dict[str, str] = {}
-    members: dict[str, set[str]] = {}
-
-    def root(concept: str) -> str:
-        while (up := parent.get(concept, concept)) != concept:
-            concept = up
-        return concept
-
-    for low, high in edges.filter("one_to_one").select("low", "high").iter_rows():
-        a, b = root(high), root(low)
-        mine = members.get(a) or {a.partition(":")[0]}
-        theirs = members.get(b) or {b.partition(":")[0]}
-        if mine & theirs:
-            counts["joins refused: two concepts of one source"] += a != b
-            continue
-        parent[b] = a
-        members[a] = mine | theirs
-    pairs = [(concept, root(concept)) for concept in parent]
-    counts["concepts joined by a one-to-one cross-reference"] += len(pairs)
-    return pl.DataFrame(pairs, schema={"concept": pl.String, "final": pl.String}, orient="row")
+def _renamed(rows: pl.DataFrame, folded: pl.DataFrame) -> pl.DataFrame:
+    """Bring what was said of a folded id to its successor."""
+    led = rows.join(folded, on="concept", how="left", maintain_order="left")
+    return led.with_columns(concept=pl.coalesce("successor", "concept")).drop("successor")
 
 
 def _composed(folded: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:

@@ -44,11 +44,18 @@ class KnowledgeBase:
         self.term_forms: Strings = artefact.strings("term.form")
         self.term_kinds: npt.NDArray[np.uint8] = artefact.array("term.kind")
         self.term_languages: npt.NDArray[np.uint16] = artefact.array("term.language")
+        self.term_lent: npt.NDArray[np.uint8] | None = artefact.array("term.lent") if artefact.has("term.lent") else None
         self.sources: Strings = artefact.strings("sources")
         self.term_sources: Ragged = artefact.ragged("term.sources", len(self.sources))
         self.languages: Strings = artefact.strings("languages")
         self.types: Strings = artefact.strings("types")
         self.concept_types: Ragged = artefact.ragged("concept.types", len(self.types))
+        self.groups: Strings = artefact.strings("groups") if artefact.has("groups") else Strings.of([])
+        self.concept_groups: Ragged = (
+            artefact.ragged("concept.groups", len(self.groups))
+            if artefact.has("groups")
+            else _empty_lists(len(self.concept_ids))
+        )
         self.definitions: Strings = artefact.strings("definitions")
         self.concept_definitions: Ragged = artefact.ragged("concept.definitions", len(self.definitions))
         self.xrefs: Strings = artefact.strings("xrefs")
@@ -56,6 +63,7 @@ class KnowledgeBase:
         self.aliases: Strings = artefact.strings("aliases")
         self.alias_concepts: npt.NDArray[np.uint32] = artefact.array("alias.concept")
         self.alias_kinds: npt.NDArray[np.uint8] = artefact.array("alias.kind")
+        self.alias_rules: npt.NDArray[np.uint8] | None = artefact.array("alias.rule") if artefact.has("alias.rule") else None
         self.concept_aliases: Ragged = artefact.ragged("concept.aliases", len(self.aliases))
         self._terms = Ragged(self.concept_terms, self.term_names, into=len(self.names), name=f"{self.folder}, concept.terms")
         self._artefact = artefact
@@ -157,6 +165,7 @@ class KnowledgeBase:
             id=self.concept_ids[row],
             terms=tuple(self._term(t) for t in range(*self._terms.span(row))),
             types=tuple(self.types[t] for t in self.concept_types[row]),
+            groups=tuple(self.groups[g] for g in self.concept_groups[row]),
             definitions=tuple(self.definitions[d] for d in self.concept_definitions[row]),
             xrefs=tuple(self.xrefs[x] for x in self.concept_xrefs[row]),
             alternative_ids=tuple(self.aliases[a] for a in self.concept_aliases[row]),
@@ -203,12 +212,14 @@ class KnowledgeBase:
         terms = len(self.term_names)
         for name, column in (("concepts", self.concept_ids), ("names", self.names), ("term.form", self.term_forms),
                              ("sources", self.sources), ("languages", self.languages), ("types", self.types),
+                             ("groups", self.groups),
                              ("definitions", self.definitions), ("xrefs", self.xrefs), ("aliases", self.aliases)):  # fmt: skip
             column.require_sound(name)
         Ragged(self.concept_terms, self.term_names).require_sound("concept.terms", len(self.names))
         self.name_concepts.require_sound("name.concepts", len(self))
         self.term_sources.require_sound("term.sources", len(self.sources))
         self.concept_types.require_sound("concept.types", len(self.types))
+        self.concept_groups.require_sound("concept.groups", len(self.groups))
         self.concept_definitions.require_sound("concept.definitions", len(self.definitions))
         self.concept_xrefs.require_sound("concept.xrefs", len(self.xrefs))
         self.concept_aliases.require_sound("concept.aliases", len(self.aliases))
@@ -217,12 +228,15 @@ class KnowledgeBase:
             len(self.name_concepts) == len(self.names),
             len(self.concept_terms) == len(self) + 1,
             len(self.concept_types)
+            == len(self.concept_groups)
             == len(self.concept_definitions)
             == len(self.concept_xrefs)
             == len(self.concept_aliases)
             == len(self),
             len(self.term_forms) == len(self.term_kinds) == len(self.term_languages) == len(self.term_sources) == terms,
             len(self.aliases) == len(self.alias_concepts) == len(self.alias_kinds),
+            self.alias_rules is None or len(self.alias_rules) == len(self.aliases),
+            self.term_lent is None or len(self.term_lent) == terms,
             not terms or int(self.term_kinds.max()) < len(NameKind),
             not terms or int(self.term_languages.max()) < len(self.languages),
             not len(known) or int(known.max()) < len(self),
@@ -272,3 +286,7 @@ class KnowledgeBase:
             known = (*iter_prefixes(self.concept_ids), *iter_prefixes(self.aliases))
             self._prefixes = tuple(dict.fromkeys(prefix for prefix, _ in known))
         return self._prefixes
+
+
+def _empty_lists(count: int) -> Ragged:
+    return Ragged(np.zeros(count + 1, dtype="<u4"), np.empty(0, dtype="<u4"), into=0)

@@ -1,4 +1,4 @@
-"""Selecting concepts by semantic type or id, and the names of the selected ones."""
+"""Selecting concepts by semantic group, type or id, and the names of the selected ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ ConceptMask = npt.NDArray[np.bool_]
 
 
 def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
-    """Return the concepts that have one of the semantic types.
+    """Return the concepts that have one of the semantic types, or are of one of the semantic groups.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> int(concepts_of_types(kb, [kb.types[0]]).sum()) > 0
     True
     """
-    wanted = {name: kb.types.find(name) for name in types}
-    if missing := [name for name, row in wanted.items() if row < 0]:
-        fix = "onym kb show CONCEPT lists a concept's types"
+    levels = ((kb.types, kb.concept_types), (kb.groups, kb.concept_groups))
+    rows = [[labels.find(name) for name in types] for labels, _ in levels]
+    if missing := [name for name, *found in zip(types, *rows, strict=True) if max(found) < 0]:
+        fix = "onym kb types KB lists the groups and types"
         raise ConfigError("filter-unknown", f"no concept has the semantic type {missing[0]!r}", fix=fix)
     mask = np.zeros(len(kb), dtype=bool)
-    mask[kb.concept_types.owners()[np.isin(kb.concept_types.values, list(wanted.values()))]] = True
+    for (_, members), wanted in zip(levels, rows, strict=True):
+        mask[members.owners()[np.isin(members.values, [row for row in wanted if row >= 0])]] = True
     return mask
 
 
@@ -47,16 +49,32 @@ def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptM
     return mask
 
 
-def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
-    """Return for each name whether it belongs to one of the concepts.
+def names_of(kb: KnowledgeBase, only: ConceptMask | None, *, lent: bool = True) -> npt.NDArray[np.bool_] | None:
+    """Return for each name whether it belongs to one of the concepts; None if all names do.
+
+    Without `lent`, names do not count that a concept has only from joined concepts of other vocabularies.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> is_named = names_of(kb, concepts_with_ids(kb, ["D005334"]))
     >>> [kb.names[i] for i in np.flatnonzero(is_named)]
     ['fever', 'hyperthermia', 'pyrexia']
     """
+    if not lent and kb.term_lent is not None:
+        return _names_of_own(kb, only)
+    if only is None:
+        return None
     mask = np.zeros(len(kb.names), dtype=bool)
     mask[kb.name_concepts.owners()[only[kb.name_concepts.values]]] = True
+    return mask
+
+
+def _names_of_own(kb: KnowledgeBase, only: ConceptMask | None) -> npt.NDArray[np.bool_]:
+    """Return for each name whether one of the concepts has it from its own vocabulary."""
+    is_own = np.asarray(kb.term_lent) == 0
+    if only is not None:
+        is_own &= only[np.repeat(np.arange(len(kb)), np.diff(kb.concept_terms.astype(np.int64)))]
+    mask = np.zeros(len(kb.names), dtype=bool)
+    mask[kb.term_names[is_own]] = True
     return mask
 
 

@@ -2,7 +2,8 @@
 
 A row with a `name` gives the concept that name; a row without one gives it types, a definition, cross-references, other ids of
 its own or a successor. A cross-reference leads to a concept of another vocabulary; an alternative id is this very concept. A
-row of kind `retired` says that the concept is no longer current, and `replaced_by` names its successor.
+row of kind `retired` says that the concept is no longer current, and `replaced_by` names its successor. `broader` names more
+general concepts of the same vocabulary, and `groups` semantic groups (`groups.py`) that the source states itself.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ SCHEMA = pa.schema(
         pa.field("xrefs", pa.large_list(pa.large_string())),
         pa.field("alternative_ids", pa.large_list(pa.large_string())),
         pa.field("replaced_by", pa.large_string()),
+        pa.field("broader", pa.large_list(pa.large_string())),
+        pa.field("groups", pa.large_list(pa.large_string())),
     ]
 )
 _BATCH_ROWS = 65_536

@@ -1,8 +1,8 @@
 """Linkers: documents with mentions in, ranked candidates out. Each reads from top to bottom in one file.
 
 May import: calibrate, detect, decoding, index, encoders, trie, predictions, datasets, corpora, kb, text, store, registry,
-types, errors. Linkers do not import each other; a cascade composes them. Always true here: a candidate is a concept of the
-linker's own knowledge base, and a file without a leading underscore is a linker.
+types, errors. Linkers do not import each other; a cascade and a reranker compose them. Always true here: a candidate is a
+concept of the linker's own knowledge base, and a file without a leading underscore is a linker.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from onym.linkers.dense import DenseLinker
     from onym.linkers.exact import ExactLinker
     from onym.linkers.generative import GenerativeLinker
+    from onym.linkers.rerank import RerankLinker
     from onym.linkers.tfidf import TfidfLinker
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "GenerativeLinker",
     "Linker",
     "LinkerConfig",
+    "RerankLinker",
     "TfidfLinker",
     "link_among",
     "link_batches",
@@ -45,6 +47,7 @@ __getattr__ = lazy(
         "DenseLinker": "onym.linkers.dense",
         "ExactLinker": "onym.linkers.exact",
         "GenerativeLinker": "onym.linkers.generative",
+        "RerankLinker": "onym.linkers.rerank",
         "TfidfLinker": "onym.linkers.tfidf",
     },
 )

@@ -208,6 +208,13 @@ _MESH_TABLE_SUPP: Release = {
     "mesh_supp_id_label_mappings.tsv": b"C900001\tglucoquine\tBrandoquin|GQ\tD900001\nC900002\tother\t\t\n"
 }
 
+_MESH_MAPPINGS: Release = {
+    "mesh_mappings.tsv": (
+        b"MESH\tC900001\tglucoquine\tCHEBI\tCHEBI:900001\tglucoquine\nMESH\tC900003\tMUP1 protein, human\tUP\tP90001\tMUP1\n"
+    )
+}
+_MESH_CAS: Release = {"mesh_cas_mappings.tsv": b"C900001\t900-01-6\nC900003\t9000-02-1\n"}
+
 _BIOSYN: Release = {
     "train_dictionary.txt": b"D900001||made up fever\nD900001|900100||doubtful fever\nD900001+D900002||fever and other\nC900001|D900003|D900001+D900002||mix\n"
 }
@@ -235,6 +242,7 @@ SAMPLES: dict[str, tuple[Release, ...]] = {
     "ontology_json": (_KEYED, _LISTED),
     "genbioel": (_GENBIOEL,),
     "mesh_table": (_MESH_TABLE, _MESH_TABLE_SUPP),
+    "mesh_mappings": (_MESH_MAPPINGS, _MESH_CAS),
     "biosyn": (_BIOSYN,),
     "table": (_TABLE, _CSV),
 }

@@ -16,6 +16,7 @@ from onym.store.artefact.arrays import Strings
 
 _DECIMALS = 6  # of a score: names with the same 3-grams in another order are alike, whatever the order of summation
 _THREADS = 2
+_PAIRS = 100_000  # compared at once
 
 
 class NameSimilarity:
@@ -55,6 +56,23 @@ class NameSimilarity:
         found = sp_matmul_topn(self._vectorizer.transform(queries), self._columns, count, sort=True, n_threads=_THREADS)
         bounds = zip(found.indptr[:-1], found.indptr[1:], strict=True)
         return [_in_order(found.indices[start:end], found.data[start:end]) for start, end in bounds]
+
+    def between(
+        self, queries: Sequence[str], query_rows: npt.NDArray[Any], name_rows: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Return the similarity of pairs: of the query in a row of `queries` and the name in a row of the names.
+
+        >>> NameSimilarity(["heart attack", "fever"]).between(["fever"], np.array([0, 0]), np.array([0, 1])).tolist()
+        [0.0, 1.0]
+        """
+        if not len(query_rows):
+            return np.zeros(0)
+        vectors, found = self._vectorizer.transform(queries), []
+        for start in range(0, len(query_rows), _PAIRS):
+            part = slice(start, start + _PAIRS)
+            product = vectors[query_rows[part]].multiply(self._rows[name_rows[part]])
+            found.append(np.asarray(product.sum(axis=1)).ravel())
+        return _rounded(np.concatenate(found))
 
     def pairwise(self, one: Sequence[str], other: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the similarity of each pair.

@@ -18,7 +18,9 @@ from onym.train.generative.finetune import finetune
 from onym.train.generative.prefer import prefer
 from onym.train.generative.pretrain import pretrain
 from onym.train.publish import publish
-from onym.train.stages import AnyConfig, require_new
+from onym.train.rerank.config import RerankTrainingConfig
+from onym.train.rerank.rerank import train_reranker
+from onym.train.stages import AnyConfig, ModelConfig, require_new
 from onym.train.trainer import ModelTrainer
 
 
@@ -45,6 +47,8 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
     An interrupted run with the same configuration resumes.
     """
     require_new(dest)
+    if isinstance(config, RerankTrainingConfig):
+        return train_reranker(config, dest, data)
     recipe = RECIPES[config.stage]
     context = recipe.context(_resolve_precision(config), dest.with_name(f"{dest.name}.work"), data)
     context.require_same_config()
@@ -55,7 +59,7 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
     return dest
 
 
-def _resolve_precision(config: AnyConfig) -> AnyConfig:
+def _resolve_precision(config: ModelConfig) -> ModelConfig:
     """Write down what `auto` is on this machine: a run must resume in the precision that it began in."""
     optim = config.optim.model_copy(update={"precision": training_precision(config.optim)})
     return config.model_copy(update={"optim": optim})

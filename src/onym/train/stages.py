@@ -19,10 +19,12 @@ from onym.store.output_path import require_folder
 from onym.train.collective.config import CollectiveStage, CollectiveTrainingConfig
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeStage, GenerativeTrainingConfig
+from onym.train.rerank.config import RerankStage, RerankTrainingConfig
 
-TrainingStage = GenerativeStage | EncoderStage | CollectiveStage
-AnyConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig
-CONFIGS: dict[str, type[AnyConfig]] = {
+TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | RerankStage
+ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig
+AnyConfig = ModelConfig | RerankTrainingConfig
+MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "pretrain": GenerativeTrainingConfig,
     "finetune": GenerativeTrainingConfig,
     "prefer": GenerativeTrainingConfig,
@@ -30,6 +32,7 @@ CONFIGS: dict[str, type[AnyConfig]] = {
     "match": EncoderTrainingConfig,
     "collective": CollectiveTrainingConfig,
 }
+CONFIGS: dict[str, type[AnyConfig]] = {**MODEL_CONFIGS, "rerank": RerankTrainingConfig}
 _PRESETS = files("onym.train") / "presets"
 
 
@@ -61,6 +64,12 @@ def read_config(
 def read_config(
     stage: CollectiveStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
 ) -> CollectiveTrainingConfig: ...  # pragma: no cover
+
+
+@overload
+def read_config(
+    stage: RerankStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
+) -> RerankTrainingConfig: ...  # pragma: no cover
 
 
 def read_config(stage: TrainingStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()) -> AnyConfig:

@@ -32,6 +32,16 @@ def test_what_a_supplement_is_mapped_to_is_no_branch() -> None:
     rows = rows_of(SUPPLEMENTS, "mesh_table")
     assert [name for _, name, _ in names_of(rows)] == ["glucoquine", "other", "Brandoquin", "GQ"]
     assert facts_of(rows, "semantic_types") == []
+    assert facts_of(rows, "broader") == [("mesh:C900001", ["mesh:D900001"]), ("mesh:C900002", [])]
+
+
+def test_a_supplement_may_be_mapped_to_several_headings() -> None:
+    rows = rows_of({"a.tsv": "C000001\ta\t\tD000001, D000002\n"}, "mesh_table")
+    assert facts_of(rows, "broader") == [("mesh:C000001", ["mesh:D000001", "mesh:D000002"])]
+
+
+def test_tree_numbers_are_no_headings() -> None:
+    assert [ids for _, ids in facts_of(rows_of(DESCRIPTORS, "mesh_table"), "broader")] == [[], []]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,20 @@ def test_a_supplementary_record() -> None:
     rows = rows_of(SUPPLEMENTS, "mesh_xml")
     assert names_of(rows) == [("mesh:C900001", "glucoquine", "preferred"), ("mesh:C900001", "Brandoquin", "exact")]
     assert facts_of(rows, "definition") == [("mesh:C900001", "made-up substance; structure given")]
+    assert facts_of(rows, "groups") == [("mesh:C900001", ["Chemical"])]
+
+
+def test_the_headings_of_a_supplementary_record() -> None:
+    mapped = (
+        "<HeadingMappedTo><DescriptorReferredTo><DescriptorUI>*D000009</DescriptorUI></DescriptorReferredTo></HeadingMappedTo>"
+    )
+    text = (
+        '<SupplementalRecordSet><SupplementalRecord SCRClass="3"><SupplementalRecordUI>C000001</SupplementalRecordUI>'
+        f"<HeadingMappedToList>{mapped}</HeadingMappedToList></SupplementalRecord></SupplementalRecordSet>"
+    )
+    rows = rows_of({"supp.xml": text}, "mesh_xml")
+    assert facts_of(rows, "broader") == [("mesh:C000001", ["mesh:D000009"])]
+    assert facts_of(rows, "groups") == [("mesh:C000001", ["Disease"])]
 
 
 def test_terms_of_each_concept_of_a_record() -> None:

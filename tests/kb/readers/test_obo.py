@@ -147,7 +147,7 @@ def test_an_empty_definition_is_unknown() -> None:
         ('xref: MEDDRA:10022016 "Inguinal hernia"', "meddra:10022016"),
         ('xref: DOID:4 {source="EFO:0000408", source="MONDO:equivalentTo"}', "doid:4"),
         ("xref: DOID:4 ! disease", "doid:4"),
-        ('xref: NIST Chemistry WebBook:22325-47-9 "CAS Registry Number"', "nist chemistry webbook:22325-47-9"),
+        ('xref: NIST Chemistry WebBook:22325-47-9 "CAS Registry Number"', "cas:22325-47-9"),
         ("xref: KEGG\\ COMPOUND:C00462", "kegg compound:C00462"),
         ("xref: Wikipedia:A\\,_b\\:c", "wikipedia:A,_b:c"),
         ("xref: http://purl.obolibrary.org/obo/HP_0000118", "hp:0000118"),

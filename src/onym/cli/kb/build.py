@@ -19,6 +19,7 @@ def command(
     semantic_type: Annotated[list[str] | None, typer.Option(help="Keep concepts of this semantic type.")] = None,
     shared_names: Annotated[str | None, typer.Option(help="A name of several concepts: keep, or fewest.")] = None,
     replacements: Annotated[str | None, typer.Option(help="Table of replaced ids: old, new.")] = None,
+    undo: Annotated[list[str] | None, typer.Option(help="Join the concept of this id with no other one.")] = None,
     column: Annotated[list[str] | None, typer.Option(help="For tables: role=name, as in id=Code.")] = None,
     prefix: Annotated[str, typer.Option(help="For tables: the prefix of bare ids, as in mesh.")] = "",
     root: Annotated[Path | None, typer.Option(help="Folder that the paths in a recipe are relative to.")] = None,
@@ -42,6 +43,7 @@ def command(
         "replacements": replacements,
     }
     recipe, base = recipe_of(sources, options, {"format": format, "prefix": prefix}, column or [], root)
+    recipe = recipe.without_joins(undo or [])
     with progress("reading") as bar:
         manifest = build_kb(
             recipe, output, root=base, progress=lambda what, rows: bar.update(bar.task_ids[0], description=what, completed=rows)

@@ -31,6 +31,7 @@ def command(
         [("id", concept.id)]
         + [("alternative id", other) for other in concept.alternative_ids]
         + [(term.kind.label, f"{term.form}  [{', '.join(term.sources)}]") for term in concept.terms]
+        + [("group", name) for name in concept.groups]
         + [("type", name) for name in concept.types]
         + [("definition", text) for text in concept.definitions]
         + [("xref", xref) for xref in concept.xrefs]

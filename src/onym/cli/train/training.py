@@ -61,4 +61,6 @@ def run(
         raise missing_extra("training", "train") from e
     with log_to_stderr("onym.train"):
         folder = train(read, dest, data)
-    write_lines([("model", str(folder)), ("card", str(folder / "README.md")), ("log", str(folder / "log.jsonl"))])
+    log = folder / "log.jsonl"
+    rows = [("model", str(folder)), ("card", str(folder / "README.md"))]
+    write_lines([*rows, ("log", str(log))] if log.is_file() else rows)

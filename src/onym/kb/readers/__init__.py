@@ -17,7 +17,7 @@ from onym.store.files.source import Source
 # In the order in which a release is tried: the most particular first.
 ORDER = (
     "umls", "snomed", "mesh_xml", "mesh_ascii", "ctd", "obo", "obograph", "entity_jsonl", "ontology_json", "genbioel",
-    "mesh_table", "biosyn", "table",
+    "mesh_table", "mesh_mappings", "biosyn", "table",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""MeSH as tables without a header: `id, label, synonyms|, tree numbers|` for descriptors, `…, mapped to|` for supplements."""
+"""MeSH as tables without a header: `id, label, synonyms|, tree numbers|` for descriptors, `…, mapped to,` for supplements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield labels, synonyms, and the branches of the tree as types."""
+    """Yield labels, synonyms, the branches of the tree as types, and the mapped headings of supplements."""
     for file in source.matching("*.tsv"):
         if fields := _fields(file):
             for batch in iter_table(file, TableFormat(names=fields, quoted=True), fields):
@@ -37,7 +37,8 @@ def _fields(file: InputFile) -> tuple[str, ...]:
 
 def _read_rows(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
     rows = frame.with_columns(concept_id=pl.lit("mesh:") + pl.col("id"), language=pl.lit("en"))
-    yield from batches(rows.select("concept_id", kind(NameKind.PREFERRED), "language", name="label"))
+    mapped = {"broader": _mapped_headings()} if "trees" in rows.columns else {}
+    yield from batches(rows.select("concept_id", kind(NameKind.PREFERRED), "language", name="label", **mapped))
     synonyms = rows.with_columns(name=bar_list("synonyms")).explode("name").filter(pl.col("name").is_not_null())
     yield from batches(synonyms.select("concept_id", "name", kind(NameKind.EXACT), "language"))
     if "trees" in rows.columns:
@@ -49,3 +50,9 @@ def _read_rows(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
         )
         typed = rows.select("concept_id", semantic_types=tops).filter(pl.col("semantic_types").list.len() > 0)
         yield from batches(typed)
+
+
+def _mapped_headings() -> pl.Expr:
+    """Return the headings that a supplementary record is mapped to: the column holds descriptors instead of tree numbers."""
+    ui = pl.element().str.strip_chars()
+    return pl.col("trees").str.split(",").list.eval("mesh:" + ui.filter(ui.str.contains(r"^D\d{6,9}$")))

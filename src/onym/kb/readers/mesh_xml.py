@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from onym.store.files.xml import Element
 
 _YEAR = "[0-9]" * 4
+_MAPPED = "HeadingMappedToList/HeadingMappedTo/DescriptorReferredTo/DescriptorUI"
+_CLASSES = {  # of supplementary records
+    "1": ("Chemical",), "2": ("Procedure",), "3": ("Disease",), "4": ("Species",), "5": ("Anatomy",), "6": ("Person",)
+}  # fmt: skip
 RECORDS = {"DescriptorRecord": "Descriptor", "SupplementalRecord": "SupplementalRecord"}
 
 
@@ -27,7 +31,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield every term of every concept of each record, scope notes and tree branches."""
+    """Yield every term of every concept of each record, scope notes, tree branches, and the class of supplementary records."""
     rows = Rows(source.name)
     for file in matching_files(_files(source), _is_mesh):
         for record in iter_records(file, frozenset(RECORDS)):
@@ -63,6 +67,9 @@ def _add(rows: Rows, record: Element) -> None:
         rows.add(concept_id, semantic_types=branches(trees))
     if note := _text(record, "Note"):
         rows.add(concept_id, definition=note)
+    mapped = [ui.text.strip(" *") for ui in record.iterfind(_MAPPED) if ui.text]
+    if groups := _CLASSES.get(record.get("SCRClass", ""), ()):
+        rows.add(concept_id, broader=[f"mesh:{ui}" for ui in mapped], groups=groups)
 
 
 def _kind(term: Element) -> NameKind:

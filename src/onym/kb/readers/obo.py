@@ -28,6 +28,7 @@ _QUALIFIERS = re.compile(r'(?<=\s)\{[^\s{}"=]+="[^{}]*\}\s*(?:!.*)?$')
 _COMMENT = re.compile(r"(?:^|\s)!.*$")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
+_CAS = '"CAS Registry Number"'  # older releases of ChEBI name the database that knows the number, and this after it
 
 
 def matches(source: Source) -> bool:
@@ -78,7 +79,7 @@ class _Term:
             if after:
                 raise self._malformed("a definition does not end with its quote", line)
             rows.add(concept_id, definition=definition or None)
-        if xrefs := self._ids("xref"):
+        if xrefs := self._xrefs():
             rows.add(concept_id, xrefs=xrefs)
 
     def _add_synonyms(self, rows: Rows, concept_id: str) -> None:
@@ -100,6 +101,13 @@ class _Term:
     def _ids(self, tag: str) -> list[str]:
         values = [_unescaped(_AFTER_ID.split(value, maxsplit=1)[0]) for value, _ in self._of(tag)]
         return [to_curie(value) for value in values if value]
+
+    def _xrefs(self) -> list[str]:
+        written = [value for value, _ in self._of("xref")]
+        return [
+            f"cas:{xref.partition(':')[2]}" if _CAS in value else xref
+            for value, xref in zip(written, self._ids("xref"), strict=True)
+        ]
 
     def _quoted(self, value: str, line: int) -> tuple[str, str]:
         match = _QUOTED.match(value)

@@ -102,6 +102,10 @@ class Artefact:
             _require_none(_problems_of_files(self.folder, self.manifest), str(self.location))
             self._hashed = state
 
+    def has(self, name: str) -> bool:
+        """Tell whether there is a column, or strings or lists, of that name: some are optional."""
+        return name in self._columns or f"{name}.offsets" in self._columns
+
     def array(self, name: str, kind: str = "u") -> npt.NDArray[Any]:
         """Return one column, which must hold numbers of a kind: numpy's letter, `u` for unsigned integers."""
         column = self._columns.get(name)

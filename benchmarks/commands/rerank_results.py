@@ -1,0 +1,61 @@
+"""Every figure of the reranker, computed again from the kept predictions, over the open, joined knowledge base.
+
+`best` has the test row of each dataset and type: strict recall@1 on mentions whose gold ids are in the knowledge base and on
+all, any-id, and strict on surfaces that no training document has. `dev` has the figures that the configuration was chosen by.
+Where a figure is not the one that is kept, or the predictions are of another knowledge base, the benchmark fails. `--quick`
+computes one row again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.report import data_folder
+from benchmarks.results.rerank_predict import kept_rows
+from benchmarks.results.rerank_rows import KINDS, file_of, judge
+from benchmarks.results.store import differences
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.predictions.file import read_predictions
+from onym.store.cache import cache_folder
+
+RECIPE = Path(__file__).parents[1] / "recipes" / "open-kb-joined.toml"
+QUICK = ("ncbi_disease",)
+_BEST = ("strict_r1", "strict_r1_all", "any_id_r1", "unseen_strict_r1", "low", "high", "mentions", "in_kb", "ece", "auroc")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    rows, kb, problems = kept_rows(), joined_kb(), list[str]()
+    for key in QUICK if options.quick else KINDS:
+        for split, row in rows.get(key, {}).items():
+            predictions = read_predictions(file_of(KINDS[key].dataset, split))
+            if predictions.source["kb"]["digest"] != kb.digest:
+                problems.append(f"{key} {split}: made with the knowledge base {predictions.source['kb']['digest']}")
+            figures = row["figures"]
+            found = judge(key, split, kb, predictions)
+            problems += [f"{key} {split}: {what}" for what in differences(_figures(figures), found)]
+    if problems or not rows:
+        sys.exit("\n".join(problems) or "there are no rows: python -m benchmarks.results.rerank_predict makes them")
+    return {
+        name: {key: _chosen(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
+        for name, split in (("best", "test"), ("dev", "dev"))
+    }
+
+
+def joined_kb() -> KnowledgeBase:
+    """Return the open, joined knowledge base, built once and kept."""
+    folder = cache_folder() / "open-kb-joined"
+    if not (folder / "CURRENT").is_file():
+        build_kb(Recipe.from_toml(RECIPE), folder, root=data_folder())
+    return KnowledgeBase.open(folder)
+
+
+def _figures(value: object) -> dict[str, float]:
+    return {str(name): float(figure) for name, figure in value.items()} if isinstance(value, dict) else {}
+
+
+def _chosen(figures: dict[str, float]) -> dict[str, float]:
+    return {name: figures[name] for name in _BEST if name in figures}

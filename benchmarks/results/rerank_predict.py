@@ -1,0 +1,87 @@
+"""Predict splits with a trained reranker, and keep the predictions with the figures of their rows.
+
+    onym train rerank --preset rerank-open --set data.kb=KB -o RERANKER
+    python -m benchmarks.results.rerank_predict --kb KB --model RERANKER --split dev
+    python -m benchmarks.results.rerank_predict --kb KB --model RERANKER --split test
+
+Everything is chosen on dev; test is predicted once, with what was chosen. `--dataset` predicts one dataset alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.results.rerank_rows import (
+    KEPT,
+    SPLITS,
+    TYPES,
+    file_of,
+    judge,
+    open_of_types,
+    rows_of_dataset,
+    source_without_paths,
+)
+from benchmarks.results.store import ROWS, shortened, write_packed
+from onym.kb import KnowledgeBase
+from onym.linkers import linker_config, open_linker
+from onym.linkers.base import Linker
+from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
+from onym.store.output import whole_file
+
+TOP_K = 5
+
+
+def main(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    kb = KnowledgeBase.open(options.kb)
+    linker = open_linker(linker_config("rerank", model=options.model, encoder=options.encoder), kb)
+    for name in [options.dataset] if options.dataset else TYPES:
+        if options.split in open_of_types(name, ()).splits:
+            figures = keep(linker, name, options.split)
+            print(json.dumps({"dataset": name, "split": options.split, "rows": figures}), flush=True)
+    return 0
+
+
+def keep(linker: Linker, name: str, split: str) -> dict[str, dict[str, float]]:
+    """Predict a split, keep its predictions, and return the figures of its rows, which are kept as well."""
+    dataset = open_of_types(name, TYPES[name])
+    about = {"name": dataset.name, "digest": dataset.digest, "split": split}
+    found = predictions_of(linker.link(dataset.documents(split), top_k=TOP_K))
+    made = Predictions.of((one for one in found if isinstance(one, Prediction)), source_of(linker, TOP_K, dataset=about))
+    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    write_packed(file_of(name, split), predictions)
+    figures = {key: judge(key, split, linker.kb, predictions) for key in rows_of_dataset(name)}
+    rows = kept_rows()
+    for key, values in figures.items():
+        rows.setdefault(key, {})[split] = {"figures": values, "made": source_without_paths(dict(made.source))}
+    with whole_file(KEPT / ROWS, force=True) as file:
+        file.write(json.dumps(dict(sorted(rows.items())), indent=1).encode() + b"\n")
+    return figures
+
+
+def kept_rows() -> dict[str, dict[str, dict[str, object]]]:
+    """Return all rows by key and split."""
+    path = KEPT / ROWS
+    found: dict[str, dict[str, dict[str, object]]] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results.rerank_predict",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--kb", type=Path, required=True, help="folder of the open, joined knowledge base")
+    parser.add_argument("--model", required=True, help="folder of the reranker")
+    parser.add_argument("--encoder", default=None, help="folder of its encoder, if it was trained with one")
+    parser.add_argument("--split", choices=SPLITS, default="dev")
+    parser.add_argument("--dataset", choices=tuple(TYPES), default="", help="this one alone")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

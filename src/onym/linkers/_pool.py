@@ -1,0 +1,192 @@
+"""The pool: everything that several sources propose for the mentions of some documents, as pairs of a mention and a concept.
+
+Sources are exact names of the surface and of what it abbreviates, the memory of both, surfaces of the memory that are similar,
+the candidates of other linkers, and all these for an alias in the document. Pairs stand mention by mention, in flat arrays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask
+from onym.linkers._aliases import aliases_of
+from onym.linkers._memory import KbMemory, Own
+from onym.linkers._queries import queries
+from onym.text.similarity import NameSimilarity
+from onym.types import Document, Link, Mention
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+_SIMILAR = 10  # surfaces of the memory that are looked at
+_ALIAS = 3  # candidates of a linker for an alias that are candidates for the mention too
+
+
+@dataclass(frozen=True, slots=True)
+class PooledMention:
+    """A mention with what it is looked up by, and what exact match and memory say to both."""
+
+    doc: int
+    mention: Mention
+    surface: str
+    query: str
+    named_surface: tuple[int, ...]
+    named_query: tuple[int, ...]
+    recalled_surface: dict[int, int]
+    recalled_query: dict[int, int]
+    similar: dict[int, float]
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Pairs of mentions and concepts: pair `i` is of mention `owners[i]`; those of mention `m` begin at `offsets[m]`.
+
+    `scores` and `ranks` are those of each linker, NaN where it does not propose the concept; `counts` say how often the
+    concept stands in the memory; `aliases` are the concepts of other names of the mention in its document, with a score.
+    """
+
+    mentions: list[PooledMention]
+    offsets: Ints
+    owners: Ints
+    concepts: Ints
+    counts: Ints
+    scores: dict[str, Floats]
+    ranks: dict[str, Floats]
+    aliases: list[dict[int, float]]
+
+    def __len__(self) -> int:
+        return len(self.concepts)
+
+
+class Pooling:
+    """Pools candidates over one knowledge base and one memory."""
+
+    def __init__(self, kb: KnowledgeBase, memory: KbMemory) -> None:
+        self.kb, self.memory = kb, memory
+        surfaces = memory.memory.surfaces
+        self._similarity = NameSimilarity.of(surfaces) if len(surfaces) else None
+
+    def pool(
+        self,
+        docs: Sequence[Document],
+        links: Mapping[str, Sequence[Sequence[Link]]],
+        only: ConceptMask | None = None,
+        own: Sequence[Own | None] | None = None,
+    ) -> Pool:
+        """Pool what each linker of `links` proposes for each mention of each document with what is found here.
+
+        `own` are the counts of each document that the memory holds of itself.
+        """
+        own = own or [None] * len(docs)
+        mentions = self._mentions(docs, own)
+        proposed = {name: [link for each in of_docs for link in each] for name, of_docs in links.items()}
+        rows = {name: [self._rows(link) for link in of_part] for name, of_part in proposed.items()}
+        aliases = _of_aliases(mentions, list(rows.values()))
+        found = [
+            self._concepts(mention, [*(rows[name][m] for name in rows), aliases[m]], only) for m, mention in enumerate(mentions)
+        ]
+        offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
+        concepts = np.array([concept for each in found for concept in each], dtype=np.int64)
+        owners = np.repeat(np.arange(len(mentions)), np.diff(offsets))
+        places = [
+            {concept: place for place, concept in enumerate(each, start)} for each, start in zip(found, offsets, strict=False)
+        ]
+        scores, ranks = {}, {}
+        for name, of_part in rows.items():
+            scores[name], ranks[name] = np.full(len(concepts), np.nan), np.full(len(concepts), np.nan)
+            for place_of, candidates in zip(places, of_part, strict=True):
+                for rank, (concept, score) in enumerate(candidates.items()):
+                    if (place := place_of.get(concept)) is not None:
+                        scores[name][place], ranks[name][place] = score, rank
+        docs_of = [mentions[owner].doc for owner in owners.tolist()]
+        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases)
+
+    def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
+        """Return how often each concept stands in the memory, but for its own document."""
+        in_own = [Counter[int]() for _ in own]
+        for total, of_doc in zip(in_own, own, strict=True):
+            for rows in (of_doc or {}).values():
+                total.update(rows)
+        less = [in_own[doc][concept] for doc, concept in zip(docs, concepts.tolist(), strict=True)]
+        return self.memory.totals[concepts] - np.array(less, dtype=np.int64)
+
+    def _rows(self, link: Link) -> dict[int, float]:
+        """Return the candidates of a link by row, best first."""
+        return {self.kb.concept_ids.find(candidate.concept_id): candidate.score for candidate in link.candidates}
+
+    def _concepts(self, mention: PooledMention, proposed: Sequence[Mapping[int, float]], only: ConceptMask | None) -> list[int]:
+        found: dict[int, None] = {}
+        for source in (
+            mention.named_query,
+            mention.named_surface,
+            mention.recalled_query,
+            mention.recalled_surface,
+            mention.similar,
+            *proposed,
+        ):
+            found |= dict.fromkeys(source)
+        return [concept for concept in found if concept >= 0 and (only is None or only[concept])]
+
+    def _mentions(self, docs: Sequence[Document], own: Sequence[Own | None]) -> list[PooledMention]:
+        texts = [(queries(doc, expand=False), queries(doc, expand=True)) for doc in docs]
+        similar = self._similar({query for _, expanded in texts for query in expanded})
+        aliases = [aliases_of(doc, expanded) for doc, (_, expanded) in zip(docs, texts, strict=True)]
+        return [
+            PooledMention(
+                doc=number,
+                mention=mention,
+                surface=surface,
+                query=query,
+                named_surface=self._named(surface),
+                named_query=self._named(query),
+                recalled_surface=self.memory.recall(surface, own[number]),
+                recalled_query=self.memory.recall(query, own[number]),
+                similar=self._recall_similar(similar.get(query, ()), own[number]),
+                aliases=tuple(sorted(aliases[number].get(query, ()))),
+            )
+            for number, (doc, (plain, expanded)) in enumerate(zip(docs, texts, strict=True))
+            for mention, surface, query in zip(doc.mentions, plain, expanded, strict=True)
+        ]
+
+    def _named(self, text: str) -> tuple[int, ...]:
+        row = self.kb.names.find(text)
+        return tuple(int(concept) for concept in self.kb.name_concepts[row]) if row >= 0 else ()
+
+    def _similar(self, texts: set[str]) -> dict[str, list[tuple[str, float]]]:
+        """Return the surfaces of the memory most similar to each text, without the text itself."""
+        if self._similarity is None:
+            return {}
+        ordered, surfaces = sorted(texts), self.memory.memory.surfaces
+        return {
+            text: [(surfaces[int(row)], float(score)) for row, score in zip(rows, scores, strict=True)]
+            for text, (rows, scores) in zip(ordered, self._similarity.top(ordered, _SIMILAR), strict=True)
+        }
+
+    def _recall_similar(self, surfaces: Sequence[tuple[str, float]], own: Own | None) -> dict[int, float]:
+        """Return the concepts that similar surfaces meant, each with the best similarity."""
+        found: dict[int, float] = {}
+        for surface, score in surfaces:
+            for concept in self.memory.recall(surface, own):
+                found.setdefault(concept, score)
+        return found
+
+
+def _of_aliases(mentions: Sequence[PooledMention], rows: Sequence[Sequence[Mapping[int, float]]]) -> list[dict[int, float]]:
+    """Return for each mention the concepts of its aliases: 1 for one that an alias names or meant, else a linker's score."""
+    first = {(mention.doc, mention.query): m for m, mention in reversed(list(enumerate(mentions)))}
+    found: list[dict[int, float]] = []
+    for mention in mentions:
+        scores: dict[int, float] = {}
+        for alias in (first[mention.doc, query] for query in mention.aliases):
+            proposed = {concept: score for of_part in rows for concept, score in list(of_part[alias].items())[:_ALIAS]}
+            known = dict.fromkeys((*mentions[alias].named_query, *mentions[alias].recalled_query), 1.0)
+            for concept, score in (proposed | known).items():
+                scores[concept] = max(score, scores.get(concept, 0.0))
+        found.append(scores)
+    return found

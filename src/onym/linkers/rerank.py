@@ -1,0 +1,153 @@
+"""The reranker: candidates of several linkers and of a memory, in the order of the probability that each is right.
+
+Gradient-boosted trees look at each candidate's features: similarities, exactness, kind and source of the name, memory of
+annotated documents, agreement of types, and the rest of the document. `onym train rerank` trains them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+from pydantic import Field
+
+from onym.corpora.isolation import require_complete
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask
+from onym.kb.ranking import Ranked, rank_scored
+from onym.linkers import dense as dense_part
+from onym.linkers import tfidf as tfidf_part
+from onym.linkers._features import FeatureMaker
+from onym.linkers._memory import KbMemory
+from onym.linkers._pool import Pool, Pooling
+from onym.linkers._reranker import Reranker, open_reranker
+from onym.linkers.base import Linker, LinkerConfig, link_batches
+from onym.store.parts import ModelReference, OpenContext, require_model
+from onym.text.analysis import analysed
+from onym.text.similarity import NameSimilarity
+from onym.types import Document, Link, LinkedDocument, Mention
+
+STAGE = "rerank"
+CANDIDATES = 15
+"""How many candidates each linker proposes."""
+NAMES_PER_MENTION = 60
+"""How many similar names are looked at for them."""
+_BATCH = 64  # documents
+
+
+class Config(LinkerConfig):
+    """A trained reranker, and the encoder of its dense part where it was trained with one."""
+
+    kind: Literal["rerank"] = "rerank"
+    model: ModelReference | None = Field(default=None, description="Folder of the trained reranker.")
+    dense: dense_part.Config | None = None
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Return the options: the model, and those of the dense part."""
+        own = dense_part.Config.model_fields
+        return {"model": cls.model_fields["model"], "encoder": own["model"], "index": own["index"]}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        """Make a configuration of options; `encoder` is the dense part's model."""
+        wanted = {name: value for name, value in options.items() if value is not None}
+        encoder, index = wanted.pop("encoder", None), wanted.pop("index", None)
+        if encoder is not None:
+            wanted["dense"] = dense_part.Config.from_options({"model": encoder, "index": index})
+        elif index is not None:
+            what = "index is an option of the dense part, which has no encoder"
+            raise ConfigError("config-invalid", what, fix="name its folder with --encoder")
+        return cls.of(wanted)
+
+
+def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> RerankLinker:
+    """Open the reranker and the linkers whose candidates it was trained on."""
+    folder = require_model(config.model, "a reranker").folder(context)
+    reranker = open_reranker(folder, verify=context.verify)
+    if ("dense" in reranker.origin.parts) != (config.dense is not None):
+        needs = "was trained with the candidates of an encoder" if config.dense is None else "was trained without an encoder"
+        fix = "name its folder with --encoder" if config.dense is None else "leave --encoder out"
+        raise ConfigError("rerank-parts", f"the reranker {needs}", where=str(folder), fix=fix)
+    parts = open_parts(kb, context, config.dense)
+    return RerankLinker(kb, reranker, parts, config)
+
+
+def open_parts(kb: KnowledgeBase, context: OpenContext, dense: dense_part.Config | None = None) -> RerankParts:
+    """Open the linkers whose candidates are pooled: TF-IDF, and dense if an encoder is given."""
+    tfidf = tfidf_part.open(tfidf_part.Config(names_per_mention=NAMES_PER_MENTION), kb, context)
+    found: dict[str, Linker] = {"tfidf": tfidf}
+    if dense is not None:
+        found["dense"] = dense_part.open(dense, kb, context)
+    return RerankParts(found, tfidf.similarity)
+
+
+class RerankParts:
+    """The linkers that propose candidates, by name, and the similarity that features are made with."""
+
+    def __init__(self, linkers: Mapping[str, Linker], similarity: NameSimilarity) -> None:
+        self.linkers, self.similarity = linkers, similarity
+
+    @property
+    def encoder(self) -> str:
+        """The digest of the dense part's weights; empty without one."""
+        dense = self.linkers.get("dense")
+        return str(dense.config.get("weights", "")) if dense else ""
+
+    def propose(self, docs: Sequence[Document], only: ConceptMask | None = None) -> dict[str, list[tuple[Link, ...]]]:
+        """Return the links of every linker to each document."""
+        return {
+            name: [linked.links for linked in require_complete(linker.link(docs, top_k=CANDIDATES, only=only))]
+            for name, linker in self.linkers.items()
+        }
+
+
+class RerankLinker:
+    """Links a mention to the candidate that is most probably right; a score is that probability.
+
+    Needs: a reranker trained by `onym train rerank`, best over the knowledge base that it was trained with.
+    When to use: one right id is wanted, and how probable it is.
+    """
+
+    def __init__(self, kb: KnowledgeBase, reranker: Reranker, parts: RerankParts, config: Config | None = None) -> None:
+        self.kb, self.reranker, self.parts = kb, reranker, parts
+        self._config = config or Config()
+        memory = KbMemory(reranker.memory, kb)
+        self._pooling, self._features = Pooling(kb, memory), FeatureMaker(kb, memory, parts.similarity)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used, part by part."""
+        parts = [linker.config for linker in self.parts.linkers.values()]
+        return {"linker": "rerank", "reranker": self.reranker.digest, "trees": len(self.reranker.trees.roots), "parts": parts}
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        """Yield each document with the pooled candidates of its mentions, the most probable first."""
+
+        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
+            docs = [analysed(doc) for doc in batch]
+            pool = self._pooling.pool(docs, self.parts.propose(docs, only), only)
+            ranked = iter(self._ranked(pool, top_k))
+            for doc in batch:
+                yield [self._link(mention, next(ranked)) for mention in doc.mentions]
+
+        return link_batches(documents, links, batch=_BATCH)
+
+    def _ranked(self, pool: Pool, top_k: int) -> list[Ranked]:
+        """Return the candidates of each mention, best first."""
+        found = self._features.features(pool)
+        names, concepts = found.names.tolist(), pool.concepts.tolist()
+        scored = list(zip(self.reranker.probabilities(found.matrix).tolist(), names, strict=True))
+        bounds = zip(pool.offsets[:-1].tolist(), pool.offsets[1:].tolist(), strict=True)
+        best = (dict(zip(concepts[start:end], scored[start:end], strict=True)) for start, end in bounds)
+        return [rank_scored(self.kb, each, top_k) for each in best]
+
+    def _link(self, mention: Mention, ranked: Ranked) -> Link:
+        link = ranked.link(mention)
+        if not link.candidates:
+            return link
+        return replace(link, stage=STAGE, confidence=self.reranker.confidence(link.candidates[0].score))

@@ -1,0 +1,61 @@
+"""Fitting the trees with scikit-learn's gradient boosting, and taking them out as plain arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import InputError, missing_extra
+from onym.linkers._features import NAMES
+from onym.linkers._trees import Trees
+from onym.train.rerank.collate import Pairs
+from onym.train.rerank.config import TreesConfig
+
+
+def fit_trees(pairs: Pairs, columns: tuple[str, ...], config: TreesConfig) -> Trees:
+    """Learn the probability that a pair is right from the named features."""
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+    except ImportError as e:
+        raise missing_extra("training a reranker", "lexical") from e
+    if not pairs.is_right.any() or pairs.is_right.all():
+        fix = "name the knowledge base that the datasets are annotated with"
+        raise InputError("training-empty", "no candidate is right, or none is wrong", fix=fix)
+    matrix = pairs.matrix[:, [NAMES.index(name) for name in columns]]
+    model = HistGradientBoostingClassifier(
+        max_iter=config.iterations,
+        learning_rate=config.learning_rate,
+        max_leaf_nodes=config.max_leaves,
+        max_depth=config.max_depth,
+        min_samples_leaf=config.min_samples,
+        l2_regularization=config.regularisation,
+        early_stopping=False,
+        random_state=config.seed,
+    )
+    return trees_of(model.fit(np.where(_is_empty(matrix), 0.0, matrix), pairs.is_right))
+
+
+def trees_of(model: Any) -> Trees:
+    """Return the trees of a fitted classifier of two classes."""
+    tables = [predictor.nodes for iteration in model._predictors for predictor in iteration]  # noqa: SLF001 - there is no other way
+    starts = np.cumsum([0, *(len(nodes) for nodes in tables)])[:-1]
+    nodes = np.concatenate(tables)
+    start = np.repeat(starts, [len(table) for table in tables])
+    is_leaf, own = nodes["is_leaf"] != 0, np.arange(len(nodes))
+    return Trees(
+        roots=starts.astype(np.uint32),
+        feature=np.where(is_leaf, 0, nodes["feature_idx"]).astype(np.uint16),
+        threshold=np.where(is_leaf, 0.0, nodes["num_threshold"]).astype(np.float64),
+        left=np.where(is_leaf, own, nodes["left"].astype(np.int64) + start).astype(np.uint32),
+        right=np.where(is_leaf, own, nodes["right"].astype(np.int64) + start).astype(np.uint32),
+        is_left_missing=np.where(is_leaf, 0, nodes["missing_go_to_left"]).astype(np.uint8),
+        value=np.where(is_leaf, nodes["value"], 0.0).astype(np.float64),
+        baseline=np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)[:1],  # noqa: SLF001
+    )
+
+
+def _is_empty(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return the columns without any number: scikit-learn cannot bin them, and nothing is learnt from them."""
+    return np.broadcast_to(np.isnan(matrix).all(axis=0), matrix.shape)

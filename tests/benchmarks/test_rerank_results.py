@@ -1,0 +1,57 @@
+"""The rows of the reranker."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from benchmarks.results import rerank_predict, rerank_rows
+
+from onym.datasets import PreparedDataset, prepare
+from onym.kb import KnowledgeBase
+from onym.linkers import open_linker
+from onym.predictions.file import read_predictions
+from tests.train.tiny import CORPUS, pubtator
+
+
+class _Named:
+    """A linker that says the name of a reranker."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb, self._exact = kb, open_linker("exact", kb)
+        self.config = {"linker": "rerank", "reranker": "ab12"}
+        self.link = self._exact.link
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PreparedDataset:
+    (tmp_path / "ncbi_disease").mkdir()
+    for split, word in (("train", "train"), ("dev", "develop"), ("test", "test")):
+        (tmp_path / "ncbi_disease" / f"NCBI{word}set_corpus.txt").write_text(pubtator(split, CORPUS[split]))
+    prepared = prepare("ncbi-disease", tmp_path, tmp_path / "prepared")
+    monkeypatch.setattr(rerank_rows, "open_dataset", lambda _name, _data: prepared)
+    monkeypatch.setattr(rerank_rows, "data_folder", lambda: tmp_path)
+    monkeypatch.setattr(rerank_rows, "training_surfaces", lambda: frozenset({"fever"}))
+    monkeypatch.setattr(rerank_rows, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(rerank_predict, "KEPT", tmp_path / "kept")
+    return prepared
+
+
+def test_a_row_is_kept_and_judged_again(corpus: PreparedDataset, tmp_path: Path, tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    (figures,) = rerank_predict.keep(_Named(kb), "ncbi-disease", "dev").values()
+    assert (figures["mentions"], figures["in_kb"], figures["unseen"]) == (4, 4, 3)
+    assert (figures["strict_r1"], figures["seen_strict_r1"], figures["unseen_strict_r1"]) == (75.0, 100.0, 66.7)
+    row = json.loads((tmp_path / "kept" / "rows.json").read_text())["ncbi_disease"]["dev"]
+    assert row["figures"] == figures
+    assert row["made"]["reranker"] == "ab12"
+    predictions = read_predictions(rerank_rows.file_of("ncbi-disease", "dev"))
+    assert rerank_rows.judge("ncbi_disease", "dev", kb, predictions) == figures
+
+
+def test_mentions_of_other_types_are_not_in_a_row(corpus: PreparedDataset) -> None:
+    some = rerank_rows.open_of_types("ncbi-disease", ("Chemical",))
+    assert all(not doc.mentions for doc in some.documents("dev"))
+    assert replace(rerank_rows.KINDS["bc5cdr_disease"], of_type="") == rerank_rows.RowKind("bc5cdr")

@@ -1,0 +1,81 @@
+"""The groups of every concept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from onym.kb.groups.assign import assign_groups
+
+Rows = Sequence[tuple[str, str]]
+
+
+def groups(
+    ids: list[str],
+    *,
+    stated: Rows = (),
+    types: Rows = (),
+    xrefs: Rows = (),
+    broader: Rows = (),
+    names: Rows = (),
+) -> dict[str, set[str]]:
+    def frame(rows: Rows, column: str) -> pl.DataFrame:
+        return pl.DataFrame(list(rows), schema={"concept": pl.String, column: pl.String}, orient="row")
+
+    found: dict[str, set[str]] = {}
+    for concept, group in assign_groups(
+        pl.DataFrame({"concept": ids}),
+        stated=frame(stated, "group"),
+        types=frame(types, "type"),
+        xrefs=frame(xrefs, "xref"),
+        broader=frame(broader, "broader"),
+        names=frame(names, "name"),
+    ).iter_rows():
+        found.setdefault(concept, set()).add(group)
+    return found
+
+
+def test_types_vocabularies_and_what_is_stated_count_together() -> None:
+    found = groups(["mesh:D1", "hp:1"], stated=[("mesh:D1", "Behavior")], types=[("mesh:D1", "C10"), ("mesh:D9", "D01")])
+    assert found == {"mesh:D1": {"Behavior", "Disease"}, "hp:1": {"Phenotype"}}
+
+
+def test_a_cross_reference_tells_the_group_of_what_it_leads_to() -> None:
+    assert groups(["mesh:D1"], types=[("mesh:D1", "F01")], xrefs=[("mesh:D1", "hp:5"), ("mesh:D1", "umls:C1")]) == {
+        "mesh:D1": {"Behavior", "Phenotype"}
+    }
+
+
+def test_a_record_takes_the_groups_of_most_of_its_headings() -> None:
+    types = [("mesh:D1", "D12"), ("mesh:D2", "D08"), ("mesh:D3", "C01")]
+    mapped = [
+        ("mesh:C1", "mesh:D1"),
+        ("mesh:C1", "mesh:D2"),
+        ("mesh:C1", "mesh:D3"),
+        ("mesh:C2", "mesh:D3"),
+        ("mesh:C2", "mesh:D1"),
+    ]
+    found = groups(["mesh:C1", "mesh:C2", "mesh:D1", "mesh:D2", "mesh:D3"], types=types, broader=mapped)
+    assert found["mesh:C1"] == {"Chemical"}
+    assert found["mesh:C2"] == {"Chemical", "Disease"}
+
+
+def test_groups_come_down_several_generations_and_cycles_end() -> None:
+    broader = [("x:3", "x:2"), ("x:2", "x:1"), ("x:8", "x:9"), ("x:9", "x:8")]
+    found = groups(["x:1", "x:2", "x:3", "x:8", "x:9"], stated=[("x:1", "Gene")], broader=broader)
+    assert found == {"x:1": {"Gene"}, "x:2": {"Gene"}, "x:3": {"Gene"}}
+
+
+def test_what_has_a_group_of_its_own_inherits_none() -> None:
+    found = groups(
+        ["mesh:C1", "mesh:D1"], stated=[("mesh:C1", "Disease")], types=[("mesh:D1", "D01")], broader=[("mesh:C1", "mesh:D1")]
+    )
+    assert found["mesh:C1"] == {"Disease"}
+
+
+def test_a_name_shared_inside_a_vocabulary_tells_the_group() -> None:
+    names = [("mesh:C1", "gemcitabine"), ("mesh:D1", "gemcitabine"), ("mesh:C2", "fever"), ("mondo:1", "fever")]
+    found = groups(["mesh:C1", "mesh:D1", "mesh:C2", "mondo:1"], types=[("mesh:D1", "D03")], names=names)
+    assert found["mesh:C1"] == {"Chemical"}
+    assert "mesh:C2" not in found

@@ -1,0 +1,39 @@
+"""Joining pairs."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.kb.joins.rule import JoinRule
+from onym.kb.joins.union import Union
+from tests.kb.joins.conftest import frame
+
+IDS = st.sampled_from([f"{prefix}:{number}" for prefix in "abc" for number in range(4)])
+
+
+def test_the_first_rule_that_joins_is_kept() -> None:
+    union = Union()
+    for rule in (JoinRule.ONE_TO_ONE, JoinRule.NAME):
+        union.join(frame([("mondo:1", "mesh:1")], "low", "high"), rule)
+    assert union.frame().rows() == [("mondo:1", "mesh:1", int(JoinRule.ONE_TO_ONE))]
+    assert union.counts == {JoinRule.ONE_TO_ONE: 1}
+    assert union.refused == 0
+
+
+def test_an_undone_join_is_counted() -> None:
+    union = Union(["mondo:1"])
+    union.join(frame([("mondo:1", "mesh:1"), ("mondo:2", "mesh:2")], "low", "high"), JoinRule.NAME)
+    assert union.frame()["concept"].to_list() == ["mondo:2"]
+    assert union.undone == 1
+
+
+@given(st.lists(st.tuples(IDS, IDS)))
+def test_no_two_ids_of_one_vocabulary_come_together(pairs: list[tuple[str, str]]) -> None:
+    union = Union()
+    union.join(frame(list(pairs), "low", "high"), JoinRule.NAME)
+    final = {concept: root for concept, root, _ in union.frame().iter_rows()}
+    members: dict[str, list[str]] = {}
+    for concept in {each for pair in pairs for each in pair}:
+        members.setdefault(final.get(concept, concept), []).append(concept.partition(":")[0])
+    assert all(len(prefixes) == len(set(prefixes)) for prefixes in members.values())

@@ -1,0 +1,81 @@
+"""Pooled candidates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onym.kb import KnowledgeBase
+from onym.kb.masks import concepts_with_ids
+from onym.linkers._memory import KbMemory, Memory
+from onym.linkers._pool import Pooling
+from onym.types import Candidate, Document, Link, Mention
+
+HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
+
+
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+@pytest.fixture
+def pooling(kb: KnowledgeBase) -> Pooling:
+    counts = Counter({("high temperature", FEVER, "Disease"): 3, ("mi", HEART, "Disease"): 1})
+    return Pooling(kb, KbMemory(Memory.of(counts), kb))
+
+
+def document(text: str, *surfaces: str) -> Document:
+    return Document("1", text, tuple(Mention(text.rindex(s), text.rindex(s) + len(s), s) for s in surfaces))
+
+
+def ids(kb: KnowledgeBase, concepts: np.ndarray) -> list[str]:
+    return [kb.concept_ids[concept] for concept in concepts.tolist()]
+
+
+def test_every_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None:
+    doc = document("Myocardial infarction (MI), high temperatures: MI", "high temperatures", "MI")
+    link = Link(doc.mentions[0], (Candidate(PRESSURE, "hypertension", 0.25),))
+    pool = pooling.pool([doc], {"other": [[link, Link(doc.mentions[1])]]})
+    first, second = np.split(pool.concepts, pool.offsets[1:-1])
+    assert sorted(ids(kb, first)) == sorted([FEVER, PRESSURE])  # a similar surface of the memory; another linker
+    assert sorted(ids(kb, second)) == sorted([HEART, PRESSURE])  # what it abbreviates; the surface as a name
+    assert pool.owners.tolist() == [0, 0, 1, 1]
+    at = ids(kb, first).index(PRESSURE)
+    assert (pool.scores["other"][at], pool.ranks["other"][at]) == (0.25, 0)
+    assert np.isnan(np.delete(pool.scores["other"], at)).all()
+
+
+def test_a_mask_holds(kb: KnowledgeBase, pooling: Pooling) -> None:
+    pool = pooling.pool([document("MI", "MI")], {}, concepts_with_ids(kb, [PRESSURE]))
+    assert ids(kb, pool.concepts) == [PRESSURE]
+
+
+def test_counts_of_its_own_are_taken_away(kb: KnowledgeBase, pooling: Pooling) -> None:
+    doc = document("high temperature", "high temperature")
+    (fever,) = kb.resolve(FEVER)
+    assert pooling.pool([doc], {}).counts.tolist() == [3]
+    pool = pooling.pool([doc], {}, own=[{"high temperature": {fever: 2}}])
+    assert (pool.counts.tolist(), pool.mentions[0].recalled_query) == ([1], {fever: 1})
+    assert len(pooling.pool([doc], {}, own=[{"high temperature": {fever: 3}}])) == 0
+
+
+def test_no_mentions_and_no_memory(kb: KnowledgeBase) -> None:
+    pooling = Pooling(kb, KbMemory(Memory.of(Counter()), kb))
+    assert len(pooling.pool([], {})) == 0
+    assert len(pooling.pool([Document("1", "fever")], {})) == 0
+    assert ids(kb, pooling.pool([document("fever", "fever")], {}).concepts) == [FEVER]
+
+
+def test_an_alias_in_brackets_lends_its_candidates(kb: KnowledgeBase, pooling: Pooling) -> None:
+    doc = document("Pyrexia (XX-12) and XX-12 again", "Pyrexia", "XX-12")
+    first = Mention(9, 14, "XX-12")
+    doc = Document("1", doc.text, (doc.mentions[0], first, doc.mentions[1]))
+    pool = pooling.pool([doc], {})
+    assert ids(kb, pool.concepts) == [FEVER] * 3
+    assert [list(each.values()) for each in pool.aliases] == [[], [1.0], [1.0]]
+    apart = Document("1", "Pyrexia or (XX-12)", (Mention(0, 7, "Pyrexia"), Mention(12, 17, "XX-12")))
+    assert ids(kb, pooling.pool([apart], {}).concepts) == [FEVER]

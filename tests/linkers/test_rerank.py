@@ -1,0 +1,82 @@
+"""The reranker as a linker; what it learns is tested with its training."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.kb.masks import concepts_with_ids
+from onym.linkers import linker_config, open_linker
+from onym.linkers.base import Linker
+from onym.linkers.rerank import Config
+from onym.pipeline import build_pipeline, load
+from onym.testing.tiny_encoder import save_encoder
+from onym.types import Document, Mention
+from tests.linkers.test_reranker import ORIGIN, written
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a reranker that trusts every name with a similarity over 0.5, and no other."""
+    return written(tmp_path_factory.mktemp("rerank") / "model")
+
+
+@pytest.fixture
+def linker(model: Path, tiny_kb: Path) -> Linker:
+    return open_linker(linker_config("rerank", model=str(model)), KnowledgeBase.open(tiny_kb))
+
+
+def document(text: str, *surfaces: str) -> Document:
+    return Document("1", text, tuple(Mention(text.rindex(s), text.rindex(s) + len(s), s) for s in surfaces))
+
+
+def test_scores_are_probabilities_and_confidence_is_calibrated(linker: Linker) -> None:
+    doc = document("fevers, hart attack, qqq", "fevers", "hart attack", "qqq")
+    (linked,) = linker.link([doc])
+    fever, heart, nothing = linked.links
+    assert (fever.concept_id, heart.concept_id) == ("mesh:D005334", "mesh:D009203")
+    assert (fever.stage, round(fever.candidates[0].score, 3), fever.candidates[0].name) == ("rerank", 0.731, "fever")
+    assert fever.confidence == pytest.approx(0.2 + 0.6 * fever.candidates[0].score)
+    assert (nothing.nil_reason, nothing.stage, nothing.confidence) == ("no-candidate", None, None)
+
+
+def test_a_mask_and_a_number_of_candidates_hold(linker: Linker) -> None:
+    (linked,) = linker.link([document("MI", "MI")], top_k=1)
+    assert len(linked.links[0].candidates) == 1
+    only = concepts_with_ids(linker.kb, ["D006973"])
+    (linked,) = linker.link([document("MI", "MI")], only=only)
+    assert [candidate.concept_id for candidate in linked.links[0].candidates] == ["mesh:D006973"]
+
+
+def test_documents_come_back_in_order_and_empty_ones_too(linker: Linker) -> None:
+    docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(150)]
+    linked = list(linker.link(iter(docs)))
+    assert [each.document.id for each in linked] == [doc.id for doc in docs]
+    assert [len(each.links) for each in linked] == [len(doc.mentions) for doc in docs]
+
+
+def test_it_is_a_part_of_a_pipeline(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
+    build_pipeline(tiny_kb, tmp_path / "pipeline", linker=linker_config("rerank", model=str(model)))
+    link = load(tmp_path / "pipeline").link("No fever.").links[0]
+    assert (link.concept_id, link.stage) == ("mesh:D005334", "rerank")
+    assert link.confidence is not None
+
+
+def test_a_model_is_needed_and_parts_are_those_of_the_training(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    with pytest.raises(ConfigError, match="model-missing"):
+        open_linker("rerank", kb)
+    encoder = str(save_encoder(tmp_path / "tiny-bert"))
+    with pytest.raises(ConfigError, match="rerank-parts"):
+        open_linker(linker_config("rerank", model=str(model), encoder=encoder), kb)
+    dense = written(tmp_path / "dense", origin=ORIGIN.model_copy(update={"parts": ("tfidf", "dense")}))
+    with pytest.raises(ConfigError, match="rerank-parts"):
+        open_linker(linker_config("rerank", model=str(dense)), kb)
+    both = open_linker(linker_config("rerank", model=str(dense), encoder=encoder, index="flat"), kb)
+    assert [part["linker"] for part in both.config["parts"]] == ["tfidf", "dense"]
+    with pytest.raises(ConfigError, match="config-invalid"):
+        Config.from_options({"index": "flat"})

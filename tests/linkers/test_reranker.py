@@ -1,0 +1,84 @@
+"""A trained reranker on disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onym.calibrate import Isotonic
+from onym.errors import IntegrityError
+from onym.linkers._features import NAMES
+from onym.linkers._memory import write_memory
+from onym.linkers._reranker import MEMORY, RerankerOrigin, open_reranker, write_reranker
+from onym.linkers._trees import Trees
+
+ORIGIN = RerankerOrigin(features=("kind", "tfidf"), parts=("tfidf",))
+TREES = Trees(
+    roots=np.array([0]),
+    feature=np.array([1, 0, 0]),
+    threshold=np.array([0.5, 0.0, 0.0]),
+    left=np.array([1, 1, 2]),
+    right=np.array([2, 1, 2]),
+    is_left_missing=np.zeros(3),
+    value=np.array([0.0, -1.0, 1.0]),
+    baseline=np.zeros(1),
+)
+
+
+def written(folder: Path, **changed: Any) -> Path:
+    values: dict[str, Any] = {"origin": ORIGIN, "trees": TREES, "calibration": Isotonic((0.0, 1.0), (0.2, 0.8)), **changed}
+    write_memory(Counter(), [], folder / MEMORY)
+    write_reranker(folder, values["origin"], values["trees"], values["calibration"], {"made": "here"})
+    return folder
+
+
+def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+    opened = open_reranker(written(tmp_path / "model"))
+    row = np.zeros((1, len(NAMES)))
+    row[0, NAMES.index("tfidf")] = 0.9
+    assert opened.probabilities(row).round(3).tolist() == [0.731]
+    assert opened.confidence(0.5) == 0.5
+    assert opened.origin == ORIGIN
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"trees": replace(TREES, feature=np.array([2, 0, 0]))},
+        {"trees": replace(TREES, left=np.array([7, 1, 2]))},
+        {"trees": replace(TREES, left=np.array([1, 0, 2]), right=np.array([2, 0, 2]))},
+        {"trees": replace(TREES, value=np.array([0.0, np.nan, 1.0]))},
+        {"origin": ORIGIN.model_copy(update={"features": ("kind", "colour")})},
+    ],
+)
+def test_a_hostile_one_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
+    for _ in range(2):  # also when this machine has seen its bytes before
+        with pytest.raises(IntegrityError) as error:
+            open_reranker(written(tmp_path / "model", **changed))
+        assert error.value.code == "artefact-corrupt"
+
+
+def test_knots_that_do_not_ascend_are_refused(tmp_path: Path) -> None:
+    falling = object.__new__(Isotonic)
+    object.__setattr__(falling, "scores", (0.0, 1.0))
+    object.__setattr__(falling, "values", (0.9, 0.1))
+    with pytest.raises(IntegrityError, match="do not ascend"):
+        open_reranker(written(tmp_path / "model", calibration=falling))
+
+
+def test_a_changed_byte_and_a_missing_memory_are_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path / "model")
+    (column,) = folder.glob("trees/*/value.npy")
+    data = bytearray(column.read_bytes())
+    data[-1] ^= 1
+    column.write_bytes(data)
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
+        open_reranker(folder)
+    write_reranker(tmp_path / "other", ORIGIN, TREES, None, {})
+    with pytest.raises(IntegrityError, match="artefact-missing"):
+        open_reranker(tmp_path / "other")

@@ -1,0 +1,95 @@
+"""Trees as plain arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from onym.errors import IntegrityError
+from onym.linkers._trees import MAX_DEPTH, Trees
+from onym.train.rerank.trainer import trees_of
+
+
+def stump(**changed: Any) -> Trees:
+    columns: dict[str, Any] = {
+        "roots": np.array([0], dtype=np.uint32),
+        "feature": np.array([0, 0, 0], dtype=np.uint16),
+        "threshold": np.array([0.5, 0.0, 0.0]),
+        "left": np.array([1, 1, 2], dtype=np.uint32),
+        "right": np.array([2, 1, 2], dtype=np.uint32),
+        "is_left_missing": np.array([0, 0, 0], dtype=np.uint8),
+        "value": np.array([0.0, -1.0, 1.0]),
+        "baseline": np.array([0.0]),
+    }
+    return Trees.of(columns | {name: np.asarray(value) for name, value in changed.items()})
+
+
+def test_they_answer_as_scikit_learn_does() -> None:
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(3_000, 6))
+    rows[generator.random(rows.shape) < 0.2] = np.nan
+    right = np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 1]) * np.isnan(rows[:, 2]) > 0.3
+    model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, min_samples_leaf=5).fit(rows, right)
+    trees = trees_of(model)
+    trees.require_sound(features=6)
+    unseen = generator.normal(size=(2_000, 6))
+    unseen[generator.random(unseen.shape) < 0.3] = np.nan
+    assert np.abs(trees.probabilities(unseen) - model.predict_proba(unseen)[:, 1]).max() < 1e-9
+    assert np.abs(trees.log_odds(unseen) - model.decision_function(unseen)).max() < 1e-9
+
+
+def test_many_rows_are_walked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.linspace(0, 1, 11)[:, None]
+    whole = stump().log_odds(rows)
+    monkeypatch.setattr("onym.linkers._trees._CELLS", 3)
+    assert stump().log_odds(rows).tolist() == whole.tolist()
+    assert stump().log_odds(np.zeros((0, 1))).tolist() == []
+
+
+def test_extreme_odds_are_probabilities() -> None:
+    found = stump(value=[0.0, -800.0, 800.0]).probabilities(np.array([[0.0], [1.0]]))
+    assert found.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"roots": [3]},
+        {"roots": []},
+        {"left": [9, 1, 2]},
+        {"right": [9, 1, 2]},
+        {"left": [0, 1, 2]},  # a leaf on the left, none on the right
+        {"left": [1, 0, 2], "right": [2, 0, 2]},  # back to the root
+        {"feature": [1, 0, 0]},
+        {"threshold": [np.nan, 0.0, 0.0]},
+        {"value": [0.0, np.inf, 1.0]},
+        {"baseline": [np.nan]},
+        {"baseline": [0.0, 0.0]},
+        {"value": [0.0, 1.0]},
+        {"is_left_missing": [0]},
+    ],
+)
+def test_what_is_unsound_is_refused(changed: dict[str, Any]) -> None:
+    stump().require_sound(features=1)
+    with pytest.raises(IntegrityError) as error:
+        stump(**changed).require_sound(features=1)
+    assert error.value.code == "artefact-corrupt"
+
+
+def chain(depth: int) -> Trees:
+    """Return a tree that is a chain: each inner node has a leaf on its left."""
+    size = 2 * depth + 1
+    own = np.arange(size)
+    is_inner = (own % 2 == 0) & (own < size - 1)
+    columns = {name: np.zeros(size) for name in ("feature", "threshold", "is_left_missing", "value")}
+    columns |= {"left": np.where(is_inner, own + 1, own), "right": np.where(is_inner, own + 2, own)}
+    return Trees.of({**columns, "feature": np.zeros(size, dtype=int), "roots": np.array([0]), "baseline": np.zeros(1)})
+
+
+def test_a_tree_has_a_greatest_depth() -> None:
+    chain(MAX_DEPTH).require_sound(features=1)
+    with pytest.raises(IntegrityError, match="deeper"):
+        chain(MAX_DEPTH + 1).require_sound(features=1)
