@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LINKER = typer.Option(help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, or a plug-in's.")
 KB = typer.Option("--kb", help="The knowledge base.")
-TYPES = typer.Option(help="Only concepts of these semantic types, separated by commas.")
+TYPES = typer.Option(help="Only concepts of these semantic groups or types, separated by commas.")
 CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
 VERIFY = typer.Option(
     help="full: hash all bytes of the knowledge base and of what is derived from it again, and of the models' files. "
