@@ -36,10 +36,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "fused_in_one_source": fused_in_one_source(joins),
         "held_out_precision": precision(judged),
         "held_out_joins": judged.height,
-        "held_out_precision_by_rule": {
-            f"{vocabulary} {JoinRule(rule).label}": precision(rows)
-            for (vocabulary, rule), rows in sorted(judged.group_by(prefix_of("concept"), "rule"))
-        },
+        "held_out_joins_by_rule": by_rule(judged),
+        "held_out_right_by_rule": by_rule(judged.filter("is_right")),
     }
 
 

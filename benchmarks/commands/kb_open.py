@@ -10,6 +10,7 @@ import argparse
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.report import data_folder, percent
 from onym.kb import KnowledgeBase
@@ -19,6 +20,9 @@ from onym.store.files.source import InputFile
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "open-kb.toml"
 _NOT_QUICK = ("supp", "indra1.18", "d2014", "cas", "chebi")
+DIGEST = "9fedea8e6cbf08c0"
+"""The open knowledge base that all kept predictions were made with."""
+UPPER_BOUNDS = MappingProxyType({"digest_changed": 0})
 JOINED = RECIPE.with_name("open-kb-joined.toml")
 
 
@@ -72,6 +76,8 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
         disease, chemical = list(gold(test, "Disease")), list(gold(test, "Chemical"))
         retired = retired_ids(data / "bc5cdr" / "retired_mesh_ids_candidates.tsv")
         return {
+            "digest": kb.digest,
+            "digest_changed": int(kb.digest != DIGEST),
             "mesh_ids": mesh_ids,
             "names": len(kb.names),
             "ncbi_test_ids_pct": ncbi[0],

@@ -32,6 +32,7 @@ from onym.types import Document, Mention
 GROUPS = {"Disease": ("Disease", "Phenotype"), "Chemical": ("Chemical",)}
 """The groups that may be meant by a mention of a corpus' type."""
 DATASETS = {"ncbi-disease": ("Disease",), "bc5cdr": ("Chemical", "Disease"), "biored": ("Chemical", "Disease")}
+_ONLY_DISEASES = "ncbi-disease"  # its types are kinds of disease mentions
 UPPER_BOUNDS = MappingProxyType({"concepts_without_group_pct": 0.5, "gold_outside_mask_pct": 0.5})
 
 
@@ -67,17 +68,20 @@ def gold_outside_masks(kb: KnowledgeBase) -> tuple[int, int]:
     masks = {kind: concepts_of_types(kb, groups) for kind, groups in GROUPS.items()}
     gold = outside = 0
     for name in DATASETS:
-        for mention in gold_mentions(name):
+        for kind, mention in gold_mentions(name):
             concepts = [concept for each in mention.concept_ids for concept in kb.concepts_with_id(each)]
             gold += bool(concepts)
-            outside += bool(concepts) and not masks[mention.type][concepts].any()
+            outside += bool(concepts) and not masks[kind][concepts].any()
     return gold, outside
 
 
-def gold_mentions(name: str) -> Iterator[Mention]:
-    """Yield the mentions of diseases and chemicals of a test set."""
+def gold_mentions(name: str) -> Iterator[tuple[str, Mention]]:
+    """Yield the mentions of diseases and chemicals of a test set, and which of both they are."""
     for doc in _documents(name):
-        yield from (mention for mention in doc.mentions if mention.type in DATASETS[name])
+        for mention in doc.mentions:
+            kind = "Disease" if name == _ONLY_DISEASES else mention.type
+            if kind in DATASETS[name]:
+                yield kind, mention
 
 
 def homonyms(kb: KnowledgeBase, name: str) -> tuple[int, int]:

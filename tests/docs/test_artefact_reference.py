@@ -6,19 +6,40 @@ import re
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
 from onym.kb.identity import AliasKind
-from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
+from onym.kb.joins.rule import JoinRule
+from onym.kb.layout import FORMAT, KIND, NO_CONCEPT, NO_RULE
+from onym.kb.recipe import Recipe
 from onym.store.artefact.manifest import Manifest
 from onym.types import NameKind
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "artefact.md").read_text("utf-8")
+OPTIONAL = "Only if the recipe asks for them"
 SUFFIXES = {"array": [""], "strings": [".offsets", ".data"], "lists": [".offsets", ".values"]}
 
 
+def described_files(text: str) -> set[str]:
+    described = re.findall(r"^\| `([a-z.]+)` \| (array|strings|lists) \|", text, re.MULTILINE)
+    return {f"{name}{suffix}.npy" for name, shape in described for suffix in SUFFIXES[shape]}
+
+
 def test_the_columns_are_those_on_disk(tiny_kb: Path) -> None:
-    described = re.findall(r"^\| `([a-z.]+)` \| (array|strings|lists) \|", PAGE, re.MULTILINE)
-    files = {f"{name}{suffix}.npy" for name, shape in described for suffix in SUFFIXES[shape]}
-    assert files | {"report.json"} == set(KnowledgeBase.open(tiny_kb).manifest.files)
+    always, _ = PAGE.split(OPTIONAL)
+    assert described_files(always) | {"report.json"} == set(KnowledgeBase.open(tiny_kb).manifest.files)
+
+
+def test_the_optional_columns_are_those_that_a_recipe_asks_for(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,name\nmesh:D1,fever\n")
+    recipe = Recipe.of({"sources": [{"path": "a.csv"}], "groups": True, "joins": {"many_to_one": "apart"}})
+    files = set(build_kb(recipe, tmp_path / "kb", root=tmp_path).files)
+    assert described_files(PAGE) | {"report.json"} == files
+
+
+def test_the_rules_of_joins_are_numbered() -> None:
+    row = next(line for line in PAGE.splitlines() if line.startswith("| `alias.rule`"))
+    assert ", ".join(f"{int(rule)} {rule.label}" for rule in JoinRule).replace("shared-id", "shared id") in row
+    assert f"{NO_RULE}: not joined" in row
 
 
 def test_the_fields_of_the_manifest_are_described() -> None:

@@ -10,8 +10,9 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
+from onym.kb.groups.tables import GROUPS
 from onym.kb.readers.table import USUAL
-from onym.kb.recipe import KindLabel, Recipe, SourceConfig
+from onym.kb.recipe import JoinConfig, KindLabel, NameRule, Recipe, SourceConfig
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "recipe.md").read_text("utf-8")
@@ -23,7 +24,7 @@ def rows(heading: str) -> dict[str, str]:
     return dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", section, re.MULTILINE))
 
 
-@pytest.mark.parametrize(("heading", "model"), [("Recipe", Recipe), ("Source", SourceConfig)])
+@pytest.mark.parametrize(("heading", "model"), [("Recipe", Recipe), ("Source", SourceConfig), ("Joins", JoinConfig)])
 def test_each_key_has_a_row_with_its_default(heading: str, model: type[BaseModel]) -> None:
     found = rows(heading)
     assert list(found) == list(model.model_fields)
@@ -33,11 +34,16 @@ def test_each_key_has_a_row_with_its_default(heading: str, model: type[BaseModel
         else:
             default = field.get_default(call_default_factory=True)
             shown = tomllib.loads(f"value = {found[key].strip('`')}")["value"]
-            assert shown == (list(default) if isinstance(default, tuple) else default)
+            plain = default.model_dump(exclude_defaults=True) if isinstance(default, BaseModel) else default
+            assert shown == (list(plain) if isinstance(plain, tuple) else plain)
 
 
 def test_each_kind_is_named() -> None:
     assert [kind for kind in get_args(KindLabel) if f"`{kind}`" not in PAGE] == []
+
+
+def test_each_group_and_each_rule_by_name_is_named() -> None:
+    assert [label for label in (*GROUPS, *get_args(NameRule)) if f"`{label}`" not in PAGE] == []
 
 
 def test_the_roles_of_columns_are_those_of_the_reader() -> None:

@@ -151,3 +151,10 @@ def test_a_source_that_is_open_already_is_not_looked_for(tmp_path: Path) -> None
     manifest = build_kb(recipe, tmp_path / "kb", root=tmp_path, sources={"part.tsv": Source.of_files("part.tsv", [file])})
     assert KnowledgeBase.open(tmp_path / "kb").find("fever") == 0
     assert [(entry.name, entry.sha256) for entry in manifest.inputs] == [("part.tsv", file.digest())]
+
+
+def test_a_recipe_without_later_keys_builds_the_same_bytes_as_ever(build: Builder) -> None:
+    mesh = "id\tname\tsynonyms\ttypes\txrefs\nmesh:D1\tNeoplasms\tCancer|Tumor\tC04\t\nmesh:D2\tFever\tPyrexia\tC23\tomim:1\n"
+    mondo = "id\tname\tsynonyms\txrefs\nmondo:1\tcancer\t\tmesh:D1\nmondo:2\tneoplasm\tgrowth\tmesh:D1\n"
+    mondo += "mondo:3\thyperthermia\t\tmesh:D2\n"
+    assert build(mesh, mondo).digest == "b5d29bbe2e06c236"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from onym.kb.frames import alias_frame, concept_frame, term_frame
+from onym.kb.frames import alias_frame, concept_frame, join_frame, term_frame, type_frame
 from onym.kb.identity import AliasKind
 from tests.kb.conftest import Builder
 
@@ -21,3 +21,20 @@ def test_concepts_and_terms_agree_with_the_objects(tiny_kb: Path) -> None:
 def test_aliases_without_a_concept_are_null(build: Builder) -> None:
     kb = build("id\tname\tkind\treplaced_by\na:1\tfever\tpreferred\t\na:2\told\tretired\ta:1\na:3\tolder\tretired\t\n")
     assert alias_frame(kb).rows() == [("a:2", "a:1", AliasKind.RETIRED), ("a:3", None, AliasKind.RETIRED)]
+
+
+def test_joins_have_their_rule(build: Builder) -> None:
+    tables = (
+        "id\tname\ttypes\nmesh:1\tFever\tC23\n",
+        "id\tname\tsynonyms\txrefs\nmondo:1\tfever\t\t\nmondo:2\tcold\t\tomim:1\n",
+    )
+    kb = build(*tables, joins={"by_name": {"mondo": "both"}})
+    assert join_frame(kb).rows() == [("mondo:1", "mesh:1", "name")]
+
+
+def test_both_levels_of_types_are_counted(build: Builder) -> None:
+    kb = build("id\tname\ttypes\nmesh:1\tFever\tC23\nmesh:2\tIron\tD01\n", groups=True)
+    assert type_frame(kb).rows() == [
+        ("group", "Chemical", 1), ("group", "Disease", 1), ("group", "Phenotype", 1), ("type", "C23", 1), ("type", "D01", 1),
+    ]  # fmt: skip
+    assert type_frame(build("id\tname\nmesh:1\tFever\n", dest="plain")).is_empty()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.kb.gather import Batches, Codes, Ids
+from onym.kb.gather import Batches, Codes, Ids, gather
+from onym.kb.recipe import Recipe
+from onym.types import silent
 from tests.kb.conftest import Builder
 
 COLUMNS = st.lists(st.lists(st.sampled_from(["a:1", "a:2", "b:1"]), min_size=1), min_size=1)
@@ -49,3 +53,12 @@ def test_a_name_of_another_language_is_counted(build: Builder) -> None:
     kb = build("id\tname\tlanguage\na:1\tfever\ten\na:1\tFieber\tde\na:1\tfebris\t\n")
     assert set(kb["a:1"].names) == {"fever", "febris"}
     assert kb.report()["dropped"] == {"language": 1}
+
+
+def test_only_cross_references_that_count_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("id\tname\txrefs\nx:1\tFever\tcas:1|umls:2\n")
+    recipe = Recipe.of({"sources": [{"path": "a.tsv", "xrefs": ["cas"], "groups": ["Chemical"]}]})
+    found = gather(recipe, tmp_path, silent)
+    assert found.xrefs.frame().rows() == [("x:1", "cas:1")]
+    assert found.groups.frame().rows() == [("x:1", "Chemical")]
+    assert found.dropped["cross-reference to another vocabulary"] == 1

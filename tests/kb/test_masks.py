@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of, select_concepts
+from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of, own_names_of, select_concepts
 from tests.kb.conftest import Builder
 
 
@@ -74,10 +75,9 @@ def test_groups_and_types_are_both_filters(build: Builder) -> None:
 
 def test_names_that_other_vocabularies_lend_may_be_left_out(build: Builder) -> None:
     kb = build(GROUPED, LENDING, joins={"many_to_one": "apart"})
-    all_names, own = names_of(kb, None), names_of(kb, None, lent=False)
-    assert all_names is None
-    assert own is not None
+    everything = np.ones(len(kb), dtype=bool)
+    assert names_of(kb, everything).all()
+    own = own_names_of(kb, everything)
     assert [kb.names[i] for i in range(len(kb.names)) if not own[i]] == ["hot"]
-    fever = names_of(kb, concepts_with_ids(kb, ["mesh:D1"]), lent=False)
-    assert fever is not None
+    fever = own_names_of(kb, concepts_with_ids(kb, ["mesh:D1"]))
     assert [kb.names[i] for i in range(len(kb.names)) if fever[i]] == ["fever", "pyrexia"]

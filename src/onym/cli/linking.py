@@ -19,7 +19,7 @@ LINKER = typer.Option(
     help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, rerank, or a plug-in's."
 )
 KB = typer.Option("--kb", help="The knowledge base.")
-TYPES = typer.Option(help="Only concepts of these semantic types, separated by commas.")
+TYPES = typer.Option(help="Only concepts of these semantic groups or types, separated by commas.")
 CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
 PREFER = typer.Option(
     help="Vocabularies that come first where scores are equal, separated by commas: mesh,mondo. Else the order of the recipe."

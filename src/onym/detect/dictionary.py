@@ -16,13 +16,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from onym.detect._filter import NameFilter
 from onym.detect._overlaps import resolved
 from onym.detect.base import Detected, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, concepts_of_types, names_of
+from onym.kb.masks import ConceptMask, concepts_of_types, names_of, own_names_of
 from onym.store.parts import OpenContext
 from onym.text.abbreviations import Abbreviations
 from onym.text.align import Aligned
@@ -80,7 +82,7 @@ class DictionaryDetector:
         self.kb = kb
         self._config = config or Config()
         self._only = only = _narrowed(kb, self._config, only)
-        self._is_wanted = names_of(kb, only, lent=bool(self._config.lent_names))
+        self._is_wanted = _wanted_names(kb, self._config, only)
         self._filter = NameFilter(
             kb, min_length=self._config.min_length, case_sensitive_below=self._config.case_sensitive_below, only=only
         )
@@ -176,6 +178,13 @@ def _narrowed(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -> Co
         return only
     wanted = concepts_of_types(kb, [name.strip() for name in config.types.split(",") if name.strip()])
     return wanted if only is None else wanted & only
+
+
+def _wanted_names(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -> npt.NDArray[np.bool_] | None:
+    """Return for each name whether it is looked for; None if all are."""
+    if config.lent_names or kb.term_lent is None:
+        return None if only is None else names_of(kb, only)
+    return own_names_of(kb, np.ones(len(kb), dtype=bool) if only is None else only)
 
 
 def _has_between(offsets: Sequence[int], start: int, end: int) -> bool:

@@ -49,30 +49,30 @@ def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptM
     return mask
 
 
-def names_of(kb: KnowledgeBase, only: ConceptMask | None, *, lent: bool = True) -> npt.NDArray[np.bool_] | None:
-    """Return for each name whether it belongs to one of the concepts; None if all names do.
-
-    Without `lent`, names do not count that a concept has only from joined concepts of other vocabularies.
+def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
+    """Return for each name whether it belongs to one of the concepts.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> is_named = names_of(kb, concepts_with_ids(kb, ["D005334"]))
     >>> [kb.names[i] for i in np.flatnonzero(is_named)]
     ['fever', 'hyperthermia', 'pyrexia']
     """
-    if not lent and kb.term_lent is not None:
-        return _names_of_own(kb, only)
-    if only is None:
-        return None
     mask = np.zeros(len(kb.names), dtype=bool)
     mask[kb.name_concepts.owners()[only[kb.name_concepts.values]]] = True
     return mask
 
 
-def _names_of_own(kb: KnowledgeBase, only: ConceptMask | None) -> npt.NDArray[np.bool_]:
-    """Return for each name whether one of the concepts has it from its own vocabulary."""
-    is_own = np.asarray(kb.term_lent) == 0
-    if only is not None:
-        is_own &= only[np.repeat(np.arange(len(kb)), np.diff(kb.concept_terms.astype(np.int64)))]
+def own_names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
+    """Return for each name whether one of the concepts has it from its own vocabulary, not only from joined concepts of others.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> bool(own_names_of(kb, np.ones(len(kb), dtype=bool)).all())
+    True
+    """
+    if kb.term_lent is None:
+        return names_of(kb, only)
+    first = kb.concept_terms.astype(np.int64)
+    is_own = (kb.term_lent == 0) & np.repeat(only, first[1:] - first[:-1])
     mask = np.zeros(len(kb.names), dtype=bool)
     mask[kb.term_names[is_own]] = True
     return mask

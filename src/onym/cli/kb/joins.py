@@ -21,7 +21,7 @@ def command(folder: Annotated[Path, typer.Argument(help="A knowledge base.")], j
     from onym.kb.frames import join_frame
 
     rows = join_frame(KnowledgeBase.open(folder))
-    counts = dict(rows["rule"].value_counts(sort=True).iter_rows())
+    counts = dict(rows["rule"].value_counts().sort("rule").iter_rows())
     if json:
         write_json({"counts": counts, "joins": rows.to_dicts()})
         return
