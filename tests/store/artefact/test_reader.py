@@ -16,7 +16,7 @@ from onym.store.artefact.arrays import Strings
 from onym.store.artefact.manifest import Manifest
 from onym.store.artefact.reader import Artefact, check_artefact
 from onym.store.artefact.stage import Record, staging
-from onym.store.files.regular import RegularFile
+from onym.store.files.regular import RegularFile, open_regular
 from onym.store.limits import DEFAULT_LIMITS
 from tests.store.artefact.published import publish, versions
 from tests.store.artefact.rotten import rot
@@ -260,12 +260,11 @@ def test_a_pointer_is_a_version_and_nothing_else(tmp_path: Path, pointer: str) -
 @pytest.mark.parametrize("name", ["CURRENT", "manifest.json", "report.json", "numbers.npy"])
 def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "a")
-    own = reader.open_regular
 
     def refuse(path: Path) -> RegularFile:
         if path.name == name:
             raise OSError(errno.EMFILE, "Too many open files")
-        return own(path)
+        return open_regular(path)
 
     monkeypatch.setattr(reader, "open_regular", refuse)
     with pytest.raises(OSError, match="Too many open files"):
