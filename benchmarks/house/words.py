@@ -17,6 +17,7 @@ WORDS = frozenset(
     )
 )
 PAIRS = frozenset((("written", "out"), ("as", "written")))
+USUAL = frozenset((("held", "out"),))  # pairs that the field says: held-out data
 DATASET_WORDS = frozenset(("benchmark", "benchmarks"))  # in the product: there a corpus with splits is a dataset
 
 # A name that means one thing has one definition.
@@ -64,13 +65,16 @@ def denied_words(name: str, *, dataset_words: bool = False) -> Iterator[str]:
     """Yield the denied words of an identifier, an option, a key or a file name.
 
     >>> list(denied_words("first_place")), list(denied_words("placeholder")), list(denied_words("WrittenOut"))
-    (['place'], [], ['expand_abbreviations'])
+    (['place'], [], ['written_out'])
+    >>> list(denied_words("held_out")), list(denied_words("held_back"))
+    ([], ['held'])
     """
     if name in FOREIGN:
         return
     words = split(name)
     denied = WORDS | DATASET_WORDS if dataset_words else WORDS
-    yield from (word for word in words if word in denied)
+    followed = zip(words, [*words[1:], ""], strict=False)
+    yield from (word for word, after in followed if word in denied and (word, after) not in USUAL)
     yield from ("_".join(pair) for pair in pairwise(words) if pair in PAIRS)
 
 

@@ -42,7 +42,7 @@ def test_a_join_can_be_undone(build: Builder) -> None:
     assert kb["chebi:1"].id == "chebi:1"
 
 
-def test_groups_are_stored_only_if_asked_for(build: Builder) -> None:
+def test_groups_are_stored_only_if_the_recipe_says_so(build: Builder) -> None:
     kb = build(MESH, CHEBI, groups=True)
     assert kb["mesh:C1"].groups == ("Chemical",)
     assert kb["chebi:2"].groups == ("Chemical",)

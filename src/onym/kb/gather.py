@@ -196,8 +196,8 @@ def _xrefs(found: Gathered, frame: pl.DataFrame, config: SourceConfig) -> pl.Dat
 def _groups(frame: pl.DataFrame, config: SourceConfig) -> pl.DataFrame:
     """Return the groups that the source states, and those that the recipe gives to all of its concepts."""
     stated = _exploded(frame, "groups", "group")
-    given = [frame.select(concept="concept_id", group=pl.lit(group)).unique(maintain_order=True) for group in config.groups]
-    return pl.concat([stated, *given])
+    common = [frame.select(concept="concept_id", group=pl.lit(group)).unique(maintain_order=True) for group in config.groups]
+    return pl.concat([stated, *common])
 
 
 def _exploded(frame: pl.DataFrame, column: str, alias: str) -> pl.DataFrame:

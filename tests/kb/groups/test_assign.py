@@ -47,7 +47,7 @@ def test_a_cross_reference_tells_the_group_of_what_it_leads_to() -> None:
     }
 
 
-def test_a_record_takes_the_groups_of_most_of_its_headings() -> None:
+def test_a_record_takes_the_commonest_groups_of_its_headings() -> None:
     types = [("mesh:D1", "D12"), ("mesh:D2", "D08"), ("mesh:D3", "C01")]
     mapped = [
         ("mesh:C1", "mesh:D1"),

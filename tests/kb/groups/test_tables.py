@@ -30,7 +30,7 @@ def test_groups_of_types(type_name: str, groups: tuple[str, ...]) -> None:
     assert groups_of_type(type_name) == groups
 
 
-def test_every_branch_of_mesh_has_a_group() -> None:
+def test_all_branches_of_mesh_have_a_group() -> None:
     letters = {"A": 21, "B": 5, "C": 26, "D": 27, "E": 7, "F": 4, "G": 17, "H": 2, "I": 3, "J": 3, "N": 6, "V": 4}
     branches = [f"{letter}{number:02}" for letter, last in letters.items() for number in range(1, last + 1)]
     assert [branch for branch in [*branches, "K01", "L01", "M01", "Z01"] if not groups_of_type(branch)] == []

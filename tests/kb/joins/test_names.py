@@ -56,7 +56,7 @@ def test_two_preferred_names_outweigh_one() -> None:
     assert by_name(evidence(names), EITHER).rows() == [("mondo:1", "mesh:1")]
 
 
-def test_rivals_that_say_as_much_are_both_left_alone() -> None:
+def test_pairs_that_say_as_much_are_both_left_alone() -> None:
     names = {"mesh:1": ["z", "x", "y"], "mondo:1": ["x"], "mondo:2": ["y"]}
     assert by_name(evidence(names), EITHER).is_empty()
 

@@ -30,7 +30,7 @@ def test_a_cross_reference_to_a_third_vocabulary_contradicts_nothing() -> None:
     assert uncontradicted(frame([("chebi:1", "mesh:1")], "low", "high"), edges).height == 1
 
 
-def test_rivals_are_of_the_same_two_vocabularies() -> None:
+def test_pairs_compete_inside_the_same_two_vocabularies() -> None:
     pairs = frame([("mondo:1", "mesh:1"), ("chebi:1", "mesh:1"), ("chebi:2", "mesh:2"), ("chebi:3", "mesh:2")], "low", "high")
     assert unrivalled(pairs).rows() == [("mondo:1", "mesh:1"), ("chebi:1", "mesh:1")]
 

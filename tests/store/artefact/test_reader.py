@@ -271,7 +271,7 @@ def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, name: str
         Artefact.open(tmp_path / "a", "test", 1, "full")
 
 
-def test_optional_columns_can_be_asked_for(tiny_kb: Path) -> None:
+def test_optional_columns_can_be_looked_for(tiny_kb: Path) -> None:
     artefact = Artefact.open(tiny_kb, "onym-kb", 1)
     assert artefact.has("types")
     assert artefact.has("term.kind")

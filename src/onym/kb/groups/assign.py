@@ -59,8 +59,8 @@ def _of_broader(found: pl.DataFrame, broader: pl.DataFrame) -> pl.DataFrame:
         above = waiting.join(found.rename({"concept": "broader"}), on="broader").group_by("concept", "group").len()
         if above.is_empty():
             break
-        most = above.filter(pl.col("len") == pl.col("len").max().over("concept"))
-        found = pl.concat([found, most.select("concept", "group")])
+        commonest = above.filter(pl.col("len") == pl.col("len").max().over("concept"))
+        found = pl.concat([found, commonest.select("concept", "group")])
     return found
 
 

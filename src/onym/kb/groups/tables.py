@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 GroupLabel = Literal[
     "Anatomy", "Behavior", "Cell", "Cell line", "Chemical", "Concept", "Device", "Disease", "Gene", "Person", "Phenotype",
-    "Place", "Procedure", "Process", "Species",
+    "Location", "Procedure", "Process", "Species",
 ]  # fmt: skip
 GROUPS: tuple[str, ...] = get_args(GroupLabel)
 """All groups. Gene stands for genes and their products, Process for what happens in bodies and in nature."""
@@ -21,7 +21,7 @@ _BRANCHES = {
     "A": ("Anatomy",), "A11": ("Anatomy", "Cell"), "B": ("Species",), "C": ("Disease",), "C23": ("Disease", "Phenotype"),
     "D": ("Chemical",), "E": ("Procedure",), "E07": ("Device",), "F01": ("Behavior",), "F02": ("Process",), "F03": ("Disease",),
     "F04": ("Procedure",), "G": ("Process",), "H": ("Concept",), "I": ("Concept",), "J": ("Device",), "K": ("Concept",),
-    "L": ("Concept",), "M": ("Person",), "N": ("Concept",), "V": ("Concept",), "Z": ("Place",),
+    "L": ("Concept",), "M": ("Person",), "N": ("Concept",), "V": ("Concept",), "Z": ("Location",),
 }  # fmt: skip
 _BRANCH = re.compile(r"^[A-Z]\d\d$")
 
@@ -37,7 +37,7 @@ _UMLS = {
     ("Disease", "Phenotype"): "T046 T184",
     ("Phenotype",): "T033",
     ("Gene",): "T028 T085 T086 T087 T088",
-    ("Place",): "T083",
+    ("Location",): "T083",
     ("Species",): "T001 T002 T004 T005 T007 T008 T010 T011 T012 T013 T014 T015 T194 T204",
     ("Person",): "T016 T092 T093 T094 T095 T096 T097 T098 T099 T100 T101",
     ("Chemical", "Device"): "T072 T167 T168",
@@ -54,7 +54,7 @@ _SNOMED = {
     ("Procedure",): ("procedure", "regime/therapy"),
     ("Device",): ("physical object",),
     ("Person",): ("person", "occupation", "ethnic group", "social concept"),
-    ("Place",): ("environment", "geographic location", "environment / location"),
+    ("Location",): ("environment", "geographic location", "environment / location"),
     ("Process",): ("observable entity", "physical force", "event"),
     ("Concept",): ("qualifier value", "attribute", "staging scale", "assessment scale", "record artifact"),
 }

@@ -32,8 +32,8 @@ def by_name(evidence: Evidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
     found = _preferred(evidence, "a").join(lone, on="name").filter(prefix_of("a") != prefix_of("b")).select("a", "b").unique()
     said = oriented(found, evidence.ranks).with_columns(high_says=pl.col("a") == pl.col("high"))
     pairs = said.group_by("low", "high").agg(votes=pl.len(), high_says=pl.col("high_says").any())
-    chosen = _chosen(uncontradicted(_of_one_group(pairs, evidence.groups), evidence.edges))
-    return chosen.filter(_allowed(rules)).select("low", "high")
+    clear = _choose(uncontradicted(_of_one_group(pairs, evidence.groups), evidence.edges))
+    return clear.filter(_allowed(rules)).select("low", "high")
 
 
 def by_xref_and_name(evidence: Evidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
@@ -42,7 +42,7 @@ def by_xref_and_name(evidence: Evidence, rules: Mapping[str, NameRule]) -> pl.Da
     finer, coarser = (_says_so(loose, evidence, *ends) for ends in (("low", "high"), ("high", "low")))
     both = coarser.with_columns(votes=pl.lit(_BOTH))
     pairs = finer.join(both, on=["low", "high"], how="left").with_columns(pl.col("votes").fill_null(_ONE))
-    return _chosen(pairs).select("low", "high")
+    return _choose(pairs).select("low", "high")
 
 
 def _allowed(rules: Mapping[str, NameRule]) -> pl.Expr:
@@ -69,14 +69,14 @@ def _of_one_group(pairs: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     return same.drop("group").unique()
 
 
-def _chosen(pairs: pl.DataFrame) -> pl.DataFrame:
+def _choose(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs without a rival, the more certain ones first; each leaves fewer rivals to the others."""
-    chosen = []
+    found_pairs = []
     for votes in (_BOTH, _ONE):
         taken = unrivalled(pairs.filter(pl.col("votes") >= votes)).sort("low", "high")
-        chosen.append(taken)
+        found_pairs.append(taken)
         pairs = _without_ends(pairs, taken)
-    return pl.concat(chosen)
+    return pl.concat(found_pairs)
 
 
 def _without_ends(pairs: pl.DataFrame, taken: pl.DataFrame) -> pl.DataFrame:
