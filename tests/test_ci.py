@@ -70,7 +70,7 @@ def test_which_licences_are_permissive(licence: str, *, is_permissive: bool) -> 
     assert check(licence) is is_permissive
 
 
-def test_a_line_that_ran_in_either_place_is_covered() -> None:
+def test_a_line_that_ran_in_either_copy_is_covered() -> None:
     coverage = runpy.run_path(str(CI / "coverage.py"))["coverage"]
     files = {
         "src/onym/kb/build.py": {"executed_lines": [1, 2], "missing_lines": [3, 4]},

@@ -74,7 +74,7 @@ def test_a_record_is_read_and_a_tree_is_written(tmp_path: Path) -> None:
     assert digest_of(tree) != digest_of({"a": None, "a/b": b"y"}) != digest_of({"a": None})
 
 
-def test_a_file_that_has_another_name_when_it_is_opened_was_renamed(tmp_path: Path) -> None:
+def test_a_file_that_is_found_under_another_name_was_renamed(tmp_path: Path) -> None:
     calls = ("create\t/w/s/.tmp\t\t7", "rename\t/w/s\t/w/a\t0", "open\t/w/a/.tmp\t\t7", "open\t/w/a/b\t\t7")
     again = ("unlink\t/w/a/b\t\t0", "create\t/w/c\t\t7", "open\t/w/c\t\t7", "open\t/w/old\t\t8")
     (tmp_path / "record").write_text("".join(f"{call}\t0\n" for call in calls + again))
