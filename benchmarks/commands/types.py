@@ -26,6 +26,7 @@ from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.masks import ConceptMask, concepts_of_types
+from onym.linkers.base import link_among
 from onym.linkers.exact import ExactLinker
 from onym.types import Document, Mention
 
@@ -33,7 +34,7 @@ GROUPS = {"Disease": ("Disease", "Phenotype"), "Chemical": ("Chemical",)}
 """The groups that may be meant by a mention of a corpus' type."""
 DATASETS = {"ncbi-disease": ("Disease",), "bc5cdr": ("Chemical", "Disease"), "biored": ("Chemical", "Disease")}
 _ONLY_DISEASES = "ncbi-disease"  # its types are kinds of disease mentions
-UPPER_BOUNDS = MappingProxyType({"concepts_without_group_pct": 0.5, "gold_outside_mask_pct": 0.5})
+UPPER_BOUNDS = MappingProxyType({"concepts_without_group_pct": 0.5, "gold_outside_mask_pct": 0.5, "homonyms_hidden": 0})
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -94,7 +95,7 @@ def homonyms(kb: KnowledgeBase, name: str) -> tuple[int, int]:
 
 
 def _answers(kb: KnowledgeBase, docs: list[Document], only: ConceptMask | None) -> Iterator[str | None]:
-    for linked in ExactLinker(kb).link(docs, top_k=1, only=only):
+    for linked in link_among(ExactLinker(kb), docs, top_k=1, only=only):
         yield from (link.concept_id for link in linked.links)
 
 

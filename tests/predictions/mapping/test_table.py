@@ -34,7 +34,7 @@ class Full(io.BytesIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_output_is_left_open_for_whoever_opened_it(tiny_kb: Path) -> None:
+def test_a_full_output_is_not_closed(tiny_kb: Path) -> None:
     file = Full()
     with pytest.raises(OSError, match="No space left"):
         write_table([], ["n"], KnowledgeBase.open(tiny_kb), file)
