@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     if problems or not rows:
         sys.exit("\n".join(problems) or "there are no rows: python -m benchmarks.results.rerank_predict makes them")
     return {
-        name: {key: _chosen(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
+        name: {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
         for name, split in (("best", "test"), ("dev", "dev"))
     }
 
@@ -57,5 +57,5 @@ def _figures(value: object) -> dict[str, float]:
     return {str(name): float(figure) for name, figure in value.items()} if isinstance(value, dict) else {}
 
 
-def _chosen(figures: dict[str, float]) -> dict[str, float]:
+def _shown(figures: dict[str, float]) -> dict[str, float]:
     return {name: figures[name] for name in _BEST if name in figures}

@@ -36,7 +36,7 @@ def ids(kb: KnowledgeBase, concepts: np.ndarray) -> list[str]:
     return [kb.concept_ids[concept] for concept in concepts.tolist()]
 
 
-def test_every_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None:
+def test_each_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None:
     doc = document("Myocardial infarction (MI), high temperatures: MI", "high temperatures", "MI")
     link = Link(doc.mentions[0], (Candidate(PRESSURE, "hypertension", 0.25),))
     pool = pooling.pool([doc], {"other": [[link, Link(doc.mentions[1])]]})

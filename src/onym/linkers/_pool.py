@@ -94,16 +94,8 @@ class Pooling:
         offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
         concepts = np.array([concept for each in found for concept in each], dtype=np.int64)
         owners = np.repeat(np.arange(len(mentions)), np.diff(offsets))
-        places = [
-            {concept: place for place, concept in enumerate(each, start)} for each, start in zip(found, offsets, strict=False)
-        ]
-        scores, ranks = {}, {}
-        for name, of_part in rows.items():
-            scores[name], ranks[name] = np.full(len(concepts), np.nan), np.full(len(concepts), np.nan)
-            for place_of, candidates in zip(places, of_part, strict=True):
-                for rank, (concept, score) in enumerate(candidates.items()):
-                    if (place := place_of.get(concept)) is not None:
-                        scores[name][place], ranks[name][place] = score, rank
+        scored = {name: _scored(found, offsets, of_part) for name, of_part in rows.items()}
+        scores, ranks = ({name: both[at] for name, both in scored.items()} for at in (0, 1))
         docs_of = [mentions[owner].doc for owner in owners.tolist()]
         return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases)
 
@@ -175,6 +167,17 @@ class Pooling:
             for concept in self.memory.recall(surface, own):
                 found.setdefault(concept, score)
         return found
+
+
+def _scored(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
+    """Return the scores and the ranks that a linker gives to the concepts found for each mention, NaN where it gives none."""
+    scores, ranks = np.full((2, int(offsets[-1])), np.nan)
+    for concepts, start, candidates in zip(found, offsets.tolist(), of_part, strict=False):
+        row_of = {concept: row for row, concept in enumerate(concepts, start)}
+        for rank, (concept, score) in enumerate(candidates.items()):
+            if (row := row_of.get(concept)) is not None:
+                scores[row], ranks[row] = score, rank
+    return scores, ranks
 
 
 def _of_aliases(mentions: Sequence[PooledMention], rows: Sequence[Sequence[Mapping[int, float]]]) -> list[dict[int, float]]:
