@@ -13,9 +13,10 @@ import sys
 from pathlib import Path
 
 from benchmarks.report import data_folder
+from benchmarks.results.check import page_problems
 from benchmarks.results.rerank_predict import kept_rows
 from benchmarks.results.rerank_rows import KINDS, file_of, judge
-from benchmarks.results.store import differences
+from benchmarks.results.store import between, differences, table
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
@@ -24,7 +25,12 @@ from onym.store.cache import cache_folder
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "open-kb-joined.toml"
 QUICK = ("ncbi_disease",)
+Rows = dict[str, dict[str, dict[str, object]]]
 _BEST = ("strict_r1", "strict_r1_all", "any_id_r1", "unseen_strict_r1", "low", "high", "mentions", "in_kb", "ece", "auroc")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--write", action="store_true", help="write the table of the page")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -37,10 +43,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             figures = row["figures"]
             found = judge(key, split, kb, predictions)
             problems += [f"{key} {split}: {what}" for what in differences(_figures(figures), found)]
+    problems += page_problems("rerank", lambda page: page_with(rows, page), is_written=options.write and not problems)
     if problems or not rows:
         sys.exit("\n".join(problems) or "there are no rows: python -m benchmarks.results.rerank_predict makes them")
     return {
-        name: {key: _chosen(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
+        name: {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
         for name, split in (("best", "test"), ("dev", "dev"))
     }
 
@@ -53,9 +60,34 @@ def joined_kb() -> KnowledgeBase:
     return KnowledgeBase.open(folder)
 
 
+def page_with(rows: Rows, page: str) -> str:
+    """Return the page with a table of the rows."""
+    header = (
+        "mentions",
+        "split",
+        "strict R@1",
+        "95 %",
+        "of all gold",
+        "any-id R@1",
+        "seen",
+        "unseen",
+        "mentions in the KB",
+        "ECE",
+    )
+    lines = [_line(key, split, _figures(row["figures"])) for key in KINDS for split, row in sorted(rows.get(key, {}).items())]
+    return between(page, "rerank", table(header, lines))
+
+
+def _line(key: str, split: str, figures: dict[str, float]) -> list[str]:
+    shares = [f"{figures[name]:.1f}" for name in ("strict_r1_all", "any_id_r1", "seen_strict_r1", "unseen_strict_r1")]
+    interval = f"{figures['low']:.1f}–{figures['high']:.1f}"
+    counts = f"{figures['in_kb']:,.0f} of {figures['mentions']:,.0f}"
+    return [f"`{key}`", split, f"{figures['strict_r1']:.1f}", interval, *shares, counts, f"{figures['ece']:.3f}"]
+
+
 def _figures(value: object) -> dict[str, float]:
     return {str(name): float(figure) for name, figure in value.items()} if isinstance(value, dict) else {}
 
 
-def _chosen(figures: dict[str, float]) -> dict[str, float]:
+def _shown(figures: dict[str, float]) -> dict[str, float]:
     return {name: figures[name] for name in _BEST if name in figures}

@@ -124,8 +124,8 @@ def _is_seen(case: Case) -> bool:
 def training_surfaces() -> frozenset[str]:
     """Return the normalised surfaces of all documents that the reranker may have been trained on."""
     data = read_config("rerank", None, PRESET).data
-    datasets, held_out = ([open_dataset(name, data_folder()) for name in names] for names in (data.datasets, data.held_out))
-    documents = [doc for corpus in training_corpora(datasets, held_out) for doc in corpus.documents]
+    datasets, exclude = ([open_dataset(name, data_folder()) for name in names] for names in (data.datasets, data.exclude))
+    documents = [doc for corpus in training_corpora(datasets, exclude) for doc in corpus.documents]
     return frozenset(
         normal_name(mention.surface) for doc in documents for mention in doc.mentions if mention.type in data.types
     )

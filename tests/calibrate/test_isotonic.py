@@ -17,8 +17,8 @@ def test_it_is_scikit_learns(pairs: list[tuple[int, bool]]) -> None:
     scores, right = np.array([score / 20 for score, _ in pairs]), np.array([each for _, each in pairs])
     fitted = Isotonic.fit(scores, right)
     theirs = IsotonicRegression(out_of_bounds="clip").fit(scores, right)
-    asked = np.linspace(-0.5, 1.5, 41)
-    assert np.abs(fitted.probabilities(asked) - theirs.predict(asked)).max() < 1e-9
+    queries = np.linspace(-0.5, 1.5, 41)
+    assert np.abs(fitted.probabilities(queries) - theirs.predict(queries)).max() < 1e-9
 
 
 @pytest.mark.parametrize(

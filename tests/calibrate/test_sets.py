@@ -17,10 +17,10 @@ def test_sets_hold_the_right_candidate_as_often_as_is_wished() -> None:
     sets = ConformalSets.fit(0.9, right[:2_000], types[:2_000])
     assert sets.thresholds["Chemical"] < sets.thresholds["Disease"]
     for name in ("Disease", "Chemical"):
-        held = [
+        covered = [
             value >= sets.thresholds[name] for value, kind in zip(right[2_000:], types[2_000:], strict=True) if kind == name
         ]
-        assert 0.87 < np.mean(held) < 0.93
+        assert 0.87 < np.mean(covered) < 0.93
         assert sets.is_reachable(name)
 
 

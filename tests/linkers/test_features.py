@@ -49,7 +49,7 @@ def document(text: str, *surfaces: str, kind: str = "") -> Document:
     return Document("1", text, tuple(Mention(text.rindex(s), text.rindex(s) + len(s), s, type=kind) for s in surfaces))
 
 
-def test_names_are_told_once() -> None:
+def test_names_are_unique() -> None:
     assert len(set(NAMES)) == len(FEATURES)
     assert all(feature.meaning and feature.group for feature in FEATURES)
 

@@ -36,7 +36,7 @@ def ids(kb: KnowledgeBase, concepts: np.ndarray) -> list[str]:
     return [kb.concept_ids[concept] for concept in concepts.tolist()]
 
 
-def test_every_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None:
+def test_each_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None:
     doc = document("Myocardial infarction (MI), high temperatures: MI", "high temperatures", "MI")
     link = Link(doc.mentions[0], (Candidate(PRESSURE, "hypertension", 0.25),))
     pool = pooling.pool([doc], {"other": [[link, Link(doc.mentions[1])]]})
@@ -79,3 +79,15 @@ def test_an_alias_in_brackets_lends_its_candidates(kb: KnowledgeBase, pooling: P
     assert [list(each.values()) for each in pool.aliases] == [[], [1.0], [1.0]]
     apart = Document("1", "Pyrexia or (XX-12)", (Mention(0, 7, "Pyrexia"), Mention(12, 17, "XX-12")))
     assert ids(kb, pooling.pool([apart], {}).concepts) == [FEVER]
+
+
+def test_repeated_mentions_are_pooled_once(kb: KnowledgeBase, pooling: Pooling) -> None:
+    text = "MI, fever, MI, mi"
+    spans = ((0, 2), (4, 9), (11, 13), (15, 17))
+    doc = Document("1", text, tuple(Mention(start, end, text[start:end]) for start, end in spans))
+    links = {"other": [[Link(m, (Candidate(FEVER, "fever", 0.1 * at),)) for at, m in enumerate(doc.mentions)]]}
+    whole, once = pooling.pool([doc], links), pooling.pool([doc], links, is_distinct=True)
+    assert (whole.rows_of, once.rows_of) == ([0, 1, 2, 3], [0, 1, 0, 2])
+    assert [mention.mention.start for mention in once.mentions] == [0, 4, 15]
+    assert [mention.repeated for mention in once.mentions] == [3, 1, 3]
+    assert len(pooling.pool([doc, doc], {}, is_distinct=True).mentions) == 6

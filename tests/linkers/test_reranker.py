@@ -38,12 +38,12 @@ def written(folder: Path, **changed: Any) -> Path:
 
 
 def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
-    opened = open_reranker(written(tmp_path / "model"))
+    reranker = open_reranker(written(tmp_path / "model"))
     row = np.zeros((1, len(NAMES)))
     row[0, NAMES.index("tfidf")] = 0.9
-    assert opened.probabilities(row).round(3).tolist() == [0.731]
-    assert opened.confidence(0.5) == 0.5
-    assert opened.origin == ORIGIN
+    assert reranker.probabilities(row).round(3).tolist() == [0.731]
+    assert reranker.confidence(0.5) == 0.5
+    assert reranker.origin == ORIGIN
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from onym.datasets.prepared import PreparedDataset
 from onym.errors import ConfigError
 from onym.types import Document
 
-HELD_OUT = ("dev", "test")
+EVALUATION_SPLITS = ("dev", "test")
 NOT_SHIPPED = (
     "askapatient",
     "bc5cdr-disease-biosyn",
@@ -50,8 +50,8 @@ class TrainingCorpus:
         }
 
 
-def training_corpora(datasets: Sequence[PreparedDataset], held_out: Iterable[PreparedDataset] = ()) -> list[TrainingCorpus]:
-    """Return the train split of each dataset without the documents of any dev or test split, also those of `held_out`.
+def training_corpora(datasets: Sequence[PreparedDataset], exclude: Iterable[PreparedDataset] = ()) -> list[TrainingCorpus]:
+    """Return the train split of each dataset without the documents of any dev or test split, also those of `exclude`.
 
     >>> def dataset(name, **splits):
     ...     folder = getfixture("tmp_path") / name
@@ -62,22 +62,26 @@ def training_corpora(datasets: Sequence[PreparedDataset], held_out: Iterable[Pre
     >>> [([doc.id for doc in corpus.documents], corpus.left_out) for corpus in training_corpora([one, other])]
     [(['2'], {'same id': 0, 'same text': 1}), (['3'], {'same id': 0, 'same text': 0})]
     """
-    known = HeldOut.of([*datasets, *held_out])
+    known = EvaluationDocuments.of([*datasets, *exclude])
     return [_corpus(dataset, known) for dataset in datasets]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class EvaluationDocuments:
     """The documents of dev and test splits, by id and by text."""
 
     ids: frozenset[str]
     texts: frozenset[str]
 
     @classmethod
-    def of(cls, datasets: Iterable[PreparedDataset]) -> HeldOut:
+    def of(cls, datasets: Iterable[PreparedDataset]) -> EvaluationDocuments:
         """Read the dev and test splits of datasets."""
         documents = [
-            doc for dataset in datasets for split in HELD_OUT if split in dataset.splits for doc in dataset.documents(split)
+            doc
+            for dataset in datasets
+            for split in EVALUATION_SPLITS
+            if split in dataset.splits
+            for doc in dataset.documents(split)
         ]
         texts = (text for doc in documents for text in _texts(doc))
         return cls(frozenset(map(corpus_document, documents)), frozenset(texts))
@@ -102,7 +106,7 @@ def require_shippable(names: Collection[str]) -> None:
         raise ConfigError("dataset-not-shippable", what, fix=fix)
 
 
-def _corpus(dataset: PreparedDataset, known: HeldOut) -> TrainingCorpus:
+def _corpus(dataset: PreparedDataset, known: EvaluationDocuments) -> TrainingCorpus:
     left_out, kept = {"same id": 0, "same text": 0}, []
     for doc in dataset.documents("train"):
         if reason := known.reason(doc):

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from onym.types import Document
 
-_OPENED = re.compile(r"\s?[(\[]\s?")
-_CLOSED = re.compile(r"\s?[)\]]")
+_OPENING = re.compile(r"\s?[(\[]\s?")
+_CLOSING = re.compile(r"\s?[)\]]")
 
 
 def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
@@ -31,8 +31,8 @@ def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
         if (
             first.type == second.type
             and queries[one] != queries[other]
-            and _OPENED.fullmatch(doc.text, first.end, max(first.end, second.start))
-            and _CLOSED.match(doc.text, second.end)
+            and _OPENING.fullmatch(doc.text, first.end, max(first.end, second.start))
+            and _CLOSING.match(doc.text, second.end)
         ):
             found[queries[one]].add(queries[other])
             found[queries[other]].add(queries[one])

@@ -249,9 +249,7 @@ def _document(pool: Pool) -> dict[str, Floats]:
     """Return what the other mentions of the document say."""
     named: dict[tuple[int, int], set[str]] = defaultdict(set)
     recalled: dict[tuple[int, int], set[str]] = defaultdict(set)
-    repeated: dict[tuple[int, str], int] = defaultdict(int)
     for mention in pool.mentions:
-        repeated[mention.doc, mention.query] += 1
         for queries, concepts in ((named, mention.named_query), (recalled, mention.recalled_query)):
             for concept in concepts:
                 queries[mention.doc, concept].add(mention.query)
@@ -261,9 +259,8 @@ def _document(pool: Pool) -> dict[str, Floats]:
         one, other = (found.get((mention.doc, concept), set()) - {mention.query} for found in (named, recalled))
         words = set(mention.query.split())
         is_longer = any(words < set(each.split()) for each in one | other)
-        times = repeated[mention.doc, mention.query]
         alias = pool.aliases[owner].get(concept, 0.0) if mention.aliases else np.nan
-        rows.append((len(one), len(other), is_longer, alias, times, mention.query != mention.surface))
+        rows.append((len(one), len(other), is_longer, alias, mention.repeated, mention.query != mention.surface))
     keys = ("named_elsewhere", "recalled_elsewhere", "named_longer", "alias", "repeated", "is_expanded")
     return _columns(keys, rows)
 

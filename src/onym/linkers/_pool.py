@@ -29,7 +29,7 @@ _ALIAS = 3  # candidates of a linker for an alias that are candidates for the me
 
 @dataclass(frozen=True, slots=True)
 class PooledMention:
-    """A mention with what it is looked up by, and what exact match and memory say to both."""
+    """A mention with what it is looked up by, what exact match and memory say to both, and how often its document has it."""
 
     doc: int
     mention: Mention
@@ -41,6 +41,7 @@ class PooledMention:
     recalled_query: dict[int, int]
     similar: dict[int, float]
     aliases: tuple[str, ...]
+    repeated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Pool:
 
     `scores` and `ranks` are those of each linker, NaN where it does not propose the concept; `counts` say how often the
     concept stands in the memory; `aliases` are the concepts of other names of the mention in its document, with a score.
+    `rows_of` has for each mention of the documents, in their order, its row among `mentions`.
     """
 
     mentions: list[PooledMention]
@@ -59,6 +61,7 @@ class Pool:
     scores: dict[str, Floats]
     ranks: dict[str, Floats]
     aliases: list[dict[int, float]]
+    rows_of: list[int]
 
     def __len__(self) -> int:
         return len(self.concepts)
@@ -78,15 +81,21 @@ class Pooling:
         links: Mapping[str, Sequence[Sequence[Link]]],
         only: ConceptMask | None = None,
         own: Sequence[Own | None] | None = None,
+        *,
+        is_distinct: bool = False,
     ) -> Pool:
         """Pool what each linker of `links` proposes for each mention of each document with what is found here.
 
-        `own` are the counts of each document that the memory holds of itself.
+        `own` are the counts of each document that the memory holds of itself. With `is_distinct`, mentions of a document that
+        do not differ in surface and type are pooled once.
         """
         own = own or [None] * len(docs)
-        mentions = self._mentions(docs, own)
+        all_mentions = self._mentions(docs, own)
+        rows_of = _distinct(all_mentions) if is_distinct else list(range(len(all_mentions)))
+        first = {row: m for m, row in reversed(list(enumerate(rows_of)))}
+        mentions = [all_mentions[first[row]] for row in range(len(first))]
         proposed = {name: [link for each in of_docs for link in each] for name, of_docs in links.items()}
-        rows = {name: [self._rows(link) for link in of_part] for name, of_part in proposed.items()}
+        rows = {name: [self._rows(of_part[first[row]]) for row in range(len(first))] for name, of_part in proposed.items()}
         aliases = _of_aliases(mentions, list(rows.values()))
         found = [
             self._concepts(mention, [*(rows[name][m] for name in rows), aliases[m]], only) for m, mention in enumerate(mentions)
@@ -94,18 +103,10 @@ class Pooling:
         offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
         concepts = np.array([concept for each in found for concept in each], dtype=np.int64)
         owners = np.repeat(np.arange(len(mentions)), np.diff(offsets))
-        places = [
-            {concept: place for place, concept in enumerate(each, start)} for each, start in zip(found, offsets, strict=False)
-        ]
-        scores, ranks = {}, {}
-        for name, of_part in rows.items():
-            scores[name], ranks[name] = np.full(len(concepts), np.nan), np.full(len(concepts), np.nan)
-            for place_of, candidates in zip(places, of_part, strict=True):
-                for rank, (concept, score) in enumerate(candidates.items()):
-                    if (place := place_of.get(concept)) is not None:
-                        scores[name][place], ranks[name][place] = score, rank
+        scored = {name: _scored(found, offsets, of_part) for name, of_part in rows.items()}
+        scores, ranks = ({name: both[at] for name, both in scored.items()} for at in (0, 1))
         docs_of = [mentions[owner].doc for owner in owners.tolist()]
-        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases)
+        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases, rows_of)
 
     def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
         """Return how often each concept stands in the memory, but for its own document."""
@@ -135,6 +136,7 @@ class Pooling:
 
     def _mentions(self, docs: Sequence[Document], own: Sequence[Own | None]) -> list[PooledMention]:
         texts = [(queries(doc, expand=False), queries(doc, expand=True)) for doc in docs]
+        times = [Counter(expanded) for _, expanded in texts]
         similar = self._similar({query for _, expanded in texts for query in expanded})
         aliases = [aliases_of(doc, expanded) for doc, (_, expanded) in zip(docs, texts, strict=True)]
         return [
@@ -149,6 +151,7 @@ class Pooling:
                 recalled_query=self.memory.recall(query, own[number]),
                 similar=self._recall_similar(similar.get(query, ()), own[number]),
                 aliases=tuple(sorted(aliases[number].get(query, ()))),
+                repeated=times[number][query],
             )
             for number, (doc, (plain, expanded)) in enumerate(zip(docs, texts, strict=True))
             for mention, surface, query in zip(doc.mentions, plain, expanded, strict=True)
@@ -175,6 +178,24 @@ class Pooling:
             for concept in self.memory.recall(surface, own):
                 found.setdefault(concept, score)
         return found
+
+
+def _distinct(mentions: Sequence[PooledMention]) -> list[int]:
+    """Return for each mention the row that it shares with those of its document that are the same to a reranker."""
+    row_of: dict[tuple[int, str, str, str], int] = {}
+    keys = ((each.doc, each.mention.surface, each.query, each.mention.type) for each in mentions)
+    return [row_of.setdefault(key, len(row_of)) for key in keys]
+
+
+def _scored(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
+    """Return the scores and the ranks that a linker gives to the concepts found for each mention, NaN where it gives none."""
+    scores, ranks = np.full((2, int(offsets[-1])), np.nan)
+    for concepts, start, candidates in zip(found, offsets.tolist(), of_part, strict=False):
+        row_of = {concept: row for row, concept in enumerate(concepts, start)}
+        for rank, (concept, score) in enumerate(candidates.items()):
+            if (row := row_of.get(concept)) is not None:
+                scores[row], ranks[row] = score, rank
+    return scores, ranks
 
 
 def _of_aliases(mentions: Sequence[PooledMention], rows: Sequence[Sequence[Mapping[int, float]]]) -> list[dict[int, float]]:

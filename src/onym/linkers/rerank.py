@@ -130,10 +130,10 @@ class RerankLinker:
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             docs = [analysed(doc) for doc in batch]
-            pool = self._pooling.pool(docs, self.parts.propose(docs, only), only)
-            ranked = iter(self._ranked(pool, top_k))
+            pool = self._pooling.pool(docs, self.parts.propose(docs, only), only, is_distinct=True)
+            ranked, rows = self._ranked(pool, top_k), iter(pool.rows_of)
             for doc in batch:
-                yield [self._link(mention, next(ranked)) for mention in doc.mentions]
+                yield [self._link(mention, ranked[next(rows)]) for mention in doc.mentions]
 
         return link_batches(documents, links, batch=_BATCH)
 

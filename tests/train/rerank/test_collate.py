@@ -21,17 +21,17 @@ def test_a_training_document_does_not_remember_itself(corpus: Path, kb_folder: P
     context = RerankContext(config(corpus, kb_folder))
     (found,) = context.corpora
     trained = pairs_of(context, found.documents, is_training=True)
-    told = pairs_of(context, found.documents, is_training=False)
+    plain = pairs_of(context, found.documents, is_training=False)
     column = NAMES.index("recalled")
     assert trained.matrix[:, column].max() == 0  # each surface stands in one document alone
-    assert told.matrix[:, column].max() == 1
+    assert plain.matrix[:, column].max() == 1
     assert (
         trained.matrix[trained.is_right, NAMES.index("concept_count")].max()
-        < told.matrix[:, NAMES.index("concept_count")].max()
+        < plain.matrix[:, NAMES.index("concept_count")].max()
     )
 
 
-def test_each_mention_has_a_row_and_one_right_candidate_at_most(corpus: Path, kb_folder: Path) -> None:
+def test_each_mention_has_a_row_and_no_two_right_candidates(corpus: Path, kb_folder: Path) -> None:
     context = RerankContext(config(corpus, kb_folder))
     (found,) = context.corpora
     pairs = pairs_of(context, found.documents, is_training=True)

@@ -8,10 +8,10 @@ from onym.errors import ConfigError
 from onym.train.stages import read_config
 
 
-def test_the_preset_leaves_out_what_is_held_out() -> None:
+def test_the_preset_excludes_other_test_sets() -> None:
     config = read_config("rerank", None, "rerank-open", ["data.kb=here"])
     assert config.data.datasets == ("ncbi-disease", "bc5cdr", "biored")
-    assert config.data.held_out == ("nlm-chem", "hpo-gsc")
+    assert config.data.exclude == ("nlm-chem", "hpo-gsc")
     assert not config.data.private
 
 

@@ -58,10 +58,10 @@ def test_the_same_data_give_the_same_trees(tmp_path: Path, reranker: Path, corpu
 
 def test_without_a_group_of_features_and_without_calibration(tmp_path: Path, corpus: Path, kb_folder: Path) -> None:
     made = train(config(corpus, kb_folder, trees={"without": ["memory"]}, dev={"calibrate": False}), tmp_path / "made")
-    opened = open_reranker(made)
-    assert not any("recalled" in name for name in opened.origin.features if "elsewhere" not in name)
-    assert opened.calibration is None
-    assert opened.confidence(0.25) == 0.25
+    found = open_reranker(made)
+    assert not any("recalled" in name for name in found.origin.features if "elsewhere" not in name)
+    assert found.calibration is None
+    assert found.confidence(0.25) == 0.25
     with pytest.raises(ConfigError, match="no group of features named 'colour'"):
         train(config(corpus, kb_folder, trees={"without": ["colour"]}), tmp_path / "other")
 

@@ -29,7 +29,7 @@ def test_columns_without_a_number_teach_nothing() -> None:
 
 
 @pytest.mark.parametrize("right", [[True] * 5, [False] * 5])
-def test_there_has_to_be_something_to_tell_apart(right: list[bool]) -> None:
+def test_there_have_to_be_right_and_wrong_pairs(right: list[bool]) -> None:
     with pytest.raises(InputError) as error:
         fit_trees(pairs(right), ("tfidf",), TreesConfig())
     assert error.value.code == "training-empty"

@@ -12,14 +12,14 @@ RerankStage = Literal["rerank"]
 
 
 class RerankDataConfig(Strict):
-    """What is learnt from: the train splits of `datasets`, without documents of a dev or test split of these or of `held_out`.
+    """What is learnt from: the train splits of `datasets`, without documents of a dev or test split of these or of `exclude`.
 
     Mentions of other `types` are left out; no types are all. With `private`, datasets may be named whose annotations may not be
     passed on: the reranker then is for your own use.
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)
-    held_out: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     kb: str = Field(min_length=1)
     private: bool = False
@@ -35,11 +35,12 @@ class PoolConfig(Strict):
 class TreesConfig(Strict):
     """Gradient boosting, with scikit-learn's meaning of each number."""
 
-    iterations: int = Field(default=150, ge=1, le=5_000)
-    learning_rate: float = Field(default=0.08, gt=0, le=1)
+    iterations: int = Field(default=250, ge=1, le=5_000)
+    learning_rate: float = Field(default=0.05, gt=0, le=1)
     max_leaves: int = Field(default=31, ge=2, le=1_024)
     max_depth: int = Field(default=8, ge=1, le=64)
-    min_samples: int = Field(default=40, ge=1)
+    min_samples: int = Field(default=60, ge=1)
+    feature_share: float = Field(default=0.3, gt=0, le=1)
     regularisation: float = Field(default=1.0, ge=0)
     without: tuple[str, ...] = ()
     seed: int = 0

@@ -39,8 +39,8 @@ class RerankContext:
     @cached_property
     def corpora(self) -> list[TrainingCorpus]:
         """Their training documents, without any that is held out, with the mentions of the wanted types."""
-        held_out = [open_dataset(name, self.data) for name in self.config.data.held_out]
-        found = training_corpora(self.datasets, held_out)
+        exclude = [open_dataset(name, self.data) for name in self.config.data.exclude]
+        found = training_corpora(self.datasets, exclude)
         return [replace(corpus, documents=tuple(self.of_types(corpus.documents))) for corpus in found]
 
     def of_types(self, documents: Iterable[Document]) -> list[Document]:

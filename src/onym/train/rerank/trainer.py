@@ -30,6 +30,7 @@ def fit_trees(pairs: Pairs, columns: tuple[str, ...], config: TreesConfig) -> Tr
         max_leaf_nodes=config.max_leaves,
         max_depth=config.max_depth,
         min_samples_leaf=config.min_samples,
+        max_features=config.feature_share,
         l2_regularization=config.regularisation,
         early_stopping=False,
         random_state=config.seed,
