@@ -18,7 +18,7 @@ class Isotonic:
     """A function from scores to probabilities by its knots; between two of them it is a straight line.
 
     >>> fitted = Isotonic.fit(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1, 1]))
-    >>> fitted.probabilities(np.array([0.0, 0.5, 1.0])).tolist()
+    >>> fitted.probabilities(np.array([0.0, 0.5, 1.0])).round(6).tolist()
     [0.0, 0.5, 1.0]
     """
 

@@ -48,7 +48,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     mention = document.mentions[0]
     if document.text.find(mention.surface) != mention.start or "\x00" in document.text or not mention.surface.strip():
         return frozenset()
-    if any(map(_is_like_a_row, document.text.split("\n"))):
+    if any(map(_is_like_a_row, _written_row(document, mention, "").split("\n")[1:])):
         return frozenset()
     lost: set[Facet] = set()
     if "\x00" in document.id or not document.id:
@@ -65,12 +65,16 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
         file.write("\t".join(COLUMNS).encode() + b"\n")
         for document in documents:
             for mention in document.mentions:
-                notes = dict(mention.notes)
-                cells = [document.id, mention.surface, *[""] * 4, document.text]
-                for key, column in _NOTED.items():
-                    cells[column] = notes.get(key, "")
-                cells[3] = written_ids(_untyped(mention), style, _PREFIX) or "-"
-                file.write("\t".join(_quoted(cell) for cell in cells).encode() + b"\n")
+                file.write(_written_row(document, mention, style).encode() + b"\n")
+
+
+def _written_row(document: Document, mention: Mention, style: Style) -> str:
+    notes = dict(mention.notes)
+    cells = [document.id, mention.surface, *[""] * 4, document.text]
+    for key, column in _NOTED.items():
+        cells[column] = notes.get(key, "")
+    cells[3] = written_ids(_untyped(mention), style, _PREFIX) or "-"
+    return "\t".join(_quoted(cell) for cell in cells)
 
 
 def _looks_right(file: InputFile) -> bool:
@@ -126,7 +130,8 @@ def _cells(lines: list[Line], rest: Iterator[Line]) -> list[str] | None:
 
 
 def _is_like_a_row(line: str) -> bool:
-    return line.count(_FORM.delimiter) == len(COLUMNS) - 1
+    """Tell whether a line is a row of its own: a quoted cell of several lines ends with a quote that has no other."""
+    return line.count(_FORM.delimiter) == len(COLUMNS) - 1 and line.count('"') % 2 == 0
 
 
 def _drained(lines: deque[Line]) -> Iterator[Line]:
