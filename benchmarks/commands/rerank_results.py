@@ -10,20 +10,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from benchmarks.report import data_folder
 from benchmarks.results.check import page_problems
 from benchmarks.results.rerank_predict import kept_rows
 from benchmarks.results.rerank_rows import KINDS, file_of, judge
 from benchmarks.results.store import between, differences, table
-from onym.kb import KnowledgeBase
-from onym.kb.build import build_kb
-from onym.kb.recipe import Recipe
+from benchmarks.results.tasks import open_kb_joined
 from onym.predictions.file import read_predictions
-from onym.store.cache import cache_folder
 
-RECIPE = Path(__file__).parents[1] / "recipes" / "open-kb-joined.toml"
 QUICK = ("ncbi_disease",)
 Rows = dict[str, dict[str, dict[str, object]]]
 _BEST = ("strict_r1", "strict_r1_all", "any_id_r1", "unseen_strict_r1", "low", "high", "mentions", "in_kb", "ece", "auroc")
@@ -34,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    rows, kb, problems = kept_rows(), joined_kb(), list[str]()
+    rows, kb, problems = kept_rows(), open_kb_joined(), list[str]()
     for key in QUICK if options.quick else KINDS:
         for split, row in rows.get(key, {}).items():
             predictions = read_predictions(file_of(KINDS[key].dataset, split))
@@ -50,14 +44,6 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         name: {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
         for name, split in (("best", "test"), ("dev", "dev"))
     }
-
-
-def joined_kb() -> KnowledgeBase:
-    """Return the open, joined knowledge base, built once and kept."""
-    folder = cache_folder() / "open-kb-joined"
-    if not (folder / "CURRENT").is_file():
-        build_kb(Recipe.from_toml(RECIPE), folder, root=data_folder())
-    return KnowledgeBase.open(folder)
 
 
 def page_with(rows: Rows, page: str) -> str:

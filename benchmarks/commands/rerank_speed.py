@@ -21,10 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.commands.rerank_results import joined_kb
 from benchmarks.report import data_folder
 from benchmarks.results.rerank_rows import open_of_types
-from benchmarks.results.tasks import medic_kb
+from benchmarks.results.tasks import medic_kb, open_kb_joined
 from onym.errors import OnymError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
@@ -48,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    kb = KnowledgeBase.open(options.kb) if options.kb else medic_kb() if options.quick else joined_kb()
+    kb = KnowledgeBase.open(options.kb) if options.kb else medic_kb() if options.quick else open_kb_joined()
     with tempfile.TemporaryDirectory() as folder:
         model = options.model or trained(kb, Path(folder) / "reranker", is_quick=options.quick)
         linker = open_linker(linker_config("rerank", model=str(model)), kb)
