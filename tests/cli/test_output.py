@@ -89,6 +89,13 @@ def test_problems_of_what_is_streamed_have_a_file_that_a_shell_can_name(tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pubtator", "stdout.problems.jsonl"]
 
 
+def test_a_run_that_is_mostly_bad_ends_without_output(tmp_path: Path, tiny_kb: Path) -> None:
+    (tmp_path / "a.pubtator").write_bytes(b"1|t|High fever\n1|a|\n\n2|t|Cough \xff\n2|a|\n\n")
+    words = ("link", "a.pubtator", "--kb", str(tiny_kb), "-o", "out.jsonl", "--max-problems", "0")
+    assert "problems" in onym(*words, cwd=tmp_path, status=3).stderr
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_what_is_streamed_is_whole_and_alone_on_stdout(tmp_path: Path, tiny_kb: Path) -> None:
     (tmp_path / "a.pubtator").write_text("1|t|High fever\n1|a|\n1\t5\t10\tfever\tDisease\tD005334\n")
     (tmp_path / "a.csv").write_text("term\nfever\n")

@@ -40,6 +40,12 @@ def test_help_has_an_example_of_the_command(path: str) -> None:
     assert f"Example: {path}" in " ".join(COMMANDS[path].help.split())
 
 
+@pytest.mark.parametrize("path", list(COMMANDS))
+def test_no_option_of_a_command_is_there_twice(path: str) -> None:
+    options = [option for parameter in COMMANDS[path].params for option in parameter.opts]
+    assert len(options) == len(set(options))
+
+
 def test_a_changed_option_is_found() -> None:
     assert cli_page.page_with_commands(PAGE.replace("`--force`", "`--farce`", 1)) != PAGE.replace("`--force`", "`--farce`", 1)
 

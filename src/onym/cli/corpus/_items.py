@@ -22,11 +22,10 @@ FAILED = 5
 """The exit status of a run that finished, but left something out: a file, a document or a mention."""
 FOLLOW_LINKS = typer.Option("--follow-links", help="Also read what links lead to outside of a folder.")
 PROBLEMS = typer.Option(
-    "--problems",
-    help="File of problems, as JSON lines. Without it OUTPUT.problems.jsonl (of stdout stdout.problems.jsonl), if any.",
+    "--problems", help="File of problems, as JSON lines. Without it OUTPUT.problems.jsonl, or stdout.problems.jsonl, if any."
 )
 MAX_PROBLEMS = typer.Option(
-    "--problems", help="File of problems, as JSON lines. Without it OUTPUT.problems.jsonl, or stdout.problems.jsonl, if any."
+    "--max-problems", metavar="N|P%", help="End the run if more goes wrong: a number of problems, or a share of the documents."
 )
 _STEP = 100
 _SHOWN = 20

@@ -55,4 +55,5 @@ def _read_rows(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
 def _mapped_headings() -> pl.Expr:
     """Return the headings that a supplementary record is mapped to: the column holds descriptors instead of tree numbers."""
     ui = pl.element().str.strip_chars()
-    return pl.col("trees").str.split(",").list.eval("mesh:" + ui.filter(ui.str.contains(r"^D\d{6,9}$")))
+    found = ui.filter(ui.str.contains(r"^D\d{6,9}$"))
+    return pl.col("trees").str.split(",").list.eval(found.str.replace("^", "mesh:"))
