@@ -16,6 +16,7 @@ from onym.corpora.base import Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError
 from onym.corpora.formats._files import any_looks, head
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.errors import InputError
 from onym.store.files.lines import Line, iter_lines
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, header
@@ -102,7 +103,7 @@ def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
     rest = iter_lines(file)
     while line := waiting.popleft() if waiting else next(rest, None):
         lines = [line]
-        row = _cells(lines, chain(_drained(waiting), rest))
+        row = _cells(lines, chain(_drained(waiting), rest), file.name)
         if row is None:
             waiting.extendleft(reversed(lines[1:]))
         if bad := next((each.error for each in (lines if row else lines[:1]) if each.error), None):
@@ -112,7 +113,7 @@ def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
             yield row or MalformedError(what)
 
 
-def _cells(lines: list[Line], rest: Iterator[Line]) -> list[str] | None:
+def _cells(lines: list[Line], rest: Iterator[Line], where: str) -> list[str] | None:
     """Return the cells of the row that begins with a line, or None; `lines` gets those over which a quoted cell goes on."""
 
     def texts() -> Iterator[str]:
@@ -123,8 +124,9 @@ def _cells(lines: list[Line], rest: Iterator[Line]) -> list[str] | None:
 
     try:
         row = next(csv.reader(texts(), delimiter=_FORM.delimiter))
-    except csv.Error:  # a quoted cell that does not end within 131,072 characters
-        return None
+    except csv.Error as e:
+        what, fix = "a quoted cell does not end within 131,072 characters", "close the quote, or double it"
+        raise InputError("table-fields", what, where=where, fix=fix) from e
     is_row = len(row) == len(COLUMNS) and not any(_is_like_a_row(line.text) for line in lines[1:])
     return row if is_row else None
 
