@@ -30,8 +30,9 @@ from onym.kb.masks import ConceptMask
 from onym.linkers import linker_config, open_linker
 from onym.linkers._memory import write_memory
 from onym.linkers._reranker import MEMORY, RerankerOrigin, open_reranker, write_reranker
-from onym.linkers._trees import MAX_DEPTH, Trees
+from onym.linkers._trees import MAX_DEPTH
 from onym.linkers.rerank import RerankLinker, RerankParts
+from onym.testing.tiny_trees import stump
 from onym.train.rerank.config import RerankTrainingConfig
 from onym.train.rerank.rerank import train_reranker
 from onym.types import Document, Link
@@ -115,7 +116,7 @@ def is_refused(columns: Mapping[str, Any], folder: Path) -> bool:
     """Write trees as an artefact whose digests are right, and tell whether it is refused."""
     write_memory(Counter(), [], folder / MEMORY)
     origin = RerankerOrigin(features=("tfidf", "kind"), parts=("tfidf",))
-    trees = replace(_sound(), **{name: np.asarray(values) for name, values in columns.items()})
+    trees = replace(stump(), **{name: np.asarray(values) for name, values in columns.items()})
     write_reranker(folder, origin, trees, None, {})
     try:
         open_reranker(folder)
@@ -126,7 +127,7 @@ def is_refused(columns: Mapping[str, Any], folder: Path) -> bool:
 
 def hostile_columns() -> Iterator[dict[str, Any]]:
     """Yield columns that must not be walked."""
-    sound = _sound()
+    sound = stump()
     for name in ("roots", "left", "right"):
         for value in (3, 255, 2**32 - 1):
             yield {name: [value, *getattr(sound, name)[1:].tolist()]}
@@ -148,16 +149,3 @@ def hostile_columns() -> Iterator[dict[str, Any]]:
     is_inner = (own % 2 == 0) & (own < size - 1)
     flat = dict.fromkeys(("feature", "threshold", "is_left_missing", "value"), np.zeros(size))
     yield flat | {"left": np.where(is_inner, own + 1, own), "right": np.where(is_inner, own + 2, own)}
-
-
-def _sound() -> Trees:
-    return Trees(
-        roots=np.array([0]),
-        feature=np.array([0, 0, 0]),
-        threshold=np.array([0.5, 0.0, 0.0]),
-        left=np.array([1, 1, 2]),
-        right=np.array([2, 1, 2]),
-        is_left_missing=np.zeros(3),
-        value=np.array([0.0, -1.0, 1.0]),
-        baseline=np.zeros(1),
-    )

@@ -15,19 +15,10 @@ from onym.errors import IntegrityError
 from onym.linkers._features import NAMES
 from onym.linkers._memory import write_memory
 from onym.linkers._reranker import MEMORY, RerankerOrigin, open_reranker, write_reranker
-from onym.linkers._trees import Trees
+from onym.testing.tiny_trees import stump
 
 ORIGIN = RerankerOrigin(features=("kind", "tfidf"), parts=("tfidf",))
-TREES = Trees(
-    roots=np.array([0]),
-    feature=np.array([1, 0, 0]),
-    threshold=np.array([0.5, 0.0, 0.0]),
-    left=np.array([1, 1, 2]),
-    right=np.array([2, 1, 2]),
-    is_left_missing=np.zeros(3),
-    value=np.array([0.0, -1.0, 1.0]),
-    baseline=np.zeros(1),
-)
+TREES = stump(feature=1)
 
 
 def written(folder: Path, **changed: Any) -> Path:

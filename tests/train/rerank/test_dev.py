@@ -5,21 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from onym.linkers._features import NAMES
-from onym.linkers._trees import Trees
+from onym.testing.tiny_trees import stump
 from onym.train.rerank.collate import Pairs
 from onym.train.rerank.dev import Outcomes, calibrated, figures_of, outcomes_of
 
 COLUMN = ("tfidf",)
-STUMP = Trees(
-    roots=np.array([0]),
-    feature=np.array([0, 0, 0]),
-    threshold=np.array([0.5, 0.0, 0.0]),
-    left=np.array([1, 1, 2]),
-    right=np.array([2, 1, 2]),
-    is_left_missing=np.zeros(3),
-    value=np.array([0.0, -1.0, 1.0]),
-    baseline=np.zeros(1),
-)
+STUMP = stump()
 
 
 def pairs() -> Pairs:
