@@ -43,10 +43,22 @@ def test_a_stray_quote_costs_its_own_row(stray: str, later: str) -> None:
     assert isinstance(items[1], Problem)
 
 
-def test_a_quote_that_does_not_end_costs_its_file() -> None:
+def test_a_stray_quote_far_from_any_other() -> None:
     rows = [f"{number}\tfever\tX\t1\t\t\t{'fever ' * 200}" for number in range(3, 500)]
+    items = list(cometa.read(source_of(a__csv=HEAD + "\n".join([LINES[0], '2\t"fever', *rows]) + "\n")))
+    assert len([item for item in items if isinstance(item, Document)]) == 498
+
+
+def test_a_quote_that_does_not_end_and_takes_in_no_rows_costs_its_file() -> None:
     with pytest.raises(InputError, match="table-fields"):
-        list(cometa.read(source_of(a__csv=HEAD + "\n".join([LINES[0], '2\t"fever', *rows]) + "\n")))
+        list(cometa.read(source_of(a__csv=HEAD + LINES[0] + '\n2\t"fever\n' + "fever\n" * 30_000)))
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_cell_too_long_for_a_table_costs_its_own_row(quote: str) -> None:
+    long = f"2\tfever\tX\t1\t\t\t{quote}{'fever ' * 30_000}"
+    items = list(cometa.read(source_of(a__csv=HEAD + "\n".join([LINES[0], long, LINES[0]]) + "\n")))
+    assert [type(item) for item in items] == [Document, Problem, Document]
 
 
 def test_a_cell_of_several_lines() -> None:

@@ -124,11 +124,16 @@ def _cells(lines: list[Line], rest: Iterator[Line], where: str) -> list[str] | N
 
     try:
         row = next(csv.reader(texts(), delimiter=_FORM.delimiter))
-    except csv.Error as e:
+    except csv.Error as e:  # a cell of more than 131,072 characters: by itself, or by the rows that a stray quote takes in
+        if len(lines) == 1 or _has_rows(lines[1:]):
+            return None
         what, fix = "a quoted cell does not end within 131,072 characters", "close the quote, or double it"
         raise InputError("table-fields", what, where=where, fix=fix) from e
-    is_row = len(row) == len(COLUMNS) and not any(_is_like_a_row(line.text) for line in lines[1:])
-    return row if is_row else None
+    return row if len(row) == len(COLUMNS) and not _has_rows(lines[1:]) else None
+
+
+def _has_rows(lines: list[Line]) -> bool:
+    return any(_is_like_a_row(line.text) for line in lines)
 
 
 def _is_like_a_row(line: str) -> bool:

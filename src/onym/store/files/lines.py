@@ -75,33 +75,50 @@ def iter_lines(file: InputFile) -> Iterator[Line]:
     ['one', 'input-encoding', 'two']
     """
     number, pending, limit = 1, bytearray(), file.limits.document_bytes
-    is_long = False
     with file.open() as stream:
         while chunk := stream.read(_CHUNK):
-            first, *others = chunk.split(NEWLINE)
-            for piece in others:
-                yield _line(number, bytes(pending) + (b"" if is_long else first), file, is_long=is_long)
-                number, first, is_long = number + 1, piece, False
-                pending.clear()
+            first, newline, others = chunk.partition(NEWLINE)
             pending += first[: limit + 1 - len(pending)]
-            is_long = is_long or len(pending) > limit
+            if not newline:
+                continue
+            yield _line(number, bytes(pending), file)
+            number += 1
+            whole, newline, last = others.rpartition(NEWLINE)
+            if newline:
+                yield from _lines(number, whole, file)
+                number += whole.count(NEWLINE) + 1
+            pending = bytearray(last)
         if pending:
-            yield _line(number, bytes(pending), file, is_long=is_long)
+            yield _line(number, bytes(pending), file)
 
 
-def _line(number: int, data: bytes, file: InputFile, *, is_long: bool) -> Line:
-    data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
-    where = f"{file.name}:{number}"
-    if is_long or len(data) > file.limits.document_bytes:
-        what = f"a line is longer than {file.limits.document_bytes:,} bytes"
-        return Line(number, data[:_CHUNK].decode("utf-8", "replace"), LimitError("limit-line", what, where=where))
+def _lines(number: int, data: bytes, file: InputFile) -> Iterator[Line]:
+    """Yield the lines of a chunk: decoded at once where all are good, and else one by one."""
     try:
-        text = data.decode("utf-8")
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if (text or not data) and NUL not in data and len(data) <= file.limits.document_bytes:
+        return (Line(each, line) for each, line in enumerate(text.split("\n"), number))
+    return (_line(each, line, file) for each, line in enumerate(data.split(NEWLINE), number))
+
+
+def _line(number: int, data: bytes, file: InputFile) -> Line:
+    data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
+    if len(data) > file.limits.document_bytes:
+        what = f"a line is longer than {file.limits.document_bytes:,} bytes"
+        error: OnymError = LimitError("limit-line", what, where=f"{file.name}:{number}")
+        return Line(number, data[:_CHUNK].decode("utf-8", "replace"), error)
+    try:
+        text = data.decode()
     except UnicodeDecodeError as e:
-        error = InputError("input-encoding", "not valid UTF-8", where=f"{where} (byte {e.start:,})", fix="convert it to UTF-8")
+        where = f"{file.name}:{number} (byte {e.start:,})"
+        error = InputError("input-encoding", "not valid UTF-8", where=where, fix="convert it to UTF-8")
         return Line(number, data.decode("utf-8", "replace"), error)
-    if "\x00" in text:
-        return Line(number, text, InputError("input-encoding", "a NUL byte in a text file", where=where, fix="fetch it again"))
+    if NUL in data:
+        where = f"{file.name}:{number}"
+        error = InputError("input-encoding", "a NUL byte in a text file", where=where, fix="fetch it again")
+        return Line(number, text, error)
     return Line(number, text)
 
 
