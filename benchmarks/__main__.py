@@ -63,6 +63,7 @@ NAMES = (
     "cascade",
     "rerank-results",
     "rerank-speed",
+    "confidence",
     "consistency",
     "house",
     "cli-environments",

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             figures = row["figures"]
             found = judge(key, split, kb, predictions)
             problems += [f"{key} {split}: {what}" for what in differences(_figures(figures), found)]
-    problems += page_problems("rerank", lambda page: page_with(rows, page), is_written=options.write and not problems)
+    problems += page_problems("rerank-results", lambda page: page_with(rows, page), is_written=options.write and not problems)
     if problems or not rows:
         sys.exit("\n".join(problems) or "there are no rows: python -m benchmarks.results.rerank_predict makes them")
     return {

@@ -112,10 +112,10 @@ def _answers(kind: str, folder: Path, kb: KnowledgeBase) -> list[Any]:
         return _links(onym.load(folder).link_many(_TEXTS))
     documents = [_document(str(number), text) for number, text in enumerate(_TEXTS)]
     if kind == "encoder":
-        return _links(DenseLinker.from_pretrained(folder, kb, precision="fp32", device="cpu").link(documents))
+        return _links(DenseLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
     if kind in ("bart", "t5"):
-        return _links(GenerativeLinker.from_pretrained(folder, kb, precision="fp32", device="cpu").link(documents))
-    linker = CollectiveLinker.from_pretrained(folder, kb, precision="fp32", device="cpu")
+        return _links(GenerativeLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
+    linker = CollectiveLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu")
     detected = [[doc.id, len(doc.mentions)] for doc in _found(linker.model, documents)]
     return [*_links(linker.link(documents)), *detected]
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from benchmarks.results.section import PAGE, Section
 from benchmarks.results.store import Judged, Row, Store, differences, judge, p_value, stage_before, twins
@@ -32,7 +33,9 @@ def check(section: Section, options: argparse.Namespace, store: Store | None = N
         if rows:
             store.write(rows)
     problems += [f"{row.row}: {_other(row, now)}" for row, now in zip(rows, compared, strict=True) if row != now]
-    problems += page_problems(section.name, lambda page: section.page_with(rows, store.curves(), page), is_written=is_written)
+    problems += page_problems(
+        f"{section.name}-results", lambda page: section.page_with(rows, store.curves(), page), is_written=is_written
+    )
     if options.rerun:
         problems += _rerun(section, store, options.rerun)
     if problems:
@@ -40,14 +43,15 @@ def check(section: Section, options: argparse.Namespace, store: Store | None = N
     return {"runs": [run_of(section, row) for row in rows], "best": section.best_figures(rows)}
 
 
-def page_problems(name: str, with_rows: Callable[[str], str], *, is_written: bool) -> list[str]:
+def page_problems(benchmark: str, with_rows: Callable[[str], str], *, is_written: bool, path: Path | None = None) -> list[str]:
     """Write the page if that is wished, and return what is wrong where it does not show the rows."""
-    page = PAGE.read_text("utf-8")
+    path = path or PAGE
+    page = path.read_text("utf-8")
     if is_written:
         page = with_rows(page)
-        with whole_file(PAGE, force=True) as file:
+        with whole_file(path, force=True) as file:
             file.write(page.encode())
-    problem = f"the page does not show these rows: run python -m benchmarks {name}-results --write"
+    problem = f"the page does not show these rows: run python -m benchmarks {benchmark} --write"
     return [] if with_rows(page) == page else [problem]
 
 

@@ -26,7 +26,7 @@ def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> Den
     """Open an encoder with the settings that predictions were made with."""
     encoder = EncoderSettings(**{name: config[name] for name in EncoderSettings.model_fields})
     options = {name: config[name] for name in ("index", "expand_abbreviations", "cache_size")}
-    return DenseLinker.from_pretrained(folder, kb, encoder=encoder, precision=PRECISIONS[config["precision"]], **options)
+    return DenseLinker.from_pretrained(folder, kb, encoder=encoder, dtype=PRECISIONS[config["precision"]], **options)
 
 
 def answers_kept(_kb: KnowledgeBase) -> int:

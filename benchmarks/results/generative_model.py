@@ -26,7 +26,7 @@ def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> G
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> GenerativeLinker:
     """Open a model with the settings that predictions were made with."""
     options = {name: config[name] for name in ("template", "window", "pooling", "expand_abbreviations")}
-    linker = GenerativeLinker.from_pretrained(folder, kb, precision=PRECISIONS[config["precision"]], **options)
+    linker = GenerativeLinker.from_pretrained(folder, kb, dtype=PRECISIONS[config["precision"]], **options)
     return linker.with_search(**config["search"])
 
 

@@ -229,9 +229,9 @@ class Candidate:
     score: float
 
 
-NilReason = Literal["no-candidate", "below-threshold", "filtered-out"]
-"""Why a mention is left unlinked (NIL): the linker found no candidate, the best one scores too low, or the best meaning is a
-concept that the filter of types or ids leaves out."""
+NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out"]
+"""Why a mention is left unlinked (NIL): the linker found no candidate, the best one scores too low, it is not sure enough
+for the precision that was asked for, or the best meaning is a concept that the filter of types or ids leaves out."""
 _COUNTED = -1  # ties that are to be counted among the candidates
 
 

@@ -5,40 +5,53 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.calibrate.sets import ConformalSets
+from onym.calibrate.sets import COVERAGES, ConformalSets, TypeSets, require_coverage
 from onym.errors import InputError
 
 
+def drawn(count: int, seed: int, power: float) -> tuple[list[float], list[int | None]]:
+    """Draw confidences, and ranks of the right candidate that they tell the truth about."""
+    generator = np.random.default_rng(seed)
+    confidences = generator.beta(4, 1, size=count) ** power
+    later = generator.choice([2, 3, 0], p=[0.6, 0.3, 0.1], size=count).tolist()
+    is_first = generator.random(count) < confidences
+    return confidences.tolist(), [1 if first else rank or None for first, rank in zip(is_first, later, strict=True)]
+
+
 def test_sets_hold_the_right_candidate_as_often_as_is_wished() -> None:
-    generator = np.random.default_rng(0)
-    right = generator.beta(4, 1, size=4_000)
-    types = ["Disease" if number % 2 else "Chemical" for number in range(len(right))]
-    right[np.array(types) == "Chemical"] **= 3  # harder
-    sets = ConformalSets.fit(0.9, right[:2_000], types[:2_000])
-    assert sets.thresholds["Chemical"] < sets.thresholds["Disease"]
-    for name in ("Disease", "Chemical"):
-        covered = [
-            value >= sets.thresholds[name] for value, kind in zip(right[2_000:], types[2_000:], strict=True) if kind == name
-        ]
-        assert 0.87 < np.mean(covered) < 0.93
-        assert sets.is_reachable(name)
+    (easy, hard), count = (drawn(3_000, 0, 1), drawn(3_000, 1, 3)), 3_000
+    types = ["Disease"] * count + ["Chemical"] * count
+    sets = ConformalSets.fit(np.array(easy[0] + hard[0]), easy[1] + hard[1], types)
+    for name, (confidences, ranks), coverage in (("Disease", drawn(3_000, 2, 1), 0.9), ("Chemical", drawn(3_000, 3, 3), 0.85)):
+        sizes = [sets.size(coverage, confidence=p, candidates=3, of_type=name) for p in confidences]
+        covered = np.mean([rank is not None and rank <= size for rank, size in zip(ranks, sizes, strict=True)])
+        assert coverage - 0.02 < covered < coverage + 0.04
+        assert 1 <= np.mean(sizes) < 3
 
 
 def test_candidates_impose_a_ceiling() -> None:
-    right = np.array([0.9] * 160 + [np.nan] * 40)
-    sets = ConformalSets.fit(0.9, right, ["Disease"] * 200)
-    assert (sets.ceilings["Disease"], sets.is_reachable("Disease"), sets.thresholds["Disease"]) == (0.8, False, 0.0)
-    assert sets.size(np.array([0.5, 0.1]), "Disease") == 2
+    sets = ConformalSets.fit(np.full(200, 0.9), [1] * 160 + [None] * 40, ["Disease"] * 200)
+    assert sets.ceiling("Disease") == sets.ceiling("Gene") == 0.8
+    assert sets.size(0.9, confidence=0.9, candidates=3, of_type="Disease") == 3
 
 
-def test_a_rare_or_unknown_type_has_the_threshold_of_all() -> None:
-    sets = ConformalSets.fit(0.5, np.linspace(0, 1, 100), ["Disease"] * 95 + ["Gene"] * 5)
-    assert set(sets.thresholds) == {"Disease", ""}
-    assert sets.size(np.array([0.6, 0.2]), "Gene") == sets.size(np.array([0.6, 0.2]), "") == 1
+def test_a_rare_or_unknown_type_has_the_thresholds_of_all() -> None:
+    sets = ConformalSets.fit(np.linspace(0, 1, 100), [1] * 100, ["Disease"] * 95 + ["Gene"] * 5)
+    assert set(sets.by_type) == {"Disease", ""}
+    assert sets.size(0.9, confidence=0.9, candidates=0, of_type="Gene") == 0
 
 
-@pytest.mark.parametrize(("coverage", "size"), [(0.0, 3), (1.0, 3), (0.9, 0)])
-def test_a_coverage_is_a_share_of_mentions(coverage: float, size: int) -> None:
-    with pytest.raises(InputError) as error:
-        ConformalSets.fit(coverage, np.ones(size), [""] * size)
-    assert error.value.code == "calibration-invalid"
+@pytest.mark.parametrize("coverage", [0.0, 1.0, 0.905, 0.4, float("nan")])
+def test_a_coverage_is_one_of_some(coverage: float) -> None:
+    with pytest.raises(InputError, match="calibration-invalid"):
+        require_coverage(coverage)
+    assert all(require_coverage(each) == each for each in COVERAGES)
+
+
+def test_sets_from_a_file_are_checked() -> None:
+    with pytest.raises(InputError, match="calibration-invalid"):
+        TypeSets((0.5,), 1.0)
+    with pytest.raises(InputError, match="calibration-invalid"):
+        ConformalSets((), {})
+    with pytest.raises(InputError, match="calibration-invalid"):
+        ConformalSets.fit(np.array([]), [], [])

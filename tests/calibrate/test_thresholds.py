@@ -5,26 +5,59 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.calibrate.thresholds import threshold_for
+from onym.calibrate.thresholds import PrecisionCurve
 from onym.errors import InputError
 
-SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
-RIGHT = np.array([1, 1, 0, 1, 0])
+SCORES = np.repeat([0.9, 0.8, 0.7, 0.6, 0.5], 1_000)
+CURVE = PrecisionCurve.fit(SCORES, np.repeat([1, 1, 0, 1, 0], 1_000))
 
 
 def test_the_lowest_threshold_counts() -> None:
-    assert threshold_for(0.75, SCORES, RIGHT) == (0.6, 0.75, 0.8, True)
-    assert threshold_for(0.5, SCORES, RIGHT).coverage == 1.0
-    assert threshold_for(1.0, SCORES, RIGHT) == (0.8, 1.0, 0.4, True)
+    assert CURVE.at(0.75) == (0.6, 0.75, 0.8, True)
+    assert CURVE.at(0.5).coverage == 1.0
+    assert CURVE.at(0.9) == (0.8, 1 - 3 / 2_000, 0.4, True)
 
 
 def test_what_cannot_be_reached_is_said() -> None:
-    found = threshold_for(0.9, SCORES, np.array([0, 1, 1, 1, 0]))
+    found = PrecisionCurve.fit(SCORES, np.repeat([0, 1, 1, 1, 0], 1_000)).at(0.9)
     assert (found.is_reached, found.threshold, found.precision) == (False, 0.6, 0.75)
+
+
+def test_few_answers_show_no_high_precision() -> None:
+    few = PrecisionCurve.fit(np.linspace(0, 1, 30), np.ones(30))
+    assert few.at(0.9).is_reached
+    assert not few.at(0.95).is_reached
+    assert not CURVE.at(1.0).is_reached
 
 
 @pytest.mark.parametrize("precision", [0.0, 1.1, -1.0])
 def test_a_precision_is_a_share(precision: float) -> None:
-    with pytest.raises(InputError) as error:
-        threshold_for(precision, SCORES, RIGHT)
-    assert error.value.code == "calibration-invalid"
+    with pytest.raises(InputError, match="calibration-invalid"):
+        CURVE.at(precision)
+
+
+def test_a_long_curve_is_kept_by_some_hundred_points() -> None:
+    generator = np.random.default_rng(0)
+    scores = generator.random(20_000)
+    right = generator.random(20_000) < scores
+    curve = PrecisionCurve.fit(scores, right)
+    assert len(curve.thresholds) <= 401
+    reached = curve.at(0.9)
+    assert abs(right[scores >= reached.threshold].mean() - 0.9) < 0.005
+    assert curve.coverages[-1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "precisions", "coverages"),
+    [((), (), ()), ((0.5,), (0.5, 0.5), (1.0,)), ((0.5, 0.6), (0.5, 0.5), (0.5, 1.0)), ((0.5,), (2.0,), (1.0,))],
+)
+def test_a_curve_from_a_file_is_checked(
+    thresholds: tuple[float, ...], precisions: tuple[float, ...], coverages: tuple[float, ...]
+) -> None:
+    with pytest.raises(InputError, match="calibration-invalid"):
+        PrecisionCurve(thresholds, precisions, coverages)
+
+
+def test_nothing_cannot_be_fitted() -> None:
+    with pytest.raises(InputError, match="calibration-invalid"):
+        PrecisionCurve.fit(np.array([]), np.array([]))

@@ -23,7 +23,7 @@ def test_the_candidates_stand_next_to_the_terms(folder: Path) -> None:
     done = onym("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "-o", "out.tsv", "--json", cwd=folder)
     assert json.loads(done.stdout)["mapped"] == 2
     rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]
-    assert rows[0] == ["n", "diagnosis", "concept_id", "concept_name", "score", "tied", "candidates"]
+    assert rows[0] == ["n", "diagnosis", "concept_id", "concept_name", "score", "tied", "candidates", "confidence"]
     assert [row[2] for row in rows[1:]] == ["mesh:D009203", "mesh:D005334", ""]
 
 
@@ -46,3 +46,16 @@ def test_a_generative_linker(folder: Path, tiny_kb: Path) -> None:
     onym("map", "terms.csv", *words, "-o", "out.tsv", cwd=folder)
     rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]
     assert [row[2] for row in rows[1:]] == ["mesh:D005334", "mesh:D005334", ""]
+
+
+def test_by_a_pipeline(folder: Path) -> None:
+    onym("pipeline", "build", "--kb", "kb", "--linker", "exact", "--detector", "none", "-o", "p", cwd=folder)
+    words = ("map", "terms.csv", "--column", "diagnosis", "-o", "out.tsv")
+    assert json.loads(onym(*words, "--pipeline", "p", "--json", cwd=folder).stdout)["mapped"] == 1
+    for more in (
+        (),
+        ("--pipeline", "p", "--kb", "kb"),
+        ("--pipeline", "p", "--linker", "exact"),
+        ("--kb", "kb", "--precision", "0.9"),
+    ):
+        assert "[config-invalid]" in onym(*words, *more, "--force", cwd=folder, status=2).stderr

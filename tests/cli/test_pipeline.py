@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from onym.datasets import prepare
 from onym.testing.tiny_seq2seq import save_model
 from tests.cli.command import onym
+from tests.datasets.made import write_graded
 
 
 @pytest.fixture
@@ -83,3 +85,28 @@ def test_options_of_the_detector_have_a_prefix(folder: Path) -> None:
     assert (config["detector"]["min_length"], config["detector"]["abbreviations"]) == (2, False)
     assert config["linker"] == {"kind": "exact", "expand_abbreviations": False}
     assert config["threshold"] == 0.0
+
+
+def test_calibrate_then_ask_for_a_precision(folder: Path) -> None:
+    prepare("ncbi-disease", write_graded(folder / "data"), folder / "prepared")
+    onym("pipeline", "build", "--kb", "kb", "--detector", "none", "-o", "p", cwd=folder)
+    figures = json.loads(onym("calibrate", "p", "--dataset", "prepared", "--json", cwd=folder).stdout)
+    assert (figures["mentions"], figures["answers"], figures["right"]) == ("given", 80, 0.75)
+    assert figures["answered_at_0.98"].startswith("not reached")
+    assert "calibrated on\tncbi-disease (dev): 80 answers" in onym("pipeline", "info", "p", cwd=folder).stdout
+    (folder / "a.jsonl").write_text('{"id":"1","text":"fever","mentions":[{"start":0,"end":5}]}\n')
+    words = ("link", "a.jsonl", "--pipeline", "p", "--force", "-o", "out.jsonl")
+    onym(*words, cwd=folder)
+    link = json.loads((folder / "out.jsonl").read_text().splitlines()[1])
+    assert 0 < link["confidence"] < 1
+    asked = onym(*words, "--precision", "0.99", cwd=folder, status=2)
+    assert "[precision-unreachable]" in asked.stderr
+
+
+def test_a_precision_needs_a_calibrated_pipeline(folder: Path) -> None:
+    onym("pipeline", "build", "--kb", "kb", "--detector", "none", "-o", "p", cwd=folder)
+    (folder / "a.jsonl").write_text('{"id":"1","text":"fever"}\n')
+    for words, code in ((("--pipeline", "p"), "pipeline-uncalibrated"), (("--kb", "kb"), "config-invalid")):
+        done = onym("link", "a.jsonl", *words, "--coverage", "0.9", "-o", "out.jsonl", cwd=folder, status=2)
+        assert f"[{code}]" in done.stderr
+        assert not (folder / "out.jsonl").exists()

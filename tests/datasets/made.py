@@ -63,6 +63,16 @@ def write_ncbi(folder: Path) -> Path:
     return folder
 
 
+def write_graded(folder: Path, documents: int = 20) -> Path:
+    """Write an NCBI corpus whose dev split has documents with three right names, a wrong one, and one that is not annotated."""
+    text = "Fever, pyrexia, heart attack, hypertension {}, myocardial infarction"
+    right = (f"Fever\tModifier\t{FEVER}", f"pyrexia\tModifier\t{FEVER}", "heart attack\tModifier\tD009203")
+    made = [block(str(100 + row), text.format(row), *right, f"hypertension\tModifier\t{FEVER}") for row in range(documents)]
+    write_ncbi(folder)
+    write(folder / "ncbi_disease" / "NCBIdevelopset_corpus.txt", pubtator(*made))
+    return folder
+
+
 def write_biosyn(
     folder: Path, name: str = "ncbi-disease", *, packed: bool = True, concepts: dict[str, str] | None = None
 ) -> Path:

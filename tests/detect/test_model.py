@@ -71,7 +71,7 @@ def test_without_its_packages(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    "option", [{"threshold": 1.5}, {"threshold": -0.1}, {"precision": "fp8"}, {"device": "gpu"}, {"min_length": 3}]
+    "option", [{"threshold": 1.5}, {"threshold": -0.1}, {"dtype": "fp8"}, {"device": "gpu"}, {"min_length": 3}]
 )
 def test_options_are_checked(option: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):

@@ -162,7 +162,7 @@ def test_parts_are_over_one_knowledge_base(kb: KnowledgeBase, tmp_path: Path) ->
 
 def test_scored_candidates_have_the_scores_that_a_search_finds(kb: KnowledgeBase, tmp_path: Path) -> None:
     model = save_model(tmp_path / "tiny-bart")
-    linker = GenerativeLinker.from_pretrained(model, kb, precision="fp32")
+    linker = GenerativeLinker.from_pretrained(model, kb, dtype="fp32")
     doc = document("MI", "fever")
     (linked,) = linker.link([doc])
     names = [[kb.find(candidate.name) for candidate in link.candidates] for link in linked.links]

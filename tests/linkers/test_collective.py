@@ -32,7 +32,7 @@ DOCS = [
 ]
 
 
-ALONE = Config(expand_abbreviations=False, average_repeated_mentions=False, precision="fp32")
+ALONE = Config(expand_abbreviations=False, average_repeated_mentions=False, dtype="fp32")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -130,7 +130,7 @@ def test_a_model_that_only_finds(tmp_path: Path, tiny_kb: Path) -> None:
 def test_a_folder_and_its_options(linker: CollectiveLinker, tmp_path: Path) -> None:
     folder = save_collective(tmp_path / "m")
     options: dict[str, Any] = {"expand_abbreviations": False, "average_repeated_mentions": False}
-    linker = CollectiveLinker.from_pretrained(folder, linker.kb, precision="fp32", index="flat", **options)
+    linker = CollectiveLinker.from_pretrained(folder, linker.kb, dtype="fp32", index="flat", **options)
     assert linker.config == linker.config
     found, wanted = next(linker.link(DOCS[:1])), next(linker.link(DOCS[:1]))
     assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]

@@ -82,7 +82,7 @@ def wanted(kb: KnowledgeBase, encoder: Any, text: str) -> list[tuple[str, float]
 @pytest.mark.parametrize("similarity", ["dot", "cosine"])
 def test_concepts_are_ranked_by_their_best_name(model: Path, kb: KnowledgeBase, similarity: Any) -> None:
     own = EncoderSettings(pooling="mean", similarity=similarity)
-    linker = DenseLinker.from_pretrained(model, kb, encoder=own, precision="fp32")
+    linker = DenseLinker.from_pretrained(model, kb, encoder=own, dtype="fp32")
     encoder = Encoder.open(model, own, "fp32")
     found = answers(linker, DOC)
     for candidates, text in zip(found, ("heart attack", "fever", "raised blood pressure"), strict=True):
@@ -194,7 +194,7 @@ def test_each_kind_of_index(model: Path, kb: KnowledgeBase, kind: str) -> None:
 
 
 def test_describe(model: Path, kb: KnowledgeBase) -> None:
-    config = DenseLinker.from_pretrained(model, kb, precision="bf16", expand_abbreviations=False).config
+    config = DenseLinker.from_pretrained(model, kb, dtype="bf16", expand_abbreviations=False).config
     assert (
         config
         | {
@@ -211,7 +211,7 @@ def test_describe(model: Path, kb: KnowledgeBase) -> None:
         }
         == config
     )
-    other = DenseLinker.from_pretrained(model, kb, precision="fp32").config
+    other = DenseLinker.from_pretrained(model, kb, dtype="fp32").config
     assert (other["precision"], other["index_precision"]) == ("float32", "bfloat16")
 
 

@@ -64,7 +64,7 @@ def kb_of(folder: Path, table: str) -> KnowledgeBase:
 
 def open_in_fp32(model: Path, kb: KnowledgeBase, template: Template = GENBIOEL, **options: Any) -> GenerativeLinker:
     """Return the linker in fp32, whatever the machine."""
-    return GenerativeLinker.from_pretrained(model, kb, template=template.name, precision="fp32", **options)
+    return GenerativeLinker.from_pretrained(model, kb, template=template.name, dtype="fp32", **options)
 
 
 def answers(linker: GenerativeLinker, doc: Document = DOC, **options: Any) -> list[tuple[Candidate, ...]]:
@@ -250,7 +250,7 @@ def test_a_tokenizer_of_another_folder(tmp_path: Path, model: Path, kb: Knowledg
     bare = save_model(tmp_path / "bare", has_tokenizer=False)
     with pytest.raises(ConfigError, match="tokenizer-missing"):
         GenerativeLinker.from_pretrained(bare, kb)
-    linker = GenerativeLinker.from_pretrained(bare, kb, tokenizer=save_tokenizer(tmp_path / "tokens"), precision="fp32")
+    linker = GenerativeLinker.from_pretrained(bare, kb, tokenizer=save_tokenizer(tmp_path / "tokens"), dtype="fp32")
     assert answers(linker) == answers(open_in_fp32(model, kb))
     with pytest.raises(ConfigError, match="model-missing"):
         GenerativeLinker.from_pretrained(bare, kb, tokenizer="facebook/bart-large")
@@ -305,7 +305,7 @@ def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, m
 
     monkeypatch.setattr("onym.store.models.fetch_model", fetch)
     context = OpenContext(download=True)
-    linker = GenerativeLinker.from_pretrained("lab/model", kb, tokenizer="lab/tokens", precision="fp32", context=context)
+    linker = GenerativeLinker.from_pretrained("lab/model", kb, tokenizer="lab/tokens", dtype="fp32", context=context)
     assert dict(fetched)["lab/tokens"] == ("tokenizer.json",)
     assert "*.safetensors" in dict(fetched)["lab/model"]
     assert linker.config["model"] == "lab/model"

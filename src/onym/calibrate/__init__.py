@@ -1,19 +1,27 @@
 """Calibration: from scores and outcomes to probabilities, thresholds and sets. Pure functions over arrays.
 
-May import: types, errors. Always true here: no file is read, and nothing is known of mentions, concepts or gold ids.
+May import: types, errors. Always true here: no file is read, and nothing is known of concepts or gold ids.
 """
 
+from onym.calibrate.calibration import Calibration
+from onym.calibrate.drift import Spread
+from onym.calibrate.evidence import Answer, Answers
 from onym.calibrate.isotonic import Isotonic
 from onym.calibrate.measures import area_under_roc, expected_calibration_error, risk_coverage
-from onym.calibrate.sets import ConformalSets
-from onym.calibrate.thresholds import Reachable, threshold_for
+from onym.calibrate.sets import ConformalSets, require_coverage
+from onym.calibrate.thresholds import PrecisionCurve, Reachable
 
 __all__ = [
+    "Answer",
+    "Answers",
+    "Calibration",
     "ConformalSets",
     "Isotonic",
+    "PrecisionCurve",
     "Reachable",
+    "Spread",
     "area_under_roc",
     "expected_calibration_error",
+    "require_coverage",
     "risk_coverage",
-    "threshold_for",
 ]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from pydantic.dataclasses import dataclass
 
-from onym.errors import InputError
-
-Floats = npt.NDArray[np.float64]
+from onym.calibrate.values import CHECKED, Floats, require
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=CHECKED)
 class Isotonic:
     """A function from scores to probabilities by its knots; between two of them it is a straight line.
 
@@ -27,20 +25,16 @@ class Isotonic:
 
     def __post_init__(self) -> None:
         scores, values = np.array(self.scores), np.array(self.values)
-        is_sound = len(scores) == len(values) > 0 and np.isfinite(scores).all() and bool(((values >= 0) & (values <= 1)).all())
-        if not is_sound or (np.diff(scores) < 0).any() or (np.diff(values) < 0).any():
-            raise InputError("calibration-invalid", "the knots of a calibration do not ascend", fix="fit it again")
+        is_sound = len(scores) == len(values) > 0 and bool(((values >= 0) & (values <= 1)).all())
+        is_ascending = is_sound and not (np.diff(scores) < 0).any() and not (np.diff(values) < 0).any()
+        require(is_ascending, "the knots of a calibration do not ascend")
 
     @classmethod
     def fit(cls, scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> Isotonic:
         """Fit scores of answers to whether they were right."""
-        scores, right = np.asarray(scores, dtype=np.float64), np.asarray(outcomes, dtype=np.float64)
-        if not len(scores) or len(scores) != len(right) or not np.isfinite(scores).all():
-            what = "there are no scores, or not one outcome for each of them"
-            raise InputError("calibration-invalid", what, fix="give the finite scores of answers that were judged")
+        scores, right = judged(scores, outcomes)
         unique, groups, counts = np.unique(scores, return_inverse=True, return_counts=True)
-        means = np.bincount(groups, right) / counts
-        ends, values = _pooled(means, counts.astype(np.float64))
+        ends, values = pooled(np.bincount(groups, right) / counts, counts.astype(np.float64))
         starts = np.concatenate(([0], ends[:-1] + 1))
         knots = np.stack([unique[starts], unique[ends]], axis=1).reshape(-1)
         return cls(tuple(knots.tolist()), tuple(np.repeat(values, 2).tolist()))
@@ -50,7 +44,16 @@ class Isotonic:
         return np.interp(scores, self.scores, self.values)
 
 
-def _pooled(means: Floats, weights: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+def judged(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> tuple[Floats, Floats]:
+    """Return scores and outcomes as numbers; there must be some, and one outcome for each score."""
+    scores, right = np.asarray(scores, dtype=np.float64), np.asarray(outcomes, dtype=np.float64)
+    is_sound = len(scores) > 0 and len(scores) == len(right) and np.isfinite(scores).all()
+    what = "there are no scores, or not one outcome for each of them"
+    require(is_sound, what, "give the finite scores of answers that were judged")
+    return scores, right
+
+
+def pooled(means: Floats, weights: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return where each pool of adjacent violators ends, and its mean."""
     pools: list[tuple[int, float, float]] = []  # end, mean, weight
     for row, (mean, weight) in enumerate(zip(means.tolist(), weights.tolist(), strict=True)):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import compare, corpus, dataset, evaluate, index, info, kb, link, model, pipeline, plot, train, trie
+from onym.cli import calibrate, compare, corpus, dataset, evaluate, index, info, kb, link, model, pipeline, plot, train, trie
 from onym.cli import map as map_
 from onym.cli.console import write_plain
 from onym.cli.options import WithLinker
@@ -34,6 +34,7 @@ app.command(name="link", cls=WithLinker)(link.command)
 app.command(name="map", cls=WithLinker)(map_.command)
 app.command(name="evaluate", cls=WithLinker)(evaluate.command)
 app.command(name="compare")(compare.command)
+app.command(name="calibrate")(calibrate.command)
 app.command(name="info")(info.command)
 
 

@@ -22,7 +22,7 @@ from onym.cli.corpus._items import (
     report_log,
     tell,
 )
-from onym.cli.linking import CONCEPTS, LINKER, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
+from onym.cli.linking import CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
 from onym.store.verify import Verify
 
@@ -57,6 +57,8 @@ def command(
     restrict: Annotated[bool, RESTRICT] = False,
     prefer: Annotated[str, PREFER] = "",
     top_k: Annotated[int | None, TOP_K] = None,
+    precision: Annotated[float | None, PRECISION] = None,
+    coverage: Annotated[float | None, COVERAGE] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
@@ -69,24 +71,20 @@ def command(
 
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.jsonl
     """
-    from onym.cli.linking import allowed, listed, open_sources
+    from onym.cli.linking import allowed, listed, open_sources, require_either, require_pipeline
     from onym.cli.options import own_options
     from onym.corpora.corpus import read_sources, require_output, require_writable
-    from onym.errors import ConfigError
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
+    from onym.pipeline.drift import DriftWatch
     from onym.pipeline.folder import load
     from onym.pipeline.output import PREDICTIONS, write_linked, write_links
     from onym.store.output_path import require_file
     from onym.store.parts import OpenContext
 
     of_linker = own_options(context.obj)
-    if (kb is None) == (pipeline is None):
-        fix = "give --pipeline for raw text, or --kb for documents with annotated mentions"
-        raise ConfigError("config-invalid", "one of --kb and --pipeline is needed", fix=fix)
-    if pipeline is not None and (linker or types or concepts or restrict or prefer or top_k or of_linker):
-        what = "a pipeline has its own linker and options"
-        raise ConfigError("config-invalid", what, fix="build another with onym pipeline build")
+    require_either(kb, pipeline, has_own=bool(linker or types or concepts or restrict or prefer or top_k or of_linker))
+    require_pipeline(pipeline, precision, coverage)
     if format != PREDICTIONS:
         require_output(output, require_writable(format), force=force)
     else:
@@ -100,9 +98,18 @@ def command(
         reading = read_sources(found, from_)
         items = counted(reading, bar)
         if pipeline is not None:
-            loaded = load(pipeline, context=opening)
+            loaded = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
+            drift = DriftWatch(loaded.calibration)
             shown_on(bar)("linking", 0)
-            counts = write_linked(items, loaded.link_many, loaded.source(), output, format, force=force, log=log)
+            counts = write_linked(
+                items,
+                lambda docs: drift.watched(loaded.link_many(docs)),
+                loaded.source(),
+                output,
+                format,
+                force=force,
+                log=log,
+            )
         elif kb is not None:
             known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
             only = allowed(known, types, concepts)
@@ -113,6 +120,8 @@ def command(
             )
     _report(counts, reading.files, output, json=json)
     report_log(log)
+    if pipeline is not None and drift.warning:
+        tell(drift.warning)
     if kb is not None and counts.documents and not counts.mentions:
         tell("no document has an annotated mention: give --pipeline instead of --kb to find mentions in raw text")
     if counts.left_out or counts.problems or any_failed(reading.files):

@@ -32,6 +32,12 @@ VERIFY = typer.Option(
     help="full: hash all bytes of the knowledge base and of what is derived from it again, and of the models' files. "
     "once: only if this machine has not done so, or if a file was touched since."
 )
+PRECISION = typer.Option(
+    help="With a calibrated pipeline: answers that are right this often, as 0.95; others are left unlinked, with candidates."
+)
+COVERAGE = typer.Option(
+    help="With a calibrated pipeline: as few candidates for each mention as hold the right one this often, as 0.90."
+)
 TOP_K = typer.Option(min=1, max=1000, help="How many candidates a mention gets.")
 
 
@@ -40,6 +46,27 @@ def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask
     from onym.kb.masks import select_concepts
 
     return select_concepts(kb, listed(types), list(ids_in(concepts)) if concepts else ())
+
+
+def require_either(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> None:
+    """Refuse both and neither, and options of a linker (`has_own`) beside a pipeline."""
+    from onym.errors import ConfigError
+
+    if (kb is None) == (pipeline is None):
+        fix = "give --pipeline, or --kb and perhaps --linker; raw text needs a pipeline, which finds the mentions"
+        raise ConfigError("config-invalid", "one of --kb and --pipeline is needed", fix=fix)
+    if pipeline is not None and has_own:
+        what = "a pipeline has its own linker and options"
+        raise ConfigError("config-invalid", what, fix="build another with onym pipeline build")
+
+
+def require_pipeline(pipeline: Path | None, precision: float | None, coverage: float | None) -> None:
+    """Refuse a precision or a coverage without a pipeline, which alone is calibrated."""
+    from onym.errors import ConfigError
+
+    if pipeline is None and (precision is not None or coverage is not None):
+        what = "--precision and --coverage need a calibrated pipeline"
+        raise ConfigError("config-invalid", what, fix="give --pipeline, after onym calibrate")
 
 
 def listed(words: str) -> tuple[str, ...]:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, PREFER, TOP_K, TYPES, VERIFY
+from onym.cli.linking import CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
 from onym.store.verify import Verify
+
+if TYPE_CHECKING:
+    from onym.linkers.base import Linker
+    from onym.pipeline.pipeline import Pipeline
 
 
 def command(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A table with a header, .csv or .tsv.")],
     column: Annotated[str, typer.Option(help="The column that holds the terms.")],
-    kb: Annotated[Path, KB],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .tsv to write, - for stdout; .sssom.tsv for SSSOM.")],
-    linker: Annotated[str, LINKER] = "tfidf",
+    kb: Annotated[Path | None, typer.Option("--kb", help="The knowledge base; or give a pipeline.")] = None,
+    pipeline: Annotated[Path | None, typer.Option(help="A pipeline instead of a knowledge base and a linker.")] = None,
+    linker: Annotated[str, LINKER] = "",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     prefer: Annotated[str, PREFER] = "",
-    top_k: Annotated[int, TOP_K] = 5,
+    top_k: Annotated[int | None, TOP_K] = None,
+    precision: Annotated[float | None, PRECISION] = None,
+    coverage: Annotated[float | None, COVERAGE] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
@@ -33,22 +40,29 @@ def command(
 
     Example: onym map diagnoses.csv --column diagnosis --kb mesh -o mapped.tsv
     """
-    from onym.cli.linking import allowed, listed
+    from onym.cli.linking import allowed, listed, require_either, require_pipeline
     from onym.cli.options import own_options
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
+    from onym.pipeline.folder import load
     from onym.pipeline.mapping import map_table, require_mapping
     from onym.store.output_path import STDOUT
     from onym.store.parts import OpenContext
 
+    of_linker = own_options(context.obj)
+    require_either(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
+    require_pipeline(pipeline, precision, coverage)
     require_mapping(output, force=force)
-    known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
-    only = allowed(known, types, concepts)
     with progress("mapping") as bar:
-        opening = OpenContext(download, shown_on(bar), verify)
-        named = open_linker(linker_config(linker, **own_options(context.obj)), known, opening)
+        opening, only = OpenContext(download, shown_on(bar), verify), None
+        if kb is not None:
+            known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
+            only = allowed(known, types, concepts)
+            named: Linker | Pipeline = open_linker(linker_config(linker or "tfidf", **of_linker), known, opening)
+        elif pipeline is not None:
+            named = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
         shown_on(bar)("mapping", 0)
-        counts = map_table(file, column, named, output, top_k=top_k, only=only, force=force, progress=shown_on(bar))
+        counts = map_table(file, column, named, output, top_k=top_k or 5, only=only, force=force, progress=shown_on(bar))
     if json:
         write_json({**counts, "output": str(output)}, to_stderr=output == STDOUT)
     else:

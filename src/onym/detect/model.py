@@ -25,7 +25,7 @@ class Config(DetectorConfig):
         default=None, ge=0, le=1, description="Minimum probability of a mention; else the one tuned in training."
     )
     nested: bool = Field(default=False, description="Allow nested mentions.")
-    precision: Precision = Field(default="auto", description="fp32 or bf16; auto chooses what is fast on this machine.")
+    dtype: Precision = Field(default="auto", description="fp32 or bf16; auto chooses what is fast on this machine.")
     device: str = Field(
         default="auto", pattern=r"^(auto|cpu|mps|cuda(:[0-9]+)?)$", description="auto, cpu, cuda, cuda:N or mps."
     )
@@ -44,7 +44,7 @@ def open(
         from onym.encoders.collective import open_shared
     except ImportError as e:
         raise missing_extra("a trained detector", "dense") from e
-    return detector_of(open_shared(reference, config.precision, config.device, context), config)
+    return detector_of(open_shared(reference, config.dtype, config.device, context), config)
 
 
 def detector_of(model: Collective, config: Config | None = None) -> Detector:

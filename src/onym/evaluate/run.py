@@ -20,7 +20,6 @@ from onym.linkers.base import Linker
 from onym.pipeline.pipeline import Pipeline
 from onym.predictions.file import Predictions, are_predictions, predictions_of, read_predictions, source_of, write_predictions
 from onym.store.output import whole_file
-from onym.types import Document
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -98,9 +97,7 @@ def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:
     if pipeline.detector is None:
         what = "the pipeline has no detector, so it finds no mentions in raw text"
         raise ConfigError("config-invalid", what, fix="build it with a detector, or score its linker with --linker")
-    gold = task.dataset.documents(task.split)
-    texts = (Document(doc.id, doc.text, source=doc.source, ordinal=doc.ordinal) for doc in gold)
-    linked = pipeline.link_many(texts)
+    linked = pipeline.link_many(task.texts())
     return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.replacements import read_replacements
 from onym.store.verify import Verify
 from onym.text.similarity import NameSimilarity
+from onym.types import Document
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class EvaluationTask:
     def source(self) -> dict[str, Any]:
         """The dataset as predictions and reports name it."""
         return {"name": self.dataset.name, "digest": self.dataset.digest, "split": self.split}
+
+    def texts(self) -> Iterator[Document]:
+        """Yield the documents of the split without their annotations."""
+        for doc in self.dataset.documents(self.split):
+            yield Document(doc.id, doc.text, source=doc.source, ordinal=doc.ordinal)
 
     @property
     def title(self) -> str:

@@ -47,7 +47,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> CollectiveL
         from onym.encoders.collective import open_shared
     except ImportError as e:
         raise missing_extra("a collective linker", "dense") from e
-    model = open_shared(reference, config.precision, config.device, context)
+    model = open_shared(reference, config.dtype, config.device, context)
     return CollectiveLinker.of(model, kb, config, context)
 
 

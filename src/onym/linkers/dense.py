@@ -48,7 +48,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: Encod
         from onym.index.derived import open_derived_index
     except ImportError as e:
         raise missing_extra("a dense linker", "dense") from e
-    model = Encoder.open(reference.folder(context), encoder, config.precision, device=config.device, name=reference.name)
+    model = Encoder.open(reference.folder(context), encoder, config.dtype, device=config.device, name=reference.name)
     return DenseLinker(kb, model, open_derived_index(kb, model, config.index, progress=context.progress), config)
 
 

@@ -102,7 +102,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> GenerativeL
     except ImportError as e:
         raise missing_extra("a generative linker", "generative") from e
     folder = reference.folder(context)
-    model = open_model(folder, config.precision, device=config.device)
+    model = open_model(folder, config.dtype, device=config.device)
     about = {
         "model": reference.name,
         "weights": weights_digest(folder),

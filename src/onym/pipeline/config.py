@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, ValidationInfo
 
+from onym.calibrate import Calibration
 from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, IntegrityError
 from onym.linkers.base import LinkerConfig
@@ -38,6 +39,17 @@ class PlugIn(Strict):
     version: str
 
 
+class FittedCalibration(Strict):
+    """A calibration and what it was fitted on: a split of a dataset, with mentions that were `given` or `found` in raw text."""
+
+    dataset: str
+    split: str
+    digest: str
+    mentions: Literal["given", "found"]
+    documents: int = Field(ge=1)
+    calibration: Calibration
+
+
 def _of_kind(registry: Registry) -> Any:
     """Return the validator that finds a part's own configuration class by `kind`."""
 
@@ -63,7 +75,7 @@ class PipelineConfig(Strict):
     A mention whose best meaning is one of the others is left unlinked (NIL), unless `restrict` is set.
     Where scores are equal, concepts of the vocabularies in `prefer` come first, in that order.
     `threshold` is the minimum score; below it a mention is left unlinked (NIL). Without a detector, mentions must be annotated.
-    `onym` is the version that built the pipeline.
+    `calibration` gives links their confidence; `onym calibrate` fits it. `onym` is the version that built the pipeline.
     """
 
     format: Literal[2] = FORMAT
@@ -78,6 +90,7 @@ class PipelineConfig(Strict):
     threshold: float | None = Field(default=None, allow_inf_nan=False)
     top_k: int = Field(default=10, ge=1, le=1000)
     plug_ins: tuple[PlugIn, ...] = ()
+    calibration: FittedCalibration | None = None
 
 
 def plug_ins_of(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, ...]:

@@ -21,7 +21,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
-from onym.pipeline.config import FORMAT, PipelineConfig, Reference, plug_ins_of, require_plug_ins
+from onym.pipeline.config import FORMAT, FittedCalibration, PipelineConfig, Reference, plug_ins_of, require_plug_ins
 from onym.pipeline.pipeline import Pipeline
 from onym.store.model_settings import read_small
 from onym.store.output import whole_file
@@ -80,9 +80,18 @@ def build_pipeline(
         }
     )
     pipeline = open_pipeline(config, folder, context)
+    _write(config, folder, force=force)
+    return pipeline
+
+
+def store_calibration(folder: Path | str, fitted: FittedCalibration) -> None:
+    """Write a calibration into a pipeline's folder, instead of the one that was there."""
+    _write(read_pipeline(folder).model_copy(update={"calibration": fitted}), Path(folder), force=True)
+
+
+def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
     with whole_file(folder / FILE, force=force) as file:
         file.write(config.model_dump_json(indent=1).encode() + b"\n")
-    return pipeline
 
 
 def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
@@ -135,7 +144,15 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
     found = config.detector
     detector = None if found is None else open_detector(found.with_references(resolve), kb, context, only=only)
     _log.info("opened %s: detector %s, linker %s", folder, found.kind if found else "none", config.linker.kind)
-    return Pipeline(linker, detector, only=only, restrict=config.restrict, threshold=config.threshold, top_k=config.top_k)
+    return Pipeline(
+        linker,
+        detector,
+        only=only,
+        restrict=config.restrict,
+        threshold=config.threshold,
+        top_k=config.top_k,
+        calibration=config.calibration,
+    )
 
 
 def describe(config: PipelineConfig) -> list[tuple[str, str]]:
@@ -153,10 +170,18 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
         ("restrict", "yes" if config.restrict else None),
         ("prefer", ", ".join(config.prefer) or None),
         ("threshold", config.threshold),
+        ("calibrated on", _shown_calibration(config.calibration)),
     ]
     rows += [("plug-in", f"{each.kind} {each.name} of {each.package} {each.version}") for each in config.plug_ins]
     rows.append(("built by", f"onym {config.onym}"))
     return [(name, _shown(value)) for name, value in rows if value is not None]
+
+
+def _shown_calibration(fitted: FittedCalibration | None) -> str | None:
+    if fitted is None:
+        return None
+    held = fitted.calibration.held
+    return f"{fitted.dataset} ({fitted.split}): {held.answers:,} answers, {100 * held.accuracy:.1f} % right, ECE {held.ece:.3f}"
 
 
 def _said(config: PartConfig | None) -> list[tuple[str, object]]:

@@ -10,20 +10,23 @@ from onym.corpora.isolation import require_complete
 from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
+from onym.pipeline.pipeline import Pipeline
 from onym.predictions.mapping.sssom import write_sssom
 from onym.predictions.mapping.table import write_table
 from onym.predictions.mapping.terms import TermMapping, TermTable, read_terms
 from onym.store.output import whole_file
 from onym.store.output_path import STDOUT, require_file
-from onym.types import Document, Progress, silent
+from onym.types import Document, LinkedDocument, Progress, silent
 
 SSSOM, TABLE = ".sssom.tsv", ".tsv"
 
 
-def map_terms(table: TermTable, linker: Linker, *, top_k: int = 5, only: ConceptMask | None = None) -> Iterator[TermMapping]:
+def map_terms(
+    table: TermTable, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+) -> Iterator[TermMapping]:
     """Yield every row with the concepts of its term; an empty cell has none.
 
-    A column holds terms of one kind: with `only`, other concepts are ignored and do not compete.
+    A column holds terms of one kind: with `only`, other concepts are ignored and do not compete. A pipeline has its own.
     """
     rows: list[tuple[str, ...]] = []
 
@@ -32,14 +35,18 @@ def map_terms(table: TermTable, linker: Linker, *, top_k: int = 5, only: Concept
             rows.append(cells)
             yield table.document(cells, str(len(rows)))
 
-    for linked in require_complete(linker.link(documents(), top_k=top_k, only=only)):
+    if isinstance(linker, Pipeline):
+        found: Iterable[LinkedDocument] = linker.link_many(documents())
+    else:
+        found = linker.link(documents(), top_k=top_k, only=only)
+    for linked in require_complete(found):
         yield TermMapping.of(rows[int(linked.document.id) - 1], linked)
 
 
 def map_table(
     path: Path,
     column: str,
-    linker: Linker,
+    linker: Linker | Pipeline,
     output: Path,
     *,
     top_k: int = 5,
@@ -52,9 +59,10 @@ def map_table(
     table = read_terms(path, column)
     counts: Counter[str] = Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
     mappings = _counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
+    source = linker.linker if isinstance(linker, Pipeline) else linker
     with whole_file(output, force=force) as file:
         if output.name.endswith(SSSOM):
-            write_sssom(mappings, linker, file)
+            write_sssom(mappings, source, file)
         else:
             write_table(mappings, table.columns, linker.kb, file)
     return dict(counts)
@@ -71,7 +79,7 @@ def require_mapping(output: Path, *, force: bool = False) -> None:
 def _counted(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress) -> Iterator[TermMapping]:
     for mapping in mappings:
         counts["rows"] += 1
-        counts["mapped" if mapping.candidates else "unmapped" if mapping.term else "empty"] += 1
+        counts["mapped" if mapping.answer else "unmapped" if mapping.term else "empty"] += 1
         counts["tied"] += mapping.is_tied
         progress("mapping", counts["rows"])
         yield mapping

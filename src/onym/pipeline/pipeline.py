@@ -12,6 +12,8 @@ from typing import Any, Self
 from onym.detect.base import Detected, Detector
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among
+from onym.pipeline.confidence import confidence_of
+from onym.pipeline.config import FittedCalibration
 from onym.predictions.file import source_of
 from onym.text.analysis import AnalysedDocument, analysed, plain
 from onym.types import Document, Link, LinkedDocument, iter_checked, require_text
@@ -24,6 +26,9 @@ class Pipeline:
 
     With `only`, the answers are among these concepts, and a mention whose best meaning is another one is left unlinked. With
     `restrict`, the others are as if they were not there: for mentions that are known to be of these concepts.
+
+    With a `calibration`, links have a confidence. With `precision`, answers that are not sure enough for it are left unlinked;
+    with `coverage`, the candidates are cut to the fewest that hold the right one that often.
 
     It may be called from several threads at once.
 
@@ -45,10 +50,15 @@ class Pipeline:
         restrict: bool = False,
         threshold: float | None = None,
         top_k: int = 10,
+        calibration: FittedCalibration | None = None,
+        precision: float | None = None,
+        coverage: float | None = None,
     ) -> None:
         self.kb = linker.kb
-        self.linker, self.detector = linker, detector
+        self.linker, self.detector, self.calibration = linker, detector, calibration
         self._only, self._restrict, self._threshold, self._top_k = only, restrict, threshold, top_k
+        self._precision, self._coverage = precision, coverage
+        self._confidence = confidence_of(calibration, precision, coverage)
 
     def __enter__(self) -> Self:
         return self
@@ -61,7 +71,9 @@ class Pipeline:
         """What was really used, part by part."""
         limited = describe_filter(self._only, restrict=self._restrict)
         detector = {"detector": "none"} if self.detector is None else self.detector.config
-        return {"detector": detector, "linker": self.linker.config, "threshold": self._threshold, **limited}
+        wanted = {"precision": self._precision, "coverage": self._coverage}
+        said = {name: value for name, value in wanted.items() if value is not None}
+        return {"detector": detector, "linker": self.linker.config, "threshold": self._threshold, **said, **limited}
 
     def source(self) -> dict[str, Any]:
         """Return what the answers depend on, for the first line of a file of predictions."""
@@ -70,9 +82,30 @@ class Pipeline:
 
     def with_threshold(self, threshold: float | None) -> Pipeline:
         """Return the same pipeline with another threshold."""
-        return Pipeline(
-            self.linker, self.detector, only=self._only, restrict=self._restrict, threshold=threshold, top_k=self._top_k
-        )
+        return self._changed(threshold=threshold)
+
+    def with_precision(self, precision: float | None) -> Pipeline:
+        """Return the same pipeline with answers that are right that often; the others are left unlinked, candidates kept.
+
+        It is a promise about texts like those that the pipeline was calibrated on.
+        """
+        return self._changed(precision=precision)
+
+    def with_coverage(self, coverage: float | None) -> Pipeline:
+        """Return the same pipeline with as few candidates for each mention as hold the right one that often."""
+        return self._changed(coverage=coverage)
+
+    def _changed(self, **changes: Any) -> Pipeline:
+        own: dict[str, Any] = {
+            "only": self._only,
+            "restrict": self._restrict,
+            "threshold": self._threshold,
+            "top_k": self._top_k,
+            "calibration": self.calibration,
+            "precision": self._precision,
+            "coverage": self._coverage,
+        }
+        return Pipeline(self.linker, self.detector, **own | changes)
 
     def link(self, text: str | Document) -> LinkedDocument:
         """Link one text, or one document: its annotated mentions are kept, and looked for where it has none."""
@@ -115,13 +148,15 @@ class Pipeline:
     def _finished(self, linked: LinkedDocument, detected: Detected) -> LinkedDocument:
         """Return a document with all that is known of its links."""
         scores = detected.scores if linked.links and detected.scores else (None,) * len(linked.links)
-        links = tuple(self._finished_link(link, score) for link, score in zip(linked.links, scores, strict=True))
-        return LinkedDocument(plain(linked.document), links, (*detected.problems, *linked.problems))
+        links = [replace(link, detection_score=score) for link, score in zip(linked.links, scores, strict=True)]
+        links = [self._finished_link(link) for link in links]
+        links = self._confidence.of(links) if self._confidence else links
+        return LinkedDocument(plain(linked.document), tuple(links), (*detected.problems, *linked.problems))
 
-    def _finished_link(self, link: Link, detection_score: float | None) -> Link:
+    def _finished_link(self, link: Link) -> Link:
+        """Return a link with the reason why there is no answer."""
         is_below = self._threshold is not None and link.candidates and link.candidates[0].score < self._threshold
-        nil_reason = link.nil_reason or ("below-threshold" if is_below else None)
-        return replace(link, detection_score=detection_score, nil_reason=nil_reason)
+        return replace(link, nil_reason=link.nil_reason or "below-threshold") if is_below else link
 
 
 def _documents(texts: Iterable[object]) -> Iterator[Document]:

@@ -25,8 +25,19 @@ def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
     assert rows[0] == {
         "n": "1", "term": "a\tb\n", "concept_id": "mesh:D006973", "concept_name": "Hypertension", "score": "1.000",
         "tied": "yes", "candidates": "mesh:D006973 Hypertension (1.000); mesh:D009203 Myocardial Infarction (1.000)",
+        "confidence": "",
     }  # fmt: skip
     assert rows[1]["concept_id"] == rows[1]["candidates"] == ""
+
+
+def test_an_answer_that_is_not_sure_enough_is_left_out_and_its_candidates_are_kept(tiny_kb: Path) -> None:
+    fever = (Candidate("mesh:D005334", "fever", 0.6),)
+    mapping = TermMapping(("fevr",), "fevr", fever, confidence=0.25, nil_reason="below-precision")
+    file = io.BytesIO()
+    write_table([mapping], ["term"], KnowledgeBase.open(tiny_kb), file)
+    row = next(csv.DictReader(io.StringIO(file.getvalue().decode()), dialect="excel-tab"))
+    assert (row["concept_id"], row["score"], row["confidence"]) == ("", "", "0.250")
+    assert row["candidates"] == "mesh:D005334 Fever (0.600)"
 
 
 class Full(io.BytesIO):

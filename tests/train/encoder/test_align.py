@@ -55,7 +55,7 @@ def test_what_the_folder_holds_opens(made: Path, encoder: Path, kb_folder: Path)
     assert {path.name for path in made.iterdir()} == FILES
     kb, model = KnowledgeBase.open(kb_folder), Encoder.open(made, precision="fp32")
     assert model.settings == EncoderSettings(pooling="mean", similarity="cosine")
-    linker = DenseLinker.from_pretrained(made, kb, precision="fp32")
+    linker = DenseLinker.from_pretrained(made, kb, dtype="fp32")
     (linked,) = linker.link([DOC])
     assert [link.candidates[0].concept_id for link in linked.links] == ["mesh:D009203", "mesh:D005334"]
     assert not are_equal(load_file(made / "model.safetensors"), load_file(encoder / "model.safetensors"))

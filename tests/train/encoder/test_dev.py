@@ -41,7 +41,7 @@ def test_it_is_the_recall_of_the_linker(encoder: Path, kb_folder: Path, corpus: 
     own = shutil.copytree(kb_folder, tmp_path / "kb", ignore=shutil.ignore_patterns("indexes", "vectors"))
     kb = KnowledgeBase.open(own)  # beside the other there may be vectors that were made in another precision
     dev = EncoderDev(dev_documents(dataset.documents("train"), 0), kb, Tokenizer.open(encoder), SETTINGS)
-    linker = DenseLinker.from_pretrained(encoder, kb, encoder=SETTINGS, precision="fp32")
+    linker = DenseLinker.from_pretrained(encoder, kb, encoder=SETTINGS, dtype="fp32")
     task = EvaluationTask(dataset, "train", kb)
     wanted = evaluate(task, predict(task, linker), protocol="any-id").scores["any-id"].recall
     found = dev(tiny_encoder())

@@ -36,7 +36,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> KnowledgeBase
 
 @pytest.fixture(scope="module")
 def linker(kb: KnowledgeBase, encoder: Path) -> DenseLinker:
-    return DenseLinker.from_pretrained(encoder, kb, precision="fp32")
+    return DenseLinker.from_pretrained(encoder, kb, dtype="fp32")
 
 
 def test_the_nearest_concepts_that_are_not_meant(kb: KnowledgeBase, linker: DenseLinker) -> None:

@@ -31,6 +31,7 @@ COLUMNS = (
     "match_string",
     "similarity_score",
     "similarity_measure",
+    "confidence",
 )
 _MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
 
@@ -60,7 +61,7 @@ def _head(linker: Source, rows: list[tuple[str, ...]]) -> Iterable[str]:
 
 def _row(mapping: TermMapping, candidate: Candidate, linker: Source) -> tuple[str, ...]:
     is_name = candidate.name == normal_name(mapping.term)
-    is_certain = is_name and not mapping.is_tied and candidate is mapping.candidates[0]
+    is_certain = is_name and not mapping.is_tied and candidate is mapping.answer
     return (
         mapping.term,
         "rdfs literal",
@@ -72,6 +73,7 @@ def _row(mapping: TermMapping, candidate: Candidate, linker: Source) -> tuple[st
         candidate.name,
         "1.0" if is_name else f"{candidate.score:.6f}",
         "equality of normalised names" if is_name else _MEASURES.get(str(linker.config["linker"]), "the linker's score"),
+        f"{mapping.confidence:.3f}" if mapping.confidence is not None and candidate is mapping.candidates[0] else "",
     )
 
 

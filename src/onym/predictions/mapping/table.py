@@ -10,7 +10,7 @@ from typing import BinaryIO
 from onym.kb import KnowledgeBase
 from onym.predictions.mapping.terms import TermMapping, shown_name
 
-COLUMNS = ("concept_id", "concept_name", "score", "tied", "candidates")
+COLUMNS = ("concept_id", "concept_name", "score", "tied", "candidates", "confidence")
 """What is put beside the columns of the table."""
 
 
@@ -26,6 +26,8 @@ def write_table(mappings: Iterable[TermMapping], columns: Sequence[str], kb: Kno
 def _cells(mapping: TermMapping, kb: KnowledgeBase) -> list[str]:
     if not mapping.candidates:
         return [""] * len(COLUMNS)
-    best = mapping.candidates[0]
+    best = mapping.answer
     shown = "; ".join(f"{each.concept_id} {shown_name(each, kb)} ({each.score:.3f})" for each in mapping.candidates)
-    return [best.concept_id, shown_name(best, kb), f"{best.score:.3f}", "yes" if mapping.is_tied else "no", shown]
+    answer = [best.concept_id, shown_name(best, kb), f"{best.score:.3f}"] if best else ["", "", ""]
+    confidence = "" if mapping.confidence is None else f"{mapping.confidence:.3f}"
+    return [*answer, "yes" if mapping.is_tied else "no", shown, confidence]

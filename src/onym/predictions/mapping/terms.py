@@ -9,17 +9,27 @@ from pathlib import Path
 from onym.kb import KnowledgeBase
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, header, iter_table
-from onym.types import Candidate, Document, LinkedDocument, Mention
+from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
 
 
 @dataclass(frozen=True, slots=True)
 class TermMapping:
-    """A row of a table, the term in it, and the concepts proposed for it, best first; `tied` is that of `onym.Link`."""
+    """A row of a table, the term in it, and the concepts proposed for it, best first.
+
+    `tied`, `confidence` and `nil_reason` are those of `onym.Link`.
+    """
 
     cells: tuple[str, ...]
     term: str
     candidates: tuple[Candidate, ...]
     tied: int = 0
+    confidence: float | None = None
+    nil_reason: NilReason | None = None
+
+    @property
+    def answer(self) -> Candidate | None:
+        """The best concept; None where there is none, or where it is not sure enough."""
+        return self.candidates[0] if self.candidates and self.nil_reason is None else None
 
     @property
     def is_tied(self) -> bool:
@@ -29,8 +39,10 @@ class TermMapping:
     @classmethod
     def of(cls, cells: tuple[str, ...], linked: LinkedDocument) -> TermMapping:
         """Return the mapping of a row whose term was linked."""
-        candidates, tied = (linked.links[0].candidates, linked.links[0].tied) if linked.links else ((), 0)
-        return cls(cells, linked.document.text, candidates, tied)
+        if not linked.links:
+            return cls(cells, linked.document.text, ())
+        link = linked.links[0]
+        return cls(cells, linked.document.text, link.candidates, link.tied, link.confidence, link.nil_reason)
 
 
 @dataclass(frozen=True, slots=True)

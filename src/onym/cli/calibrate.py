@@ -1,0 +1,72 @@
+"""`onym calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.evaluation import DATA, DATASET, SPLIT
+
+if TYPE_CHECKING:
+    from onym.pipeline.config import FittedCalibration
+
+_PRECISIONS = (0.9, 0.95, 0.98)
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
+    dataset: Annotated[str, DATASET],
+    split: Annotated[str, SPLIT] = "dev",
+    data: Annotated[Path | None, DATA] = None,
+    mentions: Annotated[
+        Literal["given", "found"] | None,
+        typer.Option(
+            help="found: the mentions that the pipeline finds in raw text; given: those that are annotated. "
+            "By default found, if it has a detector."
+        ),
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Fit the confidence of a pipeline's links to documents that it was not trained on, and store it in the pipeline.
+
+    Example: onym calibrate mesh-pipeline --dataset bc5cdr
+    """
+    from onym.evaluate.calibration import calibrate_pipeline
+    from onym.evaluate.task import EvaluationTask
+    from onym.pipeline import load
+    from onym.pipeline.folder import store_calibration
+    from onym.store.output_path import require_file
+
+    require_file(folder / "pipeline.json", force=True)
+    with progress("calibrating"):
+        pipeline = load(folder)
+        task = EvaluationTask.open(dataset, split, kb=pipeline.kb, data=data)
+        fitted = calibrate_pipeline(task, pipeline, mentions)
+        store_calibration(folder, fitted)
+    figures = _figures(fitted)
+    if json:
+        write_json({"dataset": task.source, **figures})
+    else:
+        write_lines([(name.replace("_", " "), str(value)) for name, value in figures.items()])
+
+
+def _figures(fitted: FittedCalibration) -> dict[str, object]:
+    """Return how good the confidences of held-out documents were, and what can be asked for."""
+    made, held = fitted.calibration, fitted.calibration.held
+    reached = {precision: made.curve.at(precision) for precision in _PRECISIONS}
+    shares = {
+        f"answered_at_{precision}": round(each.coverage, 3) if each.is_reached else f"not reached; {each.precision:.3f} is"
+        for precision, each in reached.items()
+    }
+    return {
+        "mentions": fitted.mentions,
+        "answers": held.answers,
+        "right": round(held.accuracy, 4),
+        "by": "score" if "ByScore" in type(made.way).__name__ else "evidence",
+        "ece": round(held.ece, 4),
+        "auroc": None if held.auroc is None else round(held.auroc, 4),
+        **shares,
+    }

@@ -1,0 +1,104 @@
+"""Fit a calibration to a development set: a pipeline answers its mentions, and gold says which answers are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from onym.calibrate import Answer, Answers, Calibration
+from onym.errors import ConfigError
+from onym.evaluate.cases import gold_cases
+from onym.evaluate.metrics import gold_ranks
+from onym.evaluate.task import EvaluationTask
+from onym.pipeline.config import FittedCalibration
+from onym.pipeline.pipeline import Pipeline
+from onym.predictions.file import Key, Prediction, Predictions, predictions_of
+from onym.predictions.identity import DocumentNames
+from onym.types import Document, Mention
+
+Mentions = Literal["given", "found"]
+PROTOCOL = "strict"
+
+
+@dataclass(frozen=True)
+class JudgedAnswers:
+    """Answers, the rank of the right one among each mention's candidates, and the document and type of each mention.
+
+    `unanswered` counts the mentions that have no candidate.
+    """
+
+    answers: Answers
+    ranks: list[int | None]
+    documents: list[str]
+    types: list[str]
+    unanswered: int = 0
+
+    def fit(self) -> Calibration:
+        """Fit a calibration to them."""
+        return Calibration.fit(self.answers, self.ranks, self.documents, self.types)
+
+
+def calibrate_pipeline(task: EvaluationTask, pipeline: Pipeline, mentions: Mentions | None = None) -> FittedCalibration:
+    """Fit a calibration to a split that the pipeline was not trained on.
+
+    By default the mentions are those that the pipeline finds in the raw texts, and one that gold does not have is wrong;
+    without a detector, or with `given`, they are those of gold.
+    """
+    task.require_same_kb(pipeline.source())
+    if mentions == "found" and pipeline.detector is None:
+        what = "the pipeline has no detector, so it finds no mentions in raw text"
+        raise ConfigError("config-invalid", what, fix="build it with a detector, or calibrate it with --mentions given")
+    mentions = mentions or ("given" if pipeline.detector is None else "found")
+    gold = list(task.dataset.documents(task.split))
+    bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
+    linked = bare.link_many(gold if mentions == "given" else task.texts())
+    predictions = Predictions.of(predictions_of(linked), pipeline.source())
+    judged = judged_answers(task, gold, predictions, mentions)
+    about = {"dataset": task.dataset.name, "split": task.split, "digest": task.dataset.digest, "mentions": mentions}
+    return FittedCalibration.of({**about, "documents": len(gold), "calibration": judged.fit()})
+
+
+def judged_answers(
+    task: EvaluationTask, gold: Sequence[Document], predictions: Predictions, mentions: Mentions
+) -> JudgedAnswers:
+    """Judge the answers of predictions, strictly. A mention that was found counts also where gold has none there."""
+    names = DocumentNames.of_documents(gold)
+    found = {own: predictions.mentions[key] for key, own in predictions.keys_to(names).items()}
+    ranks, annotated = _ranks(task, gold, found, is_decided=predictions.is_decided), dict(_annotated(gold, names))
+    surfaces = {names.of(doc.key): doc.text for doc in gold}
+    judged = [key for key in found if mentions == "found" or key in ranks]
+    keys = [key for key in judged if found[key].answers]
+    return JudgedAnswers(
+        Answers.of(_answer(found[key], surfaces[key[0]]) for key in keys),
+        [ranks.get(key) for key in keys],
+        [str(key[0]) for key in keys],
+        [annotated[key].type if key in annotated else "" for key in keys],
+        len(judged) - len(keys),
+    )
+
+
+def _ranks(
+    task: EvaluationTask, gold: Sequence[Document], found: Mapping[Key, Prediction], *, is_decided: bool
+) -> dict[Key, int | None]:
+    """Return the rank of gold of each annotated mention; the parts of a composite are left out."""
+
+    def answers(key: Key) -> tuple[tuple[tuple[str, ...], float, int], ...]:
+        return found[key].answers if key in found else ()
+
+    names = DocumentNames.of_documents(gold)
+    cases = gold_cases(gold, answers, task.resolver, is_decided=is_decided)
+    judged = zip(cases, gold_ranks(cases, PROTOCOL), strict=True)
+    return {
+        (names.of(case.document.key), case.mentions[0].start, case.mentions[0].end): rank
+        for case, rank in judged
+        if case.document and len(case.mentions) == 1
+    }
+
+
+def _annotated(gold: Sequence[Document], names: DocumentNames) -> Iterator[tuple[Key, Mention]]:
+    return (((names.of(doc.key), mention.start, mention.end), mention) for doc in gold for mention in doc.mentions)
+
+
+def _answer(one: Prediction, text: str) -> Answer:
+    return Answer.of(tuple(score for _, score, _ in one.answers[:2]), one.tied or 0, len(text[one.start : one.end]))

@@ -1,0 +1,60 @@
+"""A calibration as a whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from onym.calibrate.calibration import ByEvidence, ByScore, Calibration
+from onym.calibrate.evidence import Answer, Answers
+from onym.calibrate.measures import expected_calibration_error
+from onym.errors import InputError
+
+
+def drawn(count: int, seed: int, *, is_by_margin: bool) -> tuple[Answers, list[int | None], list[str]]:
+    """Draw answers that are right as their score, or as their margin, says."""
+    generator = np.random.default_rng(seed)
+    best, second = generator.random(count), generator.random(count)
+    best = np.maximum(best, second) if is_by_margin else best
+    probability = np.clip(2 * (best - second), 0, 1) if is_by_margin else best**2
+    right = generator.random(count) < probability
+    answers = Answers.of(Answer(*pair, 2, 0, 8) for pair in zip(best, second, strict=True))
+    return answers, [1 if each else None for each in right], [str(row // 5) for row in range(count)]
+
+
+@pytest.mark.parametrize(("is_by_margin", "way"), [(False, ByScore), (True, ByEvidence)])
+def test_the_better_way_is_kept_and_its_probabilities_are_true(is_by_margin: bool, way: type[ByScore | ByEvidence]) -> None:
+    answers, ranks, documents = drawn(3_000, 0, is_by_margin=is_by_margin)
+    fitted = Calibration.fit(answers, ranks, documents, [""] * 3_000)
+    others, others_ranks, _ = drawn(3_000, 1, is_by_margin=is_by_margin)
+    right = np.array([rank == 1 for rank in others_ranks])
+    assert isinstance(fitted.way, way)
+    assert expected_calibration_error(fitted.confidences(others), right) < 0.05
+    reached = fitted.curve.at(0.8)
+    assert abs(right[fitted.confidences(others) >= reached.threshold].mean() - 0.8) < 0.06
+    assert fitted.held.auroc is not None
+    assert fitted.held.auroc > 0.75
+
+
+@pytest.mark.parametrize("is_by_margin", [False, True])
+def test_it_can_be_written_and_read(is_by_margin: bool) -> None:
+    answers, ranks, documents = drawn(200, 0, is_by_margin=is_by_margin)
+    fitted, adapter = Calibration.fit(answers, ranks, documents, ["Disease"] * 200), TypeAdapter(Calibration)
+    assert adapter.validate_json(adapter.dump_json(fitted)) == fitted
+    values = adapter.dump_python(fitted)
+    with pytest.raises(ValidationError):
+        adapter.validate_python({**values, "more": 1})
+
+
+def test_answers_that_are_all_right_have_no_area() -> None:
+    answers, _, documents = drawn(100, 0, is_by_margin=False)
+    fitted = Calibration.fit(answers, [1] * 100, documents, [""] * 100)
+    assert (fitted.held.auroc, fitted.held.accuracy) == (None, 1.0)
+
+
+@pytest.mark.parametrize(("count", "documents"), [(49, 10), (100, 4)])
+def test_too_few_answers_are_refused(count: int, documents: int) -> None:
+    answers, ranks, _ = drawn(count, 0, is_by_margin=False)
+    with pytest.raises(InputError, match="calibration-invalid"):
+        Calibration.fit(answers, ranks, [str(row % documents) for row in range(count)], [""] * count)

@@ -1,0 +1,23 @@
+"""A calibration by hand: answers by score, right as often as the score says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onym.calibrate import Answer, Answers, Calibration
+from onym.pipeline.config import FittedCalibration
+
+
+def fitted(count: int = 400) -> FittedCalibration:
+    """Return a calibration in which an answer with a score of 1 is right, and one with a score of 0 is wrong."""
+    scores = np.linspace(0, 1, count)
+    right = np.random.default_rng(0).random(count) < scores**0.5
+    calibration = Calibration.fit(
+        Answers.of(Answer(score, 0.0, 2, 0, 8) for score in scores),
+        [1 if each else 2 if row % 2 else None for row, each in enumerate(right)],
+        [str(row % 20) for row in range(count)],
+        ["Disease"] * count,
+    )
+    return FittedCalibration(
+        dataset="made", split="dev", digest="ab12", mentions="given", documents=20, calibration=calibration
+    )

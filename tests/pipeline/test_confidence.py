@@ -1,0 +1,82 @@
+"""Confidence, precision and coverage of a pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError, InputError
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.linkers.tfidf import TfidfLinker
+from onym.pipeline.confidence import confidence_of
+from onym.pipeline.pipeline import Pipeline
+from onym.types import Candidate, Document, Link, Mention
+from tests.pipeline.calibrated import fitted
+
+FEVER = Mention(0, 5, "fever", type="Disease")
+
+
+def link(*scores: float) -> Link:
+    return Link(FEVER, tuple(Candidate(f"a:{row}", "fever", score) for row, score in enumerate(scores)))
+
+
+def test_links_get_a_probability_and_those_without_candidates_none() -> None:
+    confidence = confidence_of(fitted())
+    assert confidence is not None
+    sure, unsure, empty = confidence.of([link(0.95, 0.1), link(0.05, 0.01), link()])
+    assert sure.confidence is not None
+    assert unsure.confidence is not None
+    assert (sure.confidence > 0.8, unsure.confidence < 0.5, empty.confidence) == (True, True, None)
+    assert (sure.nil_reason, unsure.nil_reason, empty.nil_reason) == (None, None, "no-candidate")
+    assert confidence.of([]) == []
+
+
+def test_what_is_not_sure_enough_is_left_unlinked_and_keeps_its_candidates() -> None:
+    confidence = confidence_of(fitted(), precision=0.9)
+    assert confidence is not None
+    sure, unsure = confidence.of([link(1.0, 0.1), link(0.2, 0.1)])
+    assert (sure.concept_id, unsure.concept_id, unsure.nil_reason) == ("a:0", None, "below-precision")
+    assert len(unsure.candidates) == 2
+
+
+def test_a_set_is_small_where_the_answer_is_sure() -> None:
+    confidence = confidence_of(fitted(), coverage=0.8)
+    assert confidence is not None
+    sure, unsure = confidence.of([link(1.0, 0.1, 0.05), link(0.1, 0.1, 0.05)])
+    assert len(sure.candidates) == 1
+    assert len(unsure.candidates) == 2
+    assert unsure.tied == 1
+
+
+def test_what_cannot_be_had_is_refused_with_what_can() -> None:
+    with pytest.raises(ConfigError, match="precision-unreachable") as error:
+        confidence_of(fitted(), precision=0.9999)
+    assert "the highest is" in error.value.what
+    with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
+        confidence_of(None, coverage=0.9)
+    with pytest.raises(InputError, match="calibration-invalid"):
+        confidence_of(fitted(), coverage=0.123)
+    assert confidence_of(None) is None
+
+
+def test_a_pipeline_asks_and_says_what_it_was_asked(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    pipeline = Pipeline(TfidfLinker(kb), calibration=fitted())
+    doc = Document("1", "fevr and fever", (Mention(0, 4, "fevr"), Mention(9, 14, "fever")))
+    typo, exact = pipeline.with_precision(0.95).link(doc).links
+    assert (typo.nil_reason, exact.concept_id) == ("below-precision", "mesh:D005334")
+    assert typo.confidence is not None
+    assert [each.confidence for each in pipeline.link(doc).links] == [typo.confidence, exact.confidence]
+    asked = pipeline.with_coverage(0.9).with_precision(0.9)
+    assert (asked.config["coverage"], asked.config["precision"]) == (0.9, 0.9)
+    assert "precision" not in pipeline.config
+    with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
+        Pipeline(ExactLinker(kb)).with_precision(0.9)
+
+
+def test_junk_is_left_unlinked(tiny_kb: Path) -> None:
+    pipeline = Pipeline(TfidfLinker(KnowledgeBase.open(tiny_kb)), calibration=fitted()).with_precision(0.95)
+    for junk in ("n/a", "see notes 12/3", "?", "-", "fever see page 7 of the other notes"):
+        assert pipeline.link(Document("1", junk, (Mention(0, len(junk), junk),))).links[0].concept_id is None
