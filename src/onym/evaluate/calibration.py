@@ -8,7 +8,7 @@ from typing import Literal
 
 from onym.calibrate import Answer, Answers, Calibration
 from onym.errors import ConfigError
-from onym.evaluate.cases import gold_cases
+from onym.evaluate.cases import gold_cases, key_of
 from onym.evaluate.metrics import gold_ranks
 from onym.evaluate.task import EvaluationTask
 from onym.pipeline.config import FittedCalibration
@@ -89,11 +89,7 @@ def _ranks(
     names = DocumentNames.of_documents(gold)
     cases = gold_cases(gold, answers, task.resolver, is_decided=is_decided)
     judged = zip(cases, gold_ranks(cases, PROTOCOL), strict=True)
-    return {
-        (names.of(case.document.key), case.mentions[0].start, case.mentions[0].end): rank
-        for case, rank in judged
-        if case.document and len(case.mentions) == 1
-    }
+    return {key_of(case, names): rank for case, rank in judged if len(case.mentions) == 1}
 
 
 def _annotated(gold: Sequence[Document], names: DocumentNames) -> Iterator[tuple[Key, Mention]]:

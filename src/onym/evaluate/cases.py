@@ -65,6 +65,12 @@ class Case:
         return len(self.gold) > 1
 
 
+def key_of(case: Case, names: DocumentNames) -> Key:
+    """Return the key of a case's first mention, by the names of the gold documents."""
+    document = names.of(case.document.key) if case.document else case.document_id
+    return document, case.mentions[0].start, case.mentions[0].end
+
+
 def ranking_of(answers: Iterable[tuple[Iterable[str], object]], canonical: CanonicalId = str) -> Ranking:
     """Group answers, best first, by their score or their name; a repeated answer is dropped.
 

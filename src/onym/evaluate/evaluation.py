@@ -8,6 +8,7 @@ from typing import Any
 
 from onym.datasets.overlap import corpus_document
 from onym.evaluate.cases import Case, gold_cases
+from onym.evaluate.confidence import ConfidenceFigures, confidence_figures
 from onym.evaluate.coverage import Coverage, mention_coverage, require_covered
 from onym.evaluate.metrics import Scores, gold_ranks, score
 from onym.evaluate.protocols import PROTOCOLS, protocol_named
@@ -37,7 +38,8 @@ class SliceScore:
 class Evaluation:
     """All figures of a linker on a split. `gold_ranks` holds the rank of gold of each case under `protocol`.
 
-    `coverage` says how many of the mentions have a prediction; the others count as wrong.
+    `coverage` says how many of the mentions have a prediction; the others count as wrong. `confidence` judges the confidences
+    of the answers, where they have some.
     """
 
     protocol: str
@@ -51,6 +53,7 @@ class Evaluation:
     manifest: dict[str, Any]
     cases: tuple[Case, ...]
     gold_ranks: tuple[int | None, ...]
+    confidence: ConfidenceFigures | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain values, without any mention."""
@@ -64,6 +67,7 @@ class Evaluation:
             "slices": [asdict(part) for part in self.slices],
             "left_out": self.left_out,
             "without_slices": self.without_slices,
+            "confidence": self.confidence and asdict(self.confidence),
             "manifest": self.manifest,
         }
 
@@ -104,6 +108,7 @@ def evaluate(
         manifest=task.manifest(predictions.source),
         cases=tuple(cases),
         gold_ranks=tuple(ranks),
+        confidence=confidence_figures(cases, ranks, predictions, DocumentNames.of_documents(gold)),
     )
 
 

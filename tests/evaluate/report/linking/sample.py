@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onym.evaluate.confidence import ConfidenceFigures
 from onym.evaluate.protocols import PROTOCOLS
 from onym.evaluate.report.linking.content import (
     Bin,
@@ -37,6 +38,7 @@ def sample(text: str = "fever") -> ReportContent:
         without_slices=((text, text),),
         bins=(Bin("0.0 to 0.2", 50, 30), Bin(text, 0, 0), Bin("0.8 to 1.0", 1184, 92)),
         recall_curve=tuple(RecallPoint(k, 0.9 + k / 200, 0.92 + k / 200) for k in range(1, 11)),
+        confidence=ConfidenceFigures.of([0.2, 0.4, 0.6, 0.8, 0.95, 0.99] * 20, [False, False, True, True, True, True] * 20),
         mistakes=(
             MistakeRow(7, text, text, text, text, text, text, text, 5, 3),
             MistakeRow(2, text, "Fever", "mesh:D005334", "", "", "", "", 0, None),

@@ -26,9 +26,9 @@ def hostile() -> Page:
 
 
 def test_each_part_is_there(page: Page) -> None:
-    parts = ["figures", "left-out", "recall", "slices", "similarity", "mistakes", "examples", "manifest"]
+    parts = ["figures", "left-out", "recall", "confidence", "slices", "similarity", "mistakes", "examples", "manifest"]
     assert page.named("aria-labelledby") == parts
-    assert page.tags["svg"] == 3
+    assert page.tags["svg"] == 4
     assert page.tags["h1"] == 1
     text = " ".join(page.words)
     for figure in ("90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "97.1", "1,200", "1,055"):
@@ -91,7 +91,7 @@ def test_colours_and_type_are_those_of_the_page() -> None:
 def test_it_can_be_read_aloud(page: Page) -> None:
     assert ("html", "lang", "en") in page.attributes
     assert page.tags["title"] == 1
-    assert page.named("role").count("img") == 3
+    assert page.named("role").count("img") == 4
     assert all(page.named("aria-label"))
     assert set(page.named("scope")) == {"col", "colgroup", "row"}
 
@@ -140,7 +140,9 @@ def test_examples_show_candidates_with_scores_and_the_rank_of_gold(page: Page) -
 
 def test_slices_without_a_case_are_not_drawn() -> None:
     content = sample()
-    page = Page(linking_page(replace(content, slices=content.slices[2:], bins=content.bins[1:2], recall_curve=())))
+    page = Page(
+        linking_page(replace(content, slices=content.slices[2:], bins=content.bins[1:2], recall_curve=(), confidence=None))
+    )
     assert page.tags["svg"] == 0
     assert "–" in page.words
 

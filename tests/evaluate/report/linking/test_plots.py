@@ -8,13 +8,15 @@ from collections.abc import Callable
 import pytest
 from lxml import etree
 
+from onym.evaluate.confidence import ConfidenceFigures
 from onym.evaluate.report.linking.content import Bin, RecallPoint
-from onym.evaluate.report.linking.plots import recall_plot, similarity_plot
+from onym.evaluate.report.linking.plots import confidence_plot, recall_plot, similarity_plot
 from tests.evaluate.report.linking.sample import sample
 
 PLOTS: dict[str, Callable[[], str]] = {
     "similarity": lambda: similarity_plot(sample().bins),
     "recall": lambda: recall_plot(sample().recall_curve),
+    "confidence": lambda: confidence_plot(ConfidenceFigures.of([0.2, 0.8, 0.9, 1.0], [False, True, False, True])),
 }
 
 

@@ -40,6 +40,7 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
         without_slices=tuple((SLICES[name].title, reason) for name, reason in evaluation.without_slices.items()),
         bins=tuple(_bin(part) for part in evaluation.slices if part.name in SIMILARITY_BINS),
         recall_curve=_curve(evaluation.scores[evaluation.protocol]),
+        confidence=evaluation.confidence,
         mistakes=tuple(map(MistakeRow.of, common_mistakes(evaluation.cases, evaluation.gold_ranks, kb, MISTAKES))),
         examples=tuple(map(ExampleRow.of, examples_of(evaluation.cases, evaluation.gold_ranks, kb))),
         manifest=tuple(flat(manifest)),

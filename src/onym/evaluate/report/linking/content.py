@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from onym.evaluate.confidence import ConfidenceFigures
 from onym.evaluate.examples import Example, Neighbour
 from onym.evaluate.mistakes import Mistake, NamedConcepts
 
@@ -163,6 +164,7 @@ class ReportContent:
     without_slices: tuple[tuple[str, str], ...] = ()
     bins: tuple[Bin, ...] = ()
     recall_curve: tuple[RecallPoint, ...] = ()
+    confidence: ConfidenceFigures | None = None
     mistakes: tuple[MistakeRow, ...] = ()
     examples: tuple[ExampleRow, ...] = ()
     manifest: tuple[tuple[str, str], ...] = ()

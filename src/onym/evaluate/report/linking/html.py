@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onym.evaluate.report.linking.content import ExampleRow, Headline, MistakeRow, NeighbourRow, ReportContent, SliceRow
-from onym.evaluate.report.linking.plots import recall_plot, similarity_plot
+from onym.evaluate.report.linking.plots import confidence_plot, recall_plot, similarity_plot
 from onym.evaluate.report.page import (
     concept_cell,
     coverage_fact,
@@ -41,6 +41,7 @@ def linking_page(content: ReportContent) -> str:
         _headline(content),
         left_out(content.left_out),
         _recall(content),
+        _confidence(content),
         _slices(content),
         _similarity(content),
         _mistakes(content),
@@ -100,6 +101,19 @@ def _recall(content: ReportContent) -> str:
     if len(content.recall_curve) < 2:
         return ""
     return section("Recall among the first answers", "recall", figure(recall_plot(content.recall_curve)))
+
+
+def _confidence(content: ReportContent) -> str:
+    found = content.confidence
+    if found is None:
+        return ""
+    area = "" if found.auroc is None else f", area under the ROC curve {found.auroc:.3f}"
+    note = (
+        f'<p class="note">{found.answers:,} answers with a confidence. Expected calibration error {found.ece:.3f}{area}. Left: '
+        "ten bins of equally many answers; on the line, a confidence says how often its answers are right. Right: the share of "
+        "wrong answers, if only the surest are kept.</p>"
+    )
+    return section("Confidence", "confidence", figure(confidence_plot(found)) + note)
 
 
 def _slices(content: ReportContent) -> str:

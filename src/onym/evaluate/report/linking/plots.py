@@ -1,4 +1,4 @@
-"""Plots of a linking report: recall among the first k answers, and accuracy by string similarity."""
+"""Plots of a linking report: recall among the first k answers, accuracy by string similarity, and how far confidences hold."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from onym.errors import printable
+from onym.evaluate.confidence import ConfidenceFigures
 from onym.evaluate.report.linking.content import Bin, RecallPoint
-from onym.evaluate.report.plots import BAR, INK, STRONG, WRONG, draw_svg, percent_scale, reduce_frame
+from onym.evaluate.report.plots import BAR, INK, LINE, STRONG, WRONG, draw_svg, percent_scale, reduce_frame
 from onym.evaluate.report.values import percent
 
 if TYPE_CHECKING:
@@ -31,6 +32,38 @@ def recall_plot(points: Sequence[RecallPoint]) -> str:
     '<svg'
     """
     return draw_svg("recall", "Recall among the first k answers", 270, lambda figure: _draw_recall(figure, points))
+
+
+def confidence_plot(found: ConfidenceFigures) -> str:
+    """Draw the accuracy of answers by their confidence (a reliability diagram), and next to it the risk over coverage.
+
+    >>> confidence_plot(ConfidenceFigures.of([0.9, 0.1], [True, False]))[:4]
+    '<svg'
+    """
+    title = "Accuracy by confidence, and share of wrong answers by share of answers kept"
+    return draw_svg("confidence", title, 330, lambda figure: _draw_confidence(figure, found))
+
+
+def _draw_confidence(figure: Figure, found: ConfidenceFigures) -> None:
+    reliability = figure.add_axes((0.05, 0.17, 0.4, 0.72))
+    risk = figure.add_axes((0.555, 0.17, 0.43, 0.72))
+    reliability.plot([0, 100], [0, 100], color=LINE, linewidth=1.2)
+    confidences = [100 * each.confidence for each in found.bins]
+    accuracies = [100 * each.accuracy for each in found.bins]
+    reliability.plot(confidences, accuracies, color=BAR, linewidth=1.6, marker="o", markersize=6)
+    reliability.set_xlim(0, 102)
+    reliability.set_xlabel("confidence, %")
+    percent_scale(reliability, "y")
+    reliability.set_ylim(0, 102)
+    reliability.set_title("answers that are right, %", loc="left", fontsize=13, color=INK)
+    coverages = [100 * coverage for coverage, _ in found.curve]
+    risks = [100 * wrong for _, wrong in found.curve]
+    risk.plot(coverages, risks, color=WRONG, linewidth=1.8)
+    risk.set_xlim(0, 100)
+    risk.set_ylim(0, max(1.0, *risks) * 1.12)
+    risk.set_xlabel("answers kept, the surest first, %")
+    risk.set_title("of these, wrong, %", loc="left", fontsize=13, color=INK)
+    reduce_frame(risk, "y")
 
 
 def _draw_bins(figure: Figure, bins: Sequence[Bin]) -> None:

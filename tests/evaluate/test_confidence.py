@@ -1,0 +1,33 @@
+"""Confidences judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from onym.evaluate.confidence import ConfidenceFigures
+from onym.evaluate.evaluation import evaluate
+from onym.evaluate.run import predict
+from onym.evaluate.task import EvaluationTask
+from onym.linkers.exact import ExactLinker
+from onym.predictions.file import Predictions
+
+
+def test_bins_and_curve_by_hand() -> None:
+    found = ConfidenceFigures.of([0.9] * 10 + [0.1] * 10, [True] * 9 + [False] + [False] * 9 + [True])
+    assert found.answers == 20
+    assert found.ece == pytest.approx(0.16, abs=0.1)
+    assert [(each.answers, round(each.confidence, 2)) for each in found.bins] == [(2, 0.1)] * 5 + [(2, 0.9)] * 5
+    assert [(coverage, round(risk, 6)) for coverage, risk in found.curve] == [(0.5, 0.1), (1.0, 0.5)]
+    assert ConfidenceFigures.of([0.9], [True]).auroc is None
+
+
+def test_an_evaluation_judges_the_confidences_that_there_are(abstracts: EvaluationTask) -> None:
+    predictions = predict(abstracts, ExactLinker(abstracts.kb))
+    assert evaluate(abstracts, predictions).confidence is None
+    sure = Predictions.of((replace(one, confidence=0.75) for one in predictions), predictions.source)
+    found = evaluate(abstracts, sure)
+    assert found.confidence is not None
+    assert found.confidence.answers == 2
+    assert found.as_dict()["confidence"]["ece"] == pytest.approx(found.confidence.ece)
