@@ -25,7 +25,18 @@ __all__ = ["add_options", "run"]
 
 FIGURES = tuple(f"{name}_{part}" for name in ("strict", "partial") for part in ("p", "r", "f1"))
 _HEADER = (
-    *("detector", "linker", "models", "trained on", "strict P / R", "strict F1", "95 %", "partial P / R", "partial F1"),
+    *(
+        "detector",
+        "linker",
+        "models",
+        "trained on",
+        "strict P / R",
+        "strict F1",
+        "95 %",
+        "reduced",
+        "partial P / R",
+        "partial F1",
+    ),
     *("overlap F1", "parameters", "hours"),
 )
 ANNOTATED_FIGURES = ("strict_r1", "any_id_r1", "map")
@@ -51,7 +62,7 @@ PUBLISHED_ANNOTATED = (
 def run(options: argparse.Namespace, store: Store = STORE) -> dict[str, object]:
     rows = store.rows()
     problems = twins(rows) + ([] if options.quick else _differences(store, rows))
-    problems += page_problems("e2e", lambda page: page_with(rows, page), is_written=options.write and not problems)
+    problems += page_problems("e2e-results", lambda page: page_with(rows, page), is_written=options.write and not problems)
     if options.rerun:
         problems += _rerun(store, options.rerun)
     if problems:
@@ -96,7 +107,8 @@ def tables(rows: Sequence[Row]) -> str:
         parts += [f"### {kind.title}, end to end\n\n`{key}`"] if any(row.dataset == key for row in rows) else []
         for split, part in _splits(rows, key, "strict_f1"):
             figures = part[0].figures
-            parts.append(f"{split.capitalize()}: {figures['documents']:,} documents, {figures['gold']:,} mentions.")
+            shared = f", {figures['shared']:,} of them in BC5CDR's train or dev" if "shared" in figures else ""
+            parts.append(f"{split.capitalize()}: {figures['documents']:,} documents{shared}; {figures['gold']:,} mentions.")
             parts.append(table(_HEADER, [_line(row, is_best=row.row in shown) for row in part]))
     return "\n\n".join(parts) or NO_ROWS
 
@@ -135,6 +147,7 @@ def _line(row: Row, *, is_best: bool) -> list[str]:
         f"{figures['strict_p']:.1f} / {figures['strict_r']:.1f}",
         f"**{first}**" if is_best else first,
         f"{figures['low']:.1f}–{figures['high']:.1f}",
+        f"{figures['reduced_f1']:.1f}" if "reduced_f1" in figures else "",
         f"{figures['partial_p']:.1f} / {figures['partial_r']:.1f}",
         f"{figures['partial_f1']:.1f}",
         f"{figures['overlap_f1']:.1f}",

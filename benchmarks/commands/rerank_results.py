@@ -2,6 +2,8 @@
 
 `best` has the test row of each dataset and type: strict recall@1 on mentions whose gold ids are in the knowledge base and on
 all, any-id, and strict on surfaces that no training document has. `dev` has the figures that the configuration was chosen by.
+`alone` has the test rows of linkers without the reranker, over the same knowledge base, with ties decided; `ablation` what is
+left on dev without a group of features, as `python -m benchmarks.results.rerank_ablation` found it.
 Where a figure is not the one that is kept, or the predictions are of another knowledge base, the benchmark fails. `--quick`
 computes one row again.
 """
@@ -9,13 +11,16 @@ computes one row again.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 
 from benchmarks.results.check import page_problems
+from benchmarks.results.rerank_ablation import FILE as ABLATION
 from benchmarks.results.rerank_predict import kept_rows
-from benchmarks.results.rerank_rows import KINDS, file_of, judge
+from benchmarks.results.rerank_rows import ALONE, KINDS, file_of, judge
 from benchmarks.results.store import between, differences, table
 from benchmarks.results.tasks import open_kb_joined
+from onym.kb import KnowledgeBase
 from onym.predictions.file import read_predictions
 
 QUICK = ("ncbi_disease",)
@@ -29,25 +34,35 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     rows, kb, problems = kept_rows(), open_kb_joined(), list[str]()
-    for key in QUICK if options.quick else KINDS:
-        for split, row in rows.get(key, {}).items():
-            predictions = read_predictions(file_of(KINDS[key].dataset, split))
-            if predictions.source["kb"]["digest"] != kb.digest:
-                problems.append(f"{key} {split}: made with the knowledge base {predictions.source['kb']['digest']}")
-            figures = row["figures"]
-            found = judge(key, split, kb, predictions)
-            problems += [f"{key} {split}: {what}" for what in differences(_figures(figures), found)]
-    problems += page_problems("rerank-results", lambda page: page_with(rows, page), is_written=options.write and not problems)
+    alone = {linker: kept_rows(linker) for linker in ALONE}
+    for linker, own in {"": rows, **alone}.items():
+        for key in QUICK if options.quick else KINDS:
+            problems += [what for split, row in own.get(key, {}).items() for what in _differences(linker, key, split, row, kb)]
+    problems += page_problems(
+        "rerank-results", lambda page: page_with(rows, alone, page), is_written=options.write and not problems
+    )
     if problems or not rows:
         sys.exit("\n".join(problems) or "there are no rows: python -m benchmarks.results.rerank_predict makes them")
-    return {
+    shown: dict[str, object] = {
         name: {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
         for name, split in (("best", "test"), ("dev", "dev"))
     }
+    of_test = {linker: {key: row["test"] for key, row in own.items() if "test" in row} for linker, own in alone.items()}
+    bare = {name: {key: _shown(_figures(row["figures"])) for key, row in own.items()} for name, own in of_test.items()}
+    ablated = {without: {name: row["strict_r1"] for name, row in own.items()} for without, own in ablation().items()}
+    return shown | {"alone": bare, "ablation": ablated}
 
 
-def page_with(rows: Rows, page: str) -> str:
-    """Return the page with a table of the rows."""
+def _differences(linker: str, key: str, split: str, row: dict[str, object], kb: KnowledgeBase) -> list[str]:
+    """Judge a kept row again, and return what is not as it was."""
+    predictions, where = read_predictions(file_of(KINDS[key].dataset, split, linker)), f"{linker} {key} {split}".strip()
+    own = predictions.source["kb"]["digest"]
+    other = [f"{where}: made with the knowledge base {own}"] if own != kb.digest else []
+    return other + [f"{where}: {what}" for what in differences(_figures(row["figures"]), judge(key, split, kb, predictions))]
+
+
+def page_with(rows: Rows, alone: dict[str, Rows], page: str) -> str:
+    """Return the page with a table of the rows, and one of the linkers alone."""
     header = (
         "mentions",
         "split",
@@ -61,14 +76,33 @@ def page_with(rows: Rows, page: str) -> str:
         "ECE",
     )
     lines = [_line(key, split, _figures(row["figures"])) for key in KINDS for split, row in sorted(rows.get(key, {}).items())]
-    return between(page, "rerank", table(header, lines))
+    page = between(page, "rerank", table(header, lines))
+    by_linker = {**{name: own for name, own in alone.items() if own}, "reranker": rows}
+    bare = [[f"`{KINDS[key].name}`", *(_alone(own.get(key, {})) for own in by_linker.values())] for key in KINDS]
+    page = between(page, "rerank-alone", table(("mentions, test", *by_linker), bare))
+    ablated = [[without, *(f"{row['strict_r1']:.1f}" for row in own.values())] for without, own in ablation().items()]
+    return between(page, "rerank-ablation", table(("without", "`ncbi-disease`", "`bc5cdr`", "`biored`"), ablated))
+
+
+def ablation() -> dict[str, dict[str, dict[str, float]]]:
+    """Return the figures on dev without each group of features."""
+    found: dict[str, dict[str, dict[str, float]]] = (
+        json.loads(ABLATION.read_text("utf-8"))["without"] if ABLATION.is_file() else {}
+    )
+    return found
+
+
+def _alone(row: dict[str, dict[str, object]]) -> str:
+    """Return strict recall@1 of a test row, and in brackets that on unseen surfaces."""
+    figures = _figures(row["test"]["figures"]) if "test" in row else {}
+    return f"{figures['strict_r1']:.1f} ({figures['unseen_strict_r1']:.1f})" if figures else ""
 
 
 def _line(key: str, split: str, figures: dict[str, float]) -> list[str]:
     shares = [f"{figures[name]:.1f}" for name in ("strict_r1_all", "any_id_r1", "seen_strict_r1", "unseen_strict_r1")]
     interval = f"{figures['low']:.1f}–{figures['high']:.1f}"
     counts = f"{figures['in_kb']:,.0f} of {figures['mentions']:,.0f}"
-    return [f"`{key}`", split, f"{figures['strict_r1']:.1f}", interval, *shares, counts, f"{figures['ece']:.3f}"]
+    return [f"`{KINDS[key].name}`", split, f"{figures['strict_r1']:.1f}", interval, *shares, counts, f"{figures['ece']:.3f}"]
 
 
 def _figures(value: object) -> dict[str, float]:

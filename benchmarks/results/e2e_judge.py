@@ -6,7 +6,7 @@ from benchmarks.results.e2e_tasks import EndToEndTask
 from benchmarks.results.store import Figures
 from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.end_to_end.evaluation import predicted_documents
-from onym.evaluate.end_to_end.intervals import score_all
+from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all
 from onym.evaluate.metrics import score
 from onym.predictions.file import Predictions
 from onym.predictions.identity import DocumentNames
@@ -16,14 +16,21 @@ KEYS = {"strict": "bhowmik-strict", "partial": "bhowmik-partial", "overlap": "ne
 
 def judge_found(task: EndToEndTask, predictions: Predictions) -> Figures:
     """Return precision, recall and F1 in percent by each protocol, and the 95 % confidence interval of the strict F1."""
-    found = score_all(task.documents, predicted_documents(task.documents, predictions), ConceptResolver(task.kb).canonical)
+    found = _scores(task, predictions)
     figures: Figures = {}
     for key, protocol in KEYS.items():
         scores = found[protocol].scores
         figures |= {f"{key}_p": scores.precision, f"{key}_r": scores.recall, f"{key}_f1": scores.f1}
     low, high = found[KEYS["strict"]].f1
+    if task.shared:
+        figures["reduced_f1"] = _scores(task.without_shared(), predictions)[KEYS["strict"]].scores.f1
     shares = {name: round(100 * value, 1) for name, value in (figures | {"low": low, "high": high}).items()}
-    return shares | {"documents": len(task.documents), "gold": sum(len(doc.mentions) for doc in task.documents)}
+    counts = {"documents": len(task.documents), "gold": sum(len(doc.mentions) for doc in task.documents)}
+    return shares | counts | ({"shared": len(task.shared)} if task.shared else {})
+
+
+def _scores(task: EndToEndTask, predictions: Predictions) -> dict[str, ScoresWithIntervals]:
+    return score_all(task.documents, predicted_documents(task.documents, predictions), ConceptResolver(task.kb).canonical)
 
 
 def judge_annotated(task: EndToEndTask, predictions: Predictions) -> Figures:

@@ -19,6 +19,8 @@ from onym.kb.masks import ConceptMask, select_concepts
 from onym.types import Document
 
 DISEASES = (*(f"C{number:02}" for number in range(1, 27)), "F03")
+TRAINED_ON = ("bc5cdr",)
+"""The corpora that the detectors and linkers of this section were trained on, whatever they are judged on."""
 CHEMICALS = ("D01", "D02", "D03", "D04", "D06", "D09", "D10")
 
 
@@ -47,6 +49,13 @@ class EndToEndTask:
     kb: KnowledgeBase
     only: ConceptMask | None
     source: dict[str, object]
+    shared: frozenset[str] = frozenset()
+    """The ids of documents that stand in the train or dev split of another corpus, which models here were trained on."""
+
+    def without_shared(self) -> EndToEndTask:
+        """Return the task without these documents."""
+        kept = tuple(doc for doc in self.documents if doc.id not in self.shared)
+        return replace(self, documents=kept, shared=frozenset())
 
 
 def end_to_end_task(key: str, split: str) -> EndToEndTask:
@@ -55,7 +64,14 @@ def end_to_end_task(key: str, split: str) -> EndToEndTask:
     prepared = open_dataset(kind.dataset, data_folder())
     documents = tuple(_of_types(doc, kind.types) for doc in prepared.documents(split))
     only = select_concepts(kb, [each for each in kind.concepts if kb.types.find(each) >= 0], ())
-    return EndToEndTask(documents, kb, only, {"name": prepared.name, "digest": prepared.digest, "split": split})
+    shared = frozenset(doc.id for doc in documents) & _trained_on(kind.dataset)
+    return EndToEndTask(documents, kb, only, {"name": prepared.name, "digest": prepared.digest, "split": split}, shared)
+
+
+def _trained_on(dataset: str) -> frozenset[str]:
+    """Return the ids of the documents that models of this section have seen, but for those of the dataset itself."""
+    others = (open_dataset(name, data_folder()) for name in TRAINED_ON if name != dataset)
+    return frozenset(doc.id for other in others for split in ("train", "dev") for doc in other.documents(split))
 
 
 def _of_types(doc: Document, types: tuple[str, ...]) -> Document:

@@ -3,8 +3,10 @@
     onym train rerank --preset rerank-open --set data.kb=KB -o RERANKER
     python -m benchmarks.results.rerank_predict --kb KB --model RERANKER --split dev
     python -m benchmarks.results.rerank_predict --kb KB --model RERANKER --split test
+    python -m benchmarks.results.rerank_predict --kb KB --alone tfidf --split test
 
-Everything is chosen on dev; test is predicted once, with what was chosen. `--dataset` predicts one dataset alone.
+Everything is chosen on dev; test is predicted once, with what was chosen. `--dataset` predicts one dataset alone, and `--alone`
+another linker, for the rows without the reranker.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.results.rerank_rows import (
+    ALONE,
     KEPT,
     SPLITS,
     TYPES,
@@ -37,34 +40,36 @@ TOP_K = 5
 def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     kb = KnowledgeBase.open(options.kb)
-    linker = open_linker(linker_config("rerank", model=options.model, encoder=options.encoder), kb)
+    own = {} if options.alone else {"model": options.model, "encoder": options.encoder}
+    linker = open_linker(linker_config(options.alone or "rerank", **own), kb)
     for name in [options.dataset] if options.dataset else TYPES:
         if options.split in open_of_types(name, ()).splits:
-            figures = keep(linker, name, options.split)
+            figures = keep(linker, name, options.split, options.alone)
             print(json.dumps({"dataset": name, "split": options.split, "rows": figures}), flush=True)
     return 0
 
 
-def keep(linker: Linker, name: str, split: str) -> dict[str, dict[str, float]]:
+def keep(linker: Linker, name: str, split: str, alone: str = "") -> dict[str, dict[str, float]]:
     """Predict a split, keep its predictions, and return the figures of its rows, which are kept as well."""
     dataset = open_of_types(name, TYPES[name])
     about = {"name": dataset.name, "digest": dataset.digest, "split": split}
     found = predictions_of(linker.link(dataset.documents(split), top_k=TOP_K))
     made = Predictions.of((one for one in found if isinstance(one, Prediction)), source_of(linker, TOP_K, dataset=about))
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
-    write_packed(file_of(name, split), predictions)
+    file_of(name, split, alone).parent.mkdir(exist_ok=True)
+    write_packed(file_of(name, split, alone), predictions)
     figures = {key: judge(key, split, linker.kb, predictions) for key in rows_of_dataset(name)}
-    rows = kept_rows()
+    rows = kept_rows(alone)
     for key, values in figures.items():
         rows.setdefault(key, {})[split] = {"figures": values, "made": source_without_paths(dict(made.source))}
-    with whole_file(KEPT / ROWS, force=True) as file:
+    with whole_file(KEPT / alone / ROWS, force=True) as file:
         file.write(json.dumps(dict(sorted(rows.items())), indent=1).encode() + b"\n")
     return figures
 
 
-def kept_rows() -> dict[str, dict[str, dict[str, object]]]:
+def kept_rows(alone: str = "") -> dict[str, dict[str, dict[str, object]]]:
     """Return all rows by key and split."""
-    path = KEPT / ROWS
+    path = KEPT / alone / ROWS
     found: dict[str, dict[str, dict[str, object]]] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return found
 
@@ -76,7 +81,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--kb", type=Path, required=True, help="folder of the open, joined knowledge base")
-    parser.add_argument("--model", required=True, help="folder of the reranker")
+    parser.add_argument("--model", help="folder of the reranker")
+    parser.add_argument("--alone", choices=ALONE, default="", help="a linker without the reranker")
     parser.add_argument("--encoder", default=None, help="folder of its encoder, if it was trained with one")
     parser.add_argument("--split", choices=SPLITS, default="dev")
     parser.add_argument("--dataset", choices=tuple(TYPES), default="", help="this one alone")

@@ -2,6 +2,7 @@
 
     results/rerank/DATASET.SPLIT.jsonl.gz       the predictions of a split, in the format of docs/reference/predictions.md
     results/rerank/rows.json                    the figures of each row, and what they were made with
+    results/rerank/LINKER/                      the same of a linker alone, without the reranker
 
 A row is a type of mentions of a dataset, linked to the open, joined knowledge base. Figures are strict recall@1 in percent, on
 mentions whose gold ids are in the knowledge base (`strict_r1`) and on all (`strict_r1_all`). A mention is *unseen* if its
@@ -35,6 +36,8 @@ from onym.train.stages import read_config
 from onym.types import Document
 
 PRESET = "rerank-open"
+ALONE = ("exact", "tfidf")
+"""Linkers whose rows without the reranker are kept."""
 KEPT = FOLDER / "rerank"
 SPLITS = ("dev", "test")
 TYPES = {"ncbi-disease": (), "bc5cdr": (), "biored": ("Disease", "Chemical"), "nlm-chem": ("Chemical",)}
@@ -47,6 +50,12 @@ class RowKind:
 
     dataset: str
     of_type: str = ""
+
+    @property
+    def name(self) -> str:
+        """The corpus, the type and the knowledge base, as BELB names its parts."""
+        of_type = f"-{self.of_type.lower()}" if self.of_type and self.dataset != "nlm-chem" else ""
+        return f"{self.dataset}{of_type}.open-kb-joined"
 
 
 KINDS = {
@@ -78,9 +87,9 @@ def open_of_types(name: str, types: tuple[str, ...]) -> OfTypes:
     return dataset
 
 
-def file_of(dataset: str, split: str) -> Path:
-    """Return where the predictions of a split are kept."""
-    return KEPT / f"{dataset}.{split}.jsonl.gz"
+def file_of(dataset: str, split: str, alone: str = "") -> Path:
+    """Return where the predictions of a split are kept; `alone` is a linker without the reranker."""
+    return KEPT / alone / f"{dataset}.{split}.jsonl.gz"
 
 
 def judge(key: str, split: str, kb: KnowledgeBase, predictions: Predictions) -> dict[str, float]:
@@ -106,7 +115,9 @@ def judge(key: str, split: str, kb: KnowledgeBase, predictions: Predictions) -> 
 
 
 def _confidence(cases: list[Case], hits: list[bool], predictions: Predictions) -> dict[str, float]:
-    """Return how good the confidences of the first answers are."""
+    """Return how good the confidences of the first answers are; nothing where they have none."""
+    if all(one.confidence is None for one in predictions):
+        return {}
     found = {(one.document_id, one.start, one.end): one.confidence or 0.0 for one in predictions}
     said = [found.get((case.document_id, case.mentions[0].start, case.mentions[0].end), 0.0) for case in cases]
     confidences, right = np.array(said), np.array(hits)
@@ -142,4 +153,6 @@ def rows_of_dataset(dataset: str) -> list[str]:
 
 def source_without_paths(source: dict[str, Any]) -> dict[str, Any]:
     """Return what a row says of how its predictions were made."""
-    return {"kb": source["kb"], "reranker": source["linker"]["reranker"], "dataset": source["dataset"]}
+    linker = source["linker"]
+    made = {"reranker": linker["reranker"]} if "reranker" in linker else {"linker": linker["linker"]}
+    return {"kb": source["kb"], **made, "dataset": source["dataset"]}

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.results.rerank_rows import KINDS, file_of
 from benchmarks.results.store import FOLDER
 
-SECTIONS = sorted(path.parent.name for path in FOLDER.glob("*/rows.json"))
+SECTIONS = sorted(path.parent.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("rows.json"))
 
 
 def digest(path: Path) -> str:

@@ -33,6 +33,7 @@ def store(tmp_path: Path, made_data: Path, runs: Path, tiny_kb: Path, monkeypatc
     """Return a store; the knowledge base is a tiny one, among the runs is a detector, and the page is one of its own."""
     assert made_data.is_dir()
     monkeypatch.setattr(e2e_tasks, "open_kb", lambda: KnowledgeBase.open(tiny_kb))
+    monkeypatch.setattr(e2e_tasks, "TRAINED_ON", ())
     save_collective(runs / "tiny-spans", threshold=0.3)
     write(runs / "tiny-spans" / "training.json", json.dumps({"first_start": "tiny-bert", "hours_in_all": 0.5}))
     path = tmp_path / "results.md"
@@ -61,6 +62,16 @@ def test_a_row_is_judged_from_what_is_kept_and_found_again(store: Store) -> None
         run(options(rerun="nothing"), store)
     with pytest.raises(SystemExit, match="--force"):
         predict(store)
+
+
+def test_documents_that_models_were_trained_on_are_left_out_of_a_second_figure(tiny_kb: Path) -> None:
+    fever = Mention(0, 5, "fever", ("mesh:D005334",))
+    docs = tuple(Document(name, "fever", (fever,)) for name in ("1", "2"))
+    found = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})
+    task = e2e_tasks.EndToEndTask(docs, KnowledgeBase.open(tiny_kb), None, {}, frozenset({"1"}))
+    figures = judge_found(task, found)
+    assert (figures["strict_f1"], figures["reduced_f1"], figures["shared"]) == (66.7, 0.0, 1)
+    assert "reduced_f1" not in judge_found(task.without_shared(), found)
 
 
 def test_a_figure_that_is_not_so(store: Store) -> None:

@@ -232,3 +232,23 @@ def test_a_bug_of_a_part_stays_a_bug_of_the_whole(kb: KnowledgeBase) -> None:
     (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([other])
     assert [problem.code for problem in linked.problems] == ["internal-error"]
     assert "nothing" not in linked.problems[0].what
+
+
+def test_a_reranker_answers_what_exact_match_leaves(kb: KnowledgeBase) -> None:
+    last = Said(kb, FEVER)
+    linker = CascadeLinker(exact=ExactLinker(kb), rerank=last)
+    (linked,) = linker.link([DOC])
+    assert [link.stage for link in linked.links] == ["exact", "rerank", "rerank"]
+    assert last.queries == ["MI", "chest pain"]
+    with pytest.raises(ConfigError, match="cascade-parts"):
+        CascadeLinker(dense=Said(kb, FEVER), rerank=last)
+
+
+def test_the_encoder_beside_a_reranker_is_its_own() -> None:
+    config = linker_config("cascade", reranker="trees", encoder="minilm")
+    assert isinstance(config, Config)
+    assert config.dense is None
+    assert config.rerank is not None
+    assert config.rerank.model is not None
+    assert config.rerank.model.path == "trees"
+    assert config.rerank.dense is not None

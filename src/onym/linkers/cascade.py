@@ -1,10 +1,11 @@
-"""The cascade: exact match first, then the nearest names, then a model's word on those.
+"""The cascade: exact match first, then the nearest names, then a model's word on those; or the reranker on all the rest.
 
 Each part is optional, but there are two at least:
 
     exact               answers where the mention is the name of one concept alone
     dense               finds candidates by their embeddings; answers where there is no generative part
     generative          scores the names of just those candidates, in one pass; without a dense part it searches all names
+    rerank              answers what is left, instead of these two
 """
 
 from __future__ import annotations
@@ -24,25 +25,28 @@ from onym.kb.ranking import Ranked, best_of, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import exact as exact_part
 from onym.linkers import generative as generative_part
+from onym.linkers import rerank as rerank_part
 from onym.linkers.base import Linker, LinkerConfig, link_batches
 from onym.store.parts import OpenContext
 from onym.text.analysis import analysed
 from onym.types import Candidate, Document, Link, LinkedDocument
 
 _BATCH = 256  # documents
-_ENCODER = "encoder"
+_ENCODER, _RERANKER = "encoder", "reranker"
 
 
 class Config(LinkerConfig):
     """The parts of a cascade; the generative part is asked about `candidates` concepts, by up to `names` names of each.
 
-    On the command line `--encoder` is the dense part's model, and the other options are those of the generative part.
+    On the command line `--encoder` is the model of the dense part, or that of the reranker; the other options are those of the
+    generative part.
     """
 
     kind: Literal["cascade"] = "cascade"
     exact: exact_part.Config | None = Field(default_factory=exact_part.Config)
     dense: dense_part.Config | None = None
     generative: generative_part.Config | None = None
+    rerank: rerank_part.Config | None = None
     candidates: int = Field(default=10, ge=1, le=1_000, description="How many candidates the generative part is asked about.")
     names: int = Field(default=3, ge=1, le=100, description="By how many names of each: the nearest, then the preferred ones.")
 
@@ -51,15 +55,21 @@ class Config(LinkerConfig):
         """Return the options of the parts."""
         encoder = dense_part.Config.model_fields["model"]
         own = {name: cls.model_fields[name] for name in ("candidates", "names")}
-        return {**generative_part.Config.options(), _ENCODER: encoder, "index": dense_part.Config.model_fields["index"], **own}
+        index, reranker = dense_part.Config.model_fields["index"], rerank_part.Config.model_fields["model"]
+        return {**generative_part.Config.options(), _ENCODER: encoder, "index": index, _RERANKER: reranker, **own}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Make a configuration of options; `encoder` is the dense part's model, `model` the generative part's."""
+        """Make a configuration of options; `encoder` is the dense part's model, `model` the generative part's.
+
+        With `reranker`, the encoder is that of its own dense part.
+        """
         wanted = {name: value for name, value in options.items() if value is not None}
         own: dict[str, Any] = {name: wanted.pop(name) for name in ("candidates", "names") if name in wanted}
-        encoder, index = wanted.pop(_ENCODER, None), wanted.pop("index", None)
-        if encoder is not None:
+        encoder, index, reranker = (wanted.pop(name, None) for name in (_ENCODER, "index", _RERANKER))
+        if reranker is not None:
+            own["rerank"] = rerank_part.Config.from_options({"model": reranker, "encoder": encoder, "index": index})
+        elif encoder is not None:
             own["dense"] = dense_part.Config.from_options({"model": encoder, "index": index})
         if "model" in wanted:
             own["generative"] = generative_part.Config.from_options(wanted)
@@ -71,13 +81,14 @@ class Config(LinkerConfig):
 
 def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> CascadeLinker:
     """Open the parts."""
-    if config.dense is None and config.generative is None:
-        what = "a cascade needs an encoder, a generative model or both"
-        raise ConfigError("model-missing", what, fix="name folders with --encoder and --model")
+    if config.dense is None and config.generative is None and config.rerank is None:
+        what = "a cascade needs an encoder, a generative model or both, or a reranker"
+        raise ConfigError("model-missing", what, fix="name folders with --encoder and --model, or with --reranker")
     return CascadeLinker(
         exact=exact_part.open(config.exact, kb, context) if config.exact else None,
         dense=dense_part.open(config.dense, kb, context) if config.dense else None,
         generative=generative_part.open(config.generative, kb, context) if config.generative else None,
+        rerank=rerank_part.open(config.rerank, kb, context) if config.rerank else None,
         config=config,
     )
 
@@ -102,14 +113,18 @@ class CascadeLinker:
         exact: Linker | None = None,
         dense: Linker | None = None,
         generative: NameScorer | None = None,
+        rerank: Linker | None = None,
         config: Config | None = None,
     ) -> None:
-        parts: list[Linker] = [part for part in (exact, dense, generative) if part is not None]
+        parts: list[Linker] = [part for part in (exact, dense, generative, rerank) if part is not None]
         if len(parts) < 2 or len({part.kb.digest for part in parts}) != 1:
             what = "a cascade has two parts or three, over one knowledge base"
-            raise ConfigError("cascade-parts", what, fix="name an encoder, a model or both")
+            raise ConfigError("cascade-parts", what, fix="name an encoder, a model or both, or a reranker")
+        if rerank is not None and (dense is not None or generative is not None):
+            what = "a reranker answers all that exact match leaves, and the cascade has another part for it"
+            raise ConfigError("cascade-parts", what, fix="leave the other model out")
         self.kb: KnowledgeBase = parts[0].kb
-        self._exact, self._dense, self._generative, self._parts = exact, dense, generative, parts
+        self._exact, self._dense, self._generative, self._rerank, self._parts = exact, dense, generative, rerank, parts
         self._config = config or Config()
 
     @property
@@ -145,11 +160,11 @@ class CascadeLinker:
         return links
 
     def _later(self, rest: Sequence[Document], top_k: int, only: ConceptMask | None) -> Iterator[list[Link]]:
-        """Yield the links of the dense and the generative part."""
+        """Yield the links of the parts after exact match."""
         if self._dense is None or self._generative is None:
-            part, stage = (self._dense, "dense") if self._generative is None else (self._generative, "generative")
-            if part is not None:
-                for linked in require_complete(part.link(rest, top_k=top_k, only=only)):
+            named = {"dense": self._dense, "generative": self._generative, "rerank": self._rerank}
+            for stage, part in named.items():
+                for linked in require_complete(part.link(rest, top_k=top_k, only=only)) if part else ():
                     yield [_staged(link, stage) for link in linked.links]
             return
         near = require_complete(self._dense.link(rest, top_k=self._config.candidates, only=only))

@@ -20,7 +20,7 @@ def train_reranker(config: RerankTrainingConfig, dest: Path, data: Path | None =
     """Train a reranker and publish it at `dest`. The same configuration and data give the same trees."""
     context = RerankContext(config, data)
     columns = context.columns
-    trees = fit_trees(_training_pairs(context), columns, config.trees)
+    trees = fit_trees(training_pairs(context), columns, config.trees)
     _log.info("%d trees over %d features", len(trees.roots), len(columns))
     outcomes: dict[str, Outcomes] = {}
     metrics: dict[str, Any] = {"dev": {}}
@@ -38,7 +38,8 @@ def train_reranker(config: RerankTrainingConfig, dest: Path, data: Path | None =
     return dest
 
 
-def _training_pairs(context: RerankContext) -> Pairs:
+def training_pairs(context: RerankContext) -> Pairs:
+    """Return the pairs of all training documents, each document's own mentions left out of the memory."""
     found, before = [], 0
     for corpus in context.corpora:
         _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
