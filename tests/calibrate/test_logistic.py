@@ -15,7 +15,7 @@ def test_it_is_scikit_learns() -> None:
     columns = generator.normal(size=(500, 3)) * [1.0, 5.0, 0.0] + [0.0, 3.0, 1.0]
     right = (generator.random(500) < 1 / (1 + np.exp(-columns[:, 0]))).astype(float)
     scaled = (columns - columns.mean(axis=0)) / np.where(columns.std(axis=0) > 0, columns.std(axis=0), 1.0)
-    theirs = LogisticRegression(C=1.0, tol=1e-10).fit(scaled, right)
+    theirs = LogisticRegression(C=1.0, tol=1e-10, solver="newton-cholesky").fit(scaled, right)
     assert np.abs(Logistic.fit(columns, right).log_odds(columns) - theirs.decision_function(scaled)).max() < 1e-4
 
 
