@@ -16,7 +16,7 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle")
 
 def open_linker(folder: Path, kb_folder: Path) -> GenerativeLinker:
     """Open a published model as anybody would, and have it answer."""
-    linker = GenerativeLinker.from_pretrained(folder, KnowledgeBase.open(kb_folder), precision="fp32")
+    linker = GenerativeLinker.from_pretrained(folder, KnowledgeBase.open(kb_folder), dtype="fp32")
     (linked,) = linker.link([DOC])
     assert all(link.candidates for link in linked.links)
     return linker

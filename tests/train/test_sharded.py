@@ -60,7 +60,7 @@ def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Pat
     assert furthest(load_file(made / "model.safetensors"), load_file(tmp_path / "whole" / "model.safetensors")) < 1e-4
     assert losses(made) == pytest.approx(losses(tmp_path / "whole"), abs=1e-4)
 
-    linker = GenerativeLinker.from_pretrained(made, KnowledgeBase.open(kb_folder), precision="fp32")
+    linker = GenerativeLinker.from_pretrained(made, KnowledgeBase.open(kb_folder), dtype="fp32")
     doc = Document("1", "A fever.", (Mention(2, 7, "fever"),))
     (linked,) = linker.link([doc])
     assert linked.links[0].candidates
