@@ -2,8 +2,9 @@
 
 `best` has the test row of each dataset and type: strict recall@1 on mentions whose gold ids are in the knowledge base and on
 all, any-id, and strict on surfaces that no training document has. `dev` has the figures that the configuration was chosen by.
+`papers` and `papers_dev` have the rows of the papers' own tables, by their protocol (`benchmarks.results.papers`).
 Where a figure is not the one that is kept, or the predictions are of another knowledge base, the benchmark fails. `--quick`
-computes one row again.
+computes one row of each again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import sys
 
 from benchmarks.results.check import page_problems
+from benchmarks.results.papers import rows as papers
 from benchmarks.results.rerank_predict import kept_rows
 from benchmarks.results.rerank_rows import KINDS, file_of, judge
 from benchmarks.results.store import between, differences, table
@@ -28,7 +30,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    rows, kb, problems = kept_rows(), open_kb_joined(), list[str]()
+    rows, of_papers, kb = kept_rows(), papers.kept_rows(), open_kb_joined()
+    problems = papers.problems_of(of_papers, is_quick=options.quick)
     for key in QUICK if options.quick else KINDS:
         for split, row in rows.get(key, {}).items():
             predictions = read_predictions(file_of(KINDS[key].dataset, split))
@@ -37,13 +40,15 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             figures = row["figures"]
             found = judge(key, split, kb, predictions)
             problems += [f"{key} {split}: {what}" for what in differences(_figures(figures), found)]
-    problems += page_problems("rerank", lambda page: page_with(rows, page), is_written=options.write and not problems)
+    is_written = options.write and not problems
+    problems += page_problems("rerank", lambda page: papers.page_with(of_papers, page_with(rows, page)), is_written=is_written)
     if problems or not rows:
         sys.exit("\n".join(problems) or "there are no rows: python -m benchmarks.results.rerank_predict makes them")
-    return {
-        name: {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
-        for name, split in (("best", "test"), ("dev", "dev"))
-    }
+    best, dev = (
+        {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row} for split in ("test", "dev")
+    )
+    of_test, of_dev = (papers.figures_of(of_papers, split) for split in ("test", "dev"))
+    return {"best": best, "dev": dev, "papers": of_test, "papers_dev": of_dev}
 
 
 def page_with(rows: Rows, page: str) -> str:
