@@ -4,8 +4,9 @@
 all, any-id, and strict on surfaces that no training document has. `dev` has the figures that the configuration was chosen by.
 `alone` has the test rows of linkers without the reranker, over the same knowledge base, with ties decided; `ablation` what is
 left on dev without a group of features, as `python -m benchmarks.results.rerank_ablation` found it.
+`papers` and `papers_dev` have the rows of the papers' own tables, by their protocol (`benchmarks.results.papers`).
 Where a figure is not the one that is kept, or the predictions are of another knowledge base, the benchmark fails. `--quick`
-computes one row again.
+computes one row of each again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import sys
 
 from benchmarks.results.check import page_problems
+from benchmarks.results.papers import rows as papers
 from benchmarks.results.rerank_ablation import FILE as ABLATION
 from benchmarks.results.rerank_predict import kept_rows
 from benchmarks.results.rerank_rows import ALONE, KINDS, file_of, judge
@@ -33,24 +35,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    rows, kb, problems = kept_rows(), open_kb_joined(), list[str]()
+    rows, of_papers, kb = kept_rows(), papers.kept_rows(), open_kb_joined()
     alone = {linker: kept_rows(linker) for linker in ALONE}
+    problems = papers.problems_of(of_papers, is_quick=options.quick)
     for linker, own in {"": rows, **alone}.items():
         for key in QUICK if options.quick else KINDS:
             problems += [what for split, row in own.get(key, {}).items() for what in _differences(linker, key, split, row, kb)]
     problems += page_problems(
-        "rerank-results", lambda page: page_with(rows, alone, page), is_written=options.write and not problems
+        "rerank-results",
+        lambda page: papers.page_with(of_papers, page_with(rows, alone, page)),
+        is_written=options.write and not problems,
     )
     if problems or not rows:
         sys.exit("\n".join(problems) or "there are no rows: python -m benchmarks.results.rerank_predict makes them")
-    shown: dict[str, object] = {
-        name: {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
-        for name, split in (("best", "test"), ("dev", "dev"))
-    }
-    of_test = {linker: {key: row["test"] for key, row in own.items() if "test" in row} for linker, own in alone.items()}
-    bare = {name: {key: _shown(_figures(row["figures"])) for key, row in own.items()} for name, own in of_test.items()}
     ablated = {without: {name: row["strict_r1"] for name, row in own.items()} for without, own in ablation().items()}
-    return shown | {"alone": bare, "ablation": ablated}
+    return {
+        "best": _of_split(rows, "test"),
+        "dev": _of_split(rows, "dev"),
+        "alone": {linker: _of_split(own, "test") for linker, own in alone.items()},
+        "ablation": ablated,
+        "papers": papers.figures_of(of_papers, "test"),
+        "papers_dev": papers.figures_of(of_papers, "dev"),
+    }
+
+
+def _of_split(rows: Rows, split: str) -> dict[str, object]:
+    return {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
 
 
 def _differences(linker: str, key: str, split: str, row: dict[str, object], kb: KnowledgeBase) -> list[str]:

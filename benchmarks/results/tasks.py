@@ -23,7 +23,7 @@ gold what an exact match finds, and is right almost by definition. So the figure
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -34,7 +34,7 @@ from benchmarks.report import data_folder
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient
 from onym.datasets import PreparedDataset, get
-from onym.datasets.askapatient import files_of
+from onym.datasets.askapatient import files_of, rows_of
 from onym.datasets.cached import open_dataset
 from onym.datasets.inputs import Inputs, members
 from onym.kb import KnowledgeBase
@@ -42,11 +42,11 @@ from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.store.cache import cache_folder
 from onym.store.files.source import InputFile, Source
-from onym.types import Document
+from onym.types import Document, NameKind
 
 SPLITS = ("dev", "test")
 ONE_NAME = "ncbi_disease_one_name"
-_NCBI, _NCBI_BIOSYN, _BC5CDR_BIOSYN = "ncbi-disease-genbioel", "ncbi-disease-biosyn", "bc5cdr-disease-biosyn"
+GENBIOEL, _NCBI_BIOSYN, _BC5CDR_BIOSYN = "ncbi-disease-genbioel", "ncbi-disease-biosyn", "bc5cdr-disease-biosyn"
 _LABELS = "labels.tsv"
 FOLDS = 10
 
@@ -102,7 +102,7 @@ def open_task(key: str, split: str) -> Task:
 
 def open_quick_task(split: str) -> Task:
     """Open NCBI's diseases with the names of their own concepts alone: for quick runs, which would wait for all the others."""
-    prepared = open_dataset(_NCBI, data_folder())
+    prepared = open_dataset(GENBIOEL, data_folder())
     requested = {
         i.partition(":")[2] for doc in prepared.documents(split) for mention in doc.mentions for i in mention.concept_ids
     }
@@ -110,7 +110,7 @@ def open_quick_task(split: str) -> Task:
     def of_requested(lines: list[str]) -> list[str]:
         return [line for line in lines if not requested.isdisjoint(line.partition("||")[0].split("|"))]
 
-    return Task(prepared, split, _dictionary(_NCBI, split, "-quick", of_requested))
+    return Task(prepared, split, dictionary_kb(GENBIOEL, split, "-quick", of_requested))
 
 
 def _of_type(prepared: PreparedDataset, of_type: str) -> PreparedDataset:
@@ -138,7 +138,7 @@ def hpo_kb() -> KnowledgeBase:
 
 def medic_kb() -> KnowledgeBase:
     """Return MEDIC alone, without a mention of the corpus: BioSyn's dictionary for train."""
-    return _dictionary(_NCBI, "train")
+    return dictionary_kb(GENBIOEL, "train")
 
 
 def successors() -> dict[str, str]:
@@ -163,7 +163,7 @@ def _open(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
 
 
 def _biosyn(prepared: PreparedDataset, split: str) -> KnowledgeBase:
-    return _own(prepared, split) if split == "test" else _dictionary(prepared.name, split)
+    return _own(prepared, split) if split == "test" else dictionary_kb(prepared.name, split)
 
 
 def _hpo(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
@@ -176,7 +176,7 @@ def _labels(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
 
 def _first_names(_prepared: PreparedDataset, split: str) -> KnowledgeBase:
     """Return the first name of each concept of BioSyn's dictionary: what MEDIC calls it."""
-    return _dictionary(_NCBI, split, "-one-name", first_names)
+    return dictionary_kb(GENBIOEL, split, "-one-name", first_names)
 
 
 def first_names(lines: list[str]) -> list[str]:
@@ -188,7 +188,7 @@ def first_names(lines: list[str]) -> list[str]:
     return list({line.partition("||")[0]: line for line in reversed(lines)}.values())[::-1]
 
 
-def _dictionary(name: str, split: str, suffix: str = "", select: Callable[[list[str]], list[str]] = list) -> KnowledgeBase:
+def dictionary_kb(name: str, split: str, suffix: str = "", select: Callable[[list[str]], list[str]] = list) -> KnowledgeBase:
     """Return one of the dictionaries in BioSyn's archive: MEDIC, and the mentions of the splits before this one."""
 
     def build(dest: Path) -> None:
@@ -200,18 +200,30 @@ def _dictionary(name: str, split: str, suffix: str = "", select: Callable[[list[
         source = SourceConfig(path=file, format="biosyn", name="biosyn")
         build_kb(Recipe(sources=(source,), merge=False), dest, sources={file: Source.of_files(file, [taken])})
 
-    corpus = "ncbi-disease" if name in (_NCBI, _NCBI_BIOSYN) else "bc5cdr-disease"
+    corpus = "ncbi-disease" if name in (GENBIOEL, _NCBI_BIOSYN) else "bc5cdr-disease"
     return _kept(f"benchmarks/{corpus}-{split}{suffix}-kb", build)
 
 
 def _build_labels(dest: Path) -> None:
-    inputs = Inputs(data_folder(), get("askapatient-fold0").files)
-    documents = documents_of(askapatient.read(inputs.source(files_of(0)["train"])))
-    labels = [
-        (mention, dict(mention.notes).get(askapatient.NAME, mention.surface)) for doc in documents for mention in doc.mentions
-    ]
-    rows = [(concept_id, label) for mention, label in labels for concept_id in mention.concept_ids]
-    lines = ["\t".join(map(_quoted, row)) for row in dict.fromkeys([("id", "name"), *rows])]
+    labels = ((concept_id, label) for concept_id, label, _ in askapatient_rows(0, lambda _doc: False))
+    _build_table([("id", "name"), *labels], dest)
+
+
+def askapatient_kb(name: str, rows: Iterable[tuple[str, str, str]]) -> KnowledgeBase:
+    """Return a dictionary of AskAPatient with these rows, built once and kept under its name."""
+    return _kept(f"benchmarks/{name}-kb", lambda dest: _build_table([("id", "name", "kind"), *rows], dest))
+
+
+def askapatient_rows(fold: int, is_wanted: Callable[[Document], bool]) -> Iterator[tuple[str, str, str]]:
+    """Yield ids, names and kinds of names: the labels of a fold's training file, and its phrases where they are wanted."""
+    inputs = Inputs(data_folder(), get(f"askapatient-fold{fold}").files)
+    for doc in documents_of(askapatient.read(inputs.source(files_of(fold)["train"]))):
+        rows = list(rows_of(doc))
+        yield from rows if is_wanted(doc) else [row for row in rows if row[2] == NameKind.PREFERRED.label]
+
+
+def _build_table(rows: Iterable[tuple[str, ...]], dest: Path) -> None:
+    lines = ["\t".join(map(_quoted, row)) for row in dict.fromkeys(rows)]
     table = InputFile.from_bytes(_LABELS, "".join(f"{line}\n" for line in lines).encode())
     source = SourceConfig(path=_LABELS, format="table", name="askapatient", prefix="snomedct")
     build_kb(Recipe(sources=(source,)), dest, sources={_LABELS: Source.of_files(_LABELS, [table])})
@@ -222,9 +234,9 @@ def _quoted(cell: str) -> str:
 
 
 KINDS = {
-    "ncbi_disease": Kind("NCBI disease, BioSyn's dictionary", _NCBI, _biosyn),
-    ONE_NAME: Kind("NCBI disease, one name of each concept", _NCBI, _first_names),
-    "ncbi_disease_open": Kind("NCBI disease, the open knowledge base", _NCBI, _open, is_quick=False),
+    "ncbi_disease": Kind("NCBI disease, BioSyn's dictionary", GENBIOEL, _biosyn),
+    ONE_NAME: Kind("NCBI disease, one name of each concept", GENBIOEL, _first_names),
+    "ncbi_disease_open": Kind("NCBI disease, the open knowledge base", GENBIOEL, _open, is_quick=False),
     "ncbi_disease_biosyn": Kind("NCBI disease, BioSyn's dictionary and protocol", _NCBI_BIOSYN, _biosyn, protocol="biosyn"),
     "bc5cdr": Kind("BC5CDR, the open knowledge base", "bc5cdr", _open, is_quick=False, replaced=successors),
     "bc5cdr_disease_biosyn": Kind(

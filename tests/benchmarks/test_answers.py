@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.results.papers.rows import PAPERS
 from benchmarks.results.rerank_rows import KINDS, file_of
 from benchmarks.results.store import FOLDER
 
@@ -20,10 +21,12 @@ def digest(path: Path) -> str:
     return hashlib.sha256(gzip.decompress(path.read_bytes()).split(b"\n", 1)[1]).hexdigest()
 
 
-def files_of(rows: Any) -> list[str]:
+def files_of(section: str, rows: Any) -> list[str]:
     """Return the files of rows; those of the reranker are by type of mentions and split, and share the file of a dataset."""
     if isinstance(rows, dict):
-        return list({file_of(KINDS[key].dataset, split).name for key, row in rows.items() for split in row})
+        is_paper = section.endswith(PAPERS.name)
+        datasets = {key: key if is_paper else KINDS[key].dataset for key in rows}
+        return list({file_of(datasets[key], split).name for key, row in rows.items() for split in row})
     return [row["file"] for row in rows]
 
 
@@ -36,7 +39,7 @@ def test_the_answers_are_those_that_were_kept(section: str) -> None:
 @pytest.mark.parametrize("section", SECTIONS)
 def test_each_row_has_its_file_and_each_file_its_row(section: str) -> None:
     rows = json.loads((FOLDER / section / "rows.json").read_text())
-    assert sorted(files_of(rows)) == sorted(path.name for path in (FOLDER / section).glob("*.jsonl.gz"))
+    assert sorted(files_of(section, rows)) == sorted(path.name for path in (FOLDER / section).glob("*.jsonl.gz"))
 
 
 def test_a_changed_answer_is_found(tmp_path: Path) -> None:

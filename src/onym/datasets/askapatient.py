@@ -38,7 +38,7 @@ def dictionary(fold: int) -> Dictionary:
     """Return how the labels and phrases of a fold's training file become a knowledge base."""
 
     def build(inputs: Inputs) -> tuple[Recipe, dict[str, Source]]:
-        rows = [row for doc in documents_of(askapatient.read(inputs.source(files_of(fold)["train"]))) for row in _rows(doc)]
+        rows = [row for doc in documents_of(askapatient.read(inputs.source(files_of(fold)["train"]))) for row in rows_of(doc)]
         lines = ["\t".join(map(_quoted, row)) for row in dict.fromkeys([("id", "name", "kind"), *rows])]
         table = InputFile.from_bytes(_TABLE, "".join(f"{line}\n" for line in lines).encode())
         source = SourceConfig(path=_TABLE, format="table", name="askapatient", prefix="snomedct")
@@ -47,7 +47,8 @@ def dictionary(fold: int) -> Dictionary:
     return build
 
 
-def _rows(doc: Document) -> Iterator[tuple[str, str, str]]:
+def rows_of(doc: Document) -> Iterator[tuple[str, str, str]]:
+    """Yield the ids, names and kinds of names that a phrase gives: the labels of its concepts, and itself."""
     for mention in doc.mentions:
         label = dict(mention.notes).get(askapatient.NAME, mention.surface)
         for concept_id in mention.concept_ids:

@@ -9,21 +9,25 @@ import numpy.typing as npt
 
 from onym.errors import InputError, missing_extra
 from onym.linkers._features import NAMES
-from onym.linkers._trees import Trees
+from onym.linkers._trees import Floats, Trees
 from onym.train.rerank.collate import Pairs
 from onym.train.rerank.config import TreesConfig
 
 
 def fit_trees(pairs: Pairs, columns: tuple[str, ...], config: TreesConfig) -> Trees:
     """Learn the probability that a pair is right from the named features."""
+    return fit_matrix(pairs.matrix[:, [NAMES.index(name) for name in columns]], pairs.is_right, config)
+
+
+def fit_matrix(matrix: Floats, is_right: npt.NDArray[np.bool_], config: TreesConfig) -> Trees:
+    """Learn the probability that a row of features is right."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError as e:
         raise missing_extra("training a reranker", "lexical") from e
-    if not pairs.is_right.any() or pairs.is_right.all():
+    if not is_right.any() or is_right.all():
         fix = "name the knowledge base that the datasets are annotated with"
         raise InputError("training-empty", "no candidate is right, or none is wrong", fix=fix)
-    matrix = pairs.matrix[:, [NAMES.index(name) for name in columns]]
     model = HistGradientBoostingClassifier(
         max_iter=config.iterations,
         learning_rate=config.learning_rate,
@@ -35,7 +39,7 @@ def fit_trees(pairs: Pairs, columns: tuple[str, ...], config: TreesConfig) -> Tr
         early_stopping=False,
         random_state=config.seed,
     )
-    return trees_of(model.fit(np.where(_is_empty(matrix), 0.0, matrix), pairs.is_right))
+    return trees_of(model.fit(np.where(_is_empty(matrix), 0.0, matrix), is_right))
 
 
 def trees_of(model: Any) -> Trees:

@@ -1,0 +1,163 @@
+"""Train a reranker on a train split, predict dev or test with it, and keep the predictions with the figures of their row.
+
+    python -m benchmarks.results.papers.predict ncbi_disease --split dev
+    python -m benchmarks.results.papers.predict ncbi_disease --split test
+    python -m benchmarks.results.papers.predict askapatient_fold0 --split dev --without regression --dry
+
+The reranker is that of `onym train rerank`, with MiniLM's nearest names among its candidates and features, and with the scores
+of a regression from the memory's surfaces to their concepts. `--without` leaves out one of the two, to choose on dev; `--dry`
+keeps nothing. On BC5CDR the encoder proposes nothing: it would have to read a million names. Nothing is published: AskAPatient
+and BioSyn's dictionaries may not be part of anything that is passed on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from benchmarks.results.papers.encoder import RememberingEncoder
+from benchmarks.results.papers.pairs import ALL_COLUMNS, Candidates, Proposing
+from benchmarks.results.papers.parts import PARTS, open_papers_dataset, parts_of, training_documents
+from benchmarks.results.papers.regression import COLUMNS
+from benchmarks.results.papers.rows import KEYS, file_of, keep_row, open_papers_task
+from benchmarks.results.store import NAMES as NAMES_KEPT
+from benchmarks.results.store import judge, shortened, write_packed
+from benchmarks.results.tasks import SPLITS, Task
+from onym.evaluate.cases import ConceptResolver
+from onym.kb import KnowledgeBase
+from onym.linkers._pool import Floats
+from onym.linkers._trees import Trees
+from onym.predictions.file import Answer, Prediction, Predictions, source_of
+from onym.train.rerank.config import TreesConfig
+from onym.train.rerank.trainer import fit_matrix
+from onym.types import Document
+
+SEEDS = 2
+"""How many times the trees are grown; their probabilities are averaged."""
+WITHOUT = {"": (), "dense": ("dense", "dense_margin", "dense_rank"), "regression": COLUMNS}
+
+
+class PapersReranker:
+    """Trees over candidates, for one task."""
+
+    def __init__(self, key: str, encoder: RememberingEncoder, without: str = "") -> None:
+        self.key, self._encoder = key, encoder
+        self.is_dense = key != "bc5cdr" and without != "dense"
+        self._documents = training_documents(key, open_papers_dataset(key))
+        left_out = set(WITHOUT[without])
+        self._columns = [at for at, name in enumerate(ALL_COLUMNS) if name not in left_out]
+        self._proposing: Proposing | None = None
+        self._trees = self._fitted()
+
+    @property
+    def config(self) -> dict[str, object]:
+        """What was really used."""
+        features = [ALL_COLUMNS[at] for at in self._columns]
+        encoder = {name: self._encoder.config[name] for name in ("model", "weights", "parameters")}
+        trees = {"trees": sum(len(each.roots) for each in self._trees), "seeds": SEEDS, "parts": PARTS}
+        return {"linker": "rerank", "is_dense": self.is_dense, "encoder": encoder, **trees, "features": features}
+
+    def predict(self, task: Task) -> Predictions:
+        """Answer all mentions of a task."""
+        if self._proposing is None or self._proposing.kb.digest != task.kb.digest:  # dev and test may share a dictionary
+            self._proposing = Proposing(task.kb, self._documents, self._encoder, is_dense=self.is_dense)
+        found = self._proposing.candidates(list(task.dataset.documents(task.split)))
+        answers = (one for each in found for one in self._answered(task.kb, each))
+        self.kb = task.kb
+        about = {"name": task.dataset.name, "digest": task.dataset.digest, "split": task.split}
+        return Predictions.of(answers, source_of(self, NAMES_KEPT, dataset=about))
+
+    def _fitted(self) -> list[Trees]:
+        matrices, labels = [], []
+        for part in parts_of(self.key, self._documents):
+            proposing = Proposing(part.kb, part.others, self._encoder, is_dense=self.is_dense)
+            resolver = ConceptResolver(part.kb)
+            for found in proposing.candidates(distinct(part.documents)):
+                matrices.append(found.matrix[:, self._columns])
+                labels.append(found.is_right(resolver, part.kb))
+            print(f"{self.key}: a part of {len(part.documents):,} documents", file=sys.stderr, flush=True)
+        matrix, is_right = np.concatenate(matrices), np.concatenate(labels)
+        return [fit_matrix(matrix, is_right, TreesConfig(seed=seed)) for seed in range(SEEDS)]
+
+    def _probabilities(self, matrix: Floats) -> Floats:
+        rows = matrix[:, self._columns]
+        return np.asarray(np.mean([trees.probabilities(rows) for trees in self._trees], axis=0), dtype=np.float64)
+
+    def _answered(self, kb: KnowledgeBase, found: Candidates) -> Iterator[Prediction]:
+        scores, pool = self._probabilities(found.matrix), found.pool
+        for row, each in enumerate(pool.mentions):
+            pairs = slice(pool.offsets[row], pool.offsets[row + 1])
+            order = sorted(range(pairs.start, pairs.stop), key=lambda at: (-scores[at], pool.concepts[at]))
+            ranked = [(int(pool.concepts[at]), int(found.names[at]), float(scores[at])) for at in order]
+            doc = found.documents[each.doc]
+            yield Prediction(doc.id, each.mention.start, each.mention.end, named_answers(kb, ranked))
+
+
+def named_answers(kb: KnowledgeBase, ranked: Sequence[tuple[int, int, float]]) -> tuple[Answer, ...]:
+    """Return answers that are names: all concepts of a name share the score of the best of them, which stands first.
+
+    `ranked` are concepts with their names and scores, best first.
+    """
+    answers: list[Answer] = []
+    answered: set[int] = set()
+    number = 0
+    for concept, name, score in ranked:
+        if concept not in answered and number < NAMES_KEPT:
+            sharing = [concept, *(other for other in kb.name_concepts[name].tolist() if other != concept)]
+            answers += [((kb.concept_ids[each],), score, number) for each in sharing if each not in answered]
+            answered.update(sharing)
+            number += 1
+    return tuple(answers)
+
+
+def distinct(documents: Sequence[Document]) -> list[Document]:
+    """Return documents without those that repeat the one mention of another."""
+    found: dict[tuple[object, ...], Document] = {}
+    for doc in documents:
+        is_alone = len(doc.mentions) == 1
+        found.setdefault((doc.mentions[0].surface, doc.mentions[0].concept_ids) if is_alone else doc.key, doc)
+    return list(found.values())
+
+
+def main(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    encoder = RememberingEncoder.open()
+    for key in options.tasks:
+        reranker = PapersReranker(key, encoder, options.without)
+        for split in options.split or ["dev"]:
+            figures = _judged(reranker, key, split, is_kept=not options.dry)
+            print(json.dumps({"task": key, "split": split, "without": options.without, **figures}), flush=True)
+        encoder.keep()
+    return 0
+
+
+def _judged(reranker: PapersReranker, key: str, split: str, *, is_kept: bool) -> dict[str, float]:
+    task = open_papers_task(key, split)
+    made = reranker.predict(task)
+    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    judged = judge(task, predictions)
+    if is_kept:
+        write_packed(file_of(key, split), predictions)
+        keep_row(key, split, judged, {"kb": made.source["kb"], **reranker.config})
+    return judged.figures
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results.papers.predict",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("tasks", choices=KEYS, nargs="+", metavar="TASK")
+    parser.add_argument("--split", choices=SPLITS, action="append", help="dev, if not said; may be repeated")
+    parser.add_argument("--without", choices=tuple(WITHOUT), default="", help="features that are left out")
+    parser.add_argument("--dry", action="store_true", help="keep nothing")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
