@@ -134,6 +134,8 @@ def hostile_columns() -> Iterator[dict[str, Any]]:
     yield {"left": [0, 1, 2]}
     yield {"left": [1, 0, 2], "right": [2, 0, 2]}
     yield {"left": [1, 1, 0], "right": [2, 1, 0]}
+    yield {"right": [1, 1, 2]}
+    yield {"roots": [0, 0]}
     yield {"feature": [2, 0, 0]}
     yield {"feature": [65_535, 0, 0]}
     for number in (np.nan, np.inf, -np.inf):

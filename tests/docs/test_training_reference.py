@@ -11,7 +11,13 @@ from pydantic import BaseModel
 from onym.train.stages import CONFIGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "training.md").read_text("utf-8")
-SECTIONS = {"generative": "## start", "encoder": "## Encoders", "collective": "## Collective models", "rerank": "## Rerankers"}
+SECTIONS = {
+    "generative": "## start",
+    "encoder": "## Encoders",
+    "collective": "## Collective models",
+    "detector": "## Detectors",
+    "rerank": "## Rerankers",
+}
 
 
 def keys_of(config: type[BaseModel]) -> set[str]:
@@ -39,4 +45,4 @@ def test_each_key_is_listed(stage: str) -> None:
 def test_no_other_key_is_listed() -> None:
     known = set().union(*(keys_of(config) for config in CONFIGS.values()))
     text = PAGE[: PAGE.index("## Device and precision")]
-    assert listed_in(text) - {"pretrain", "finetune", "prefer", "align", "match", "collective"} <= known
+    assert listed_in(text) - {"pretrain", "finetune", "prefer", "align", "match", "collective", "detect"} <= known

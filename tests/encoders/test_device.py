@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from onym.detect._labels import asked_types
 from onym.detect._spans import scored_spans
 from onym.detect._tags import tagged_spans
 from onym.encoders.collective import Collective
@@ -128,6 +129,9 @@ def test_a_reader_of_documents_on_another_device(tmp_path: Path, detect: str, re
 
 
 def _detected(model: Collective) -> list[tuple[int, int]]:
-    find = scored_spans if model.settings.detect == "spans" else tagged_spans
     (read,) = model.reader.read([DOC])
-    return [(span.start, span.end) for span in find(model, DOC.text, read, 0.4)]
+    if model.settings.detect == "spans":
+        spans = scored_spans(model, DOC.text, read, asked_types(model.settings, threshold=0.4))
+    else:
+        spans = tagged_spans(model, DOC.text, read, 0.4)
+    return [(span.start, span.end) for span in spans]

@@ -29,6 +29,23 @@ def test_a_span_scores_its_start_its_end_and_all_that_is_inside() -> None:
         assert found.item() == pytest.approx((start + end + inside).item(), abs=1e-9)
 
 
+def test_with_a_hidden_layer_start_and_end_know_of_each_other() -> None:
+    heads, token_states = Heads(4, 4, "mean", "spans", labels=2, hidden=3).double(), states()
+    start, end, inside = heads.span.weight.chunk(3)
+    bias = sum(heads.span.bias.chunk(3), start=torch.zeros(3))
+    for (first, last), found in zip(SPANS, heads.span_scores(token_states, *spans()), strict=True):
+        hidden = start @ token_states[first] + end @ token_states[last - 1] + inside @ token_states[first:last].mean(0) + bias
+        torch.testing.assert_close(found, heads.label.weight @ torch.nn.functional.gelu(hidden) + heads.label.bias)
+
+
+def test_each_label_has_a_score() -> None:
+    heads, token_states = Heads(4, 4, "mean", "spans", labels=2).double(), states()
+    one = Heads(4, 4, "mean", "spans").double()
+    one.span.weight.data, one.span.bias.data = heads.span.weight[1::2], heads.span.bias[1::2]
+    found = heads.span_scores(token_states, *spans())
+    torch.testing.assert_close(found[:, 1:], one.span_scores(token_states, *spans()))
+
+
 def test_a_mention_is_made_of_its_ends() -> None:
     heads, token_states = Heads(4, 3, "ends", "none").double(), states()
     for (first, last), found in zip(SPANS, heads.vectors(token_states, *spans()), strict=True):

@@ -41,6 +41,21 @@ def test_they_answer_as_scikit_learn_does() -> None:
     assert np.abs(trees.log_odds(unseen) - model.decision_function(unseen)).max() < 1e-9
 
 
+@pytest.mark.parametrize(
+    ("threshold", "missing_left", "found"),
+    [
+        (np.inf, 0, [-1.0, -1.0, -1.0, 1.0]),
+        (np.inf, 1, [-1.0, -1.0, -1.0, -1.0]),
+        (-np.inf, 0, [-1.0, 1.0, 1.0, 1.0]),
+        (-np.inf, 1, [-1.0, 1.0, 1.0, -1.0]),
+        (0.0, 0, [-1.0, -1.0, 1.0, 1.0]),
+    ],
+)
+def test_what_is_missing_goes_where_its_node_says(threshold: float, missing_left: int, found: list[float]) -> None:
+    tree = stump(threshold=[threshold, 0.0, 0.0], is_left_missing=[missing_left, 0, 0])
+    assert tree.log_odds(np.array([[-np.inf], [0.0], [np.inf], [np.nan]])).tolist() == found
+
+
 def test_many_rows_are_walked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.linspace(0, 1, 11)[:, None]
     whole = stump().log_odds(rows)
@@ -63,6 +78,8 @@ def test_extreme_odds_are_probabilities() -> None:
         {"right": [9, 1, 2]},
         {"left": [0, 1, 2]},  # a leaf on the left, none on the right
         {"left": [1, 0, 2], "right": [2, 0, 2]},  # back to the root
+        {"right": [1, 1, 2]},  # twice to one child
+        {"roots": [0, 0]},
         {"feature": [1, 0, 0]},
         {"threshold": [np.nan, 0.0, 0.0]},
         {"value": [0.0, np.inf, 1.0]},

@@ -9,6 +9,7 @@ import pytest
 
 from onym.datasets.catalogue import get
 from onym.errors import ConfigError, InputError
+from onym.train.collective.detector.config import DetectorTrainingConfig
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeTrainingConfig
 from onym.train.rerank.config import RerankTrainingConfig
@@ -73,7 +74,7 @@ def generative_config(name: str) -> GenerativeTrainingConfig:
 def test_each_preset_is_valid(name: str) -> None:
     assert preset_text(name).startswith("# ")
     config = preset_config(name)
-    if isinstance(config, RerankTrainingConfig):
+    if isinstance(config, RerankTrainingConfig | DetectorTrainingConfig):
         assert [get(dataset).name for dataset in config.data.datasets] == list(config.data.datasets)
         return
     if config.data.dataset:

@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
+from onym.detect._labels import AskedType, asked_types
 from onym.detect._overlaps import resolved
 from onym.detect._words import word_spans
 from onym.detect.base import Detected, Span, detect_batches
 from onym.encoders.collective import Collective
 from onym.encoders.documents import ReadText
+from onym.encoders.encoder import Vectors
 from onym.encoders.finite import require_finite
 from onym.types import Document
+
+Ints = npt.NDArray[np.integer[Any]]
 
 
 class SpanDetector:
     """Finds mentions with a model that scores spans. With `nested`, a mention may lie inside another.
+
+    `types` are those that are looked for, by default all that the model knows, as the corpus `convention` annotates them.
 
     Needs: a model that `onym train collective` taught to find mentions by spans.
     When to use: where names are written in ways that no vocabulary has.
     Related: `TagDetector`, `DictionaryDetector`.
     """
 
-    def __init__(self, model: Collective, *, threshold: float | None = None, nested: bool = False) -> None:
+    def __init__(
+        self,
+        model: Collective,
+        *,
+        types: Collection[str] = (),
+        convention: str = "",
+        threshold: float | None = None,
+        nested: bool = False,
+    ) -> None:
         self.model, self._nested = model, nested
-        self._threshold = model.settings.threshold if threshold is None else threshold
+        self._asked = asked_types(model.settings, types, convention, threshold)
 
     @property
     def config(self) -> dict[str, Any]:
         """What was really used."""
-        return {"detector": "spans", **self.model.config, "threshold": self._threshold, "nested": self._nested}
+        about = {"detector": "spans", **self.model.config, "nested": self._nested}
+        if not self.model.settings.labels:
+            return about | {"threshold": self._asked[0].threshold}
+        return about | {"asked": [asdict(each) for each in self._asked]}
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the mentions that are found in its text."""
@@ -39,21 +59,22 @@ class SpanDetector:
 
     def _find(self, batch: Sequence[Document]) -> Iterator[list[Span]]:
         for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
-            spans = scored_spans(self.model, doc.text, read, self._threshold)
-            yield resolved(spans, nested=self._nested)
+            yield resolved(scored_spans(self.model, doc.text, read, self._asked), nested=self._nested)
 
 
 @torch.inference_mode()
-def scored_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
-    """Return all spans that are at least so likely."""
+def scored_spans(model: Collective, text: str, read: ReadText, asked: Sequence[AskedType]) -> list[Span]:
+    """Return all spans that are likely enough to be of a type that is asked for."""
     word_ranges = word_spans(text, read.tokens, model.settings.max_span_tokens)
     if not len(word_ranges):
         return []
     firsts, lasts = torch.from_numpy(word_ranges).unbind(1)
-    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()
-    starts, ends = read.tokens.starts, read.tokens.ends
-    return [
-        Span(int(starts[first]), int(ends[last - 1]), float(chance))
-        for (first, last), chance in zip(word_ranges.tolist(), chances.tolist(), strict=True)
-        if chance >= threshold
-    ]
+    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()  # (spans, labels)
+    starts, ends = read.tokens.starts[word_ranges[:, 0]], read.tokens.ends[word_ranges[:, 1] - 1]
+    return [span for each in asked for span in _spans_of(each, chances, starts, ends)]
+
+
+def _spans_of(asked: AskedType, chances: Vectors, starts: Ints, ends: Ints) -> Iterator[Span]:
+    chance = chances[:, asked.columns].mean(axis=1)
+    for row in (chance >= asked.threshold).nonzero()[0].tolist():
+        yield Span(int(starts[row]), int(ends[row]), float(chance[row]), asked.type)

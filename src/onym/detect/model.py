@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from pydantic import Field
 
 from onym.detect.base import Detector, DetectorConfig
@@ -23,6 +24,13 @@ class Config(DetectorConfig):
     model: ModelReference | None = Field(default=None, description="Folder that onym train collective wrote.")
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="Minimum probability of a mention; else the one tuned in training."
+    )
+    types: str | None = Field(
+        default=None,
+        description="Find mentions of these types, separated by commas; by default of all that may be answers.",
+    )
+    convention: str = Field(
+        default="", max_length=100, description="Find what this corpus annotates, of those that the model learnt from."
     )
     nested: bool = Field(default=False, description="Allow nested mentions.")
     dtype: Precision = Field(default="auto", description="fp32 or bf16; auto chooses what is fast on this machine.")
@@ -44,7 +52,10 @@ def open(
         from onym.encoders.collective import open_shared
     except ImportError as e:
         raise missing_extra("a trained detector", "dense") from e
-    return detector_of(open_shared(reference, config.dtype, config.device, context), config)
+    model = open_shared(reference, config.dtype, config.device, context)
+    if only is not None and config.types is None:
+        config = config.model_copy(update={"types": ",".join(_types_within(model, kb, only)) or None})
+    return detector_of(model, config)
 
 
 def detector_of(model: Collective, config: Config | None = None) -> Detector:
@@ -54,8 +65,16 @@ def detector_of(model: Collective, config: Config | None = None) -> Detector:
 
     config = config or Config()
     if model.settings.detect == "spans":
-        return SpanDetector(model, threshold=config.threshold, nested=config.nested)
+        types = tuple(map(str.strip, config.types.split(","))) if config.types else ()
+        return SpanDetector(model, types=types, convention=config.convention, threshold=config.threshold, nested=config.nested)
     if model.settings.detect == "tags":
         return TagDetector(model, threshold=config.threshold)
     fix = "use one that was trained with start.detect"
     raise ConfigError("model-family", "the model links mentions and finds none", where=model.name, fix=fix)
+
+
+def _types_within(model: Collective, kb: KnowledgeBase, only: ConceptMask) -> tuple[str, ...]:
+    """Return the types of a model that are semantic groups of the wanted concepts; where none is, all types count."""
+    found = np.unique(kb.concept_groups.take(np.flatnonzero(only)).values)
+    wanted = {kb.groups[int(group)] for group in found}
+    return tuple(dict.fromkeys(label.type for label in model.settings.labels if label.type in wanted))

@@ -24,6 +24,7 @@ from onym.encoders.heads import Detect, Heads, Represent
 from onym.encoders.vectors import comparable
 from onym.encoders.weights import read_tensors
 from onym.errors import ConfigError, InputError
+from onym.store.config import Strict
 from onym.store.model_settings import FolderSettings
 from onym.store.models import folder_digest, require_safe
 from onym.store.parts import ModelReference, OpenContext
@@ -33,10 +34,19 @@ from onym.types import Document
 HEADS, NAMES = "heads.safetensors", "names"
 
 
+class Label(Strict):
+    """What a span may be found to be: a mention of a type, as a corpus annotates that; without a corpus, as all of them do."""
+
+    type: str = Field(default="", max_length=100)
+    corpus: str = Field(default="", max_length=100)
+    threshold: float = Field(default=0.5, ge=0, le=1)
+
+
 class CollectiveSettings(FolderSettings):
     """How a model reads documents and what it is for. `dim` is the width of the embeddings of names.
 
-    A mention has at most `max_span_tokens` tokens, and a probability of at least `threshold`, which was tuned on dev.
+    A mention has at most `max_span_tokens` tokens, and a probability of at least `threshold`, which was tuned on dev. With
+    `labels`, spans are found by type, each with a threshold of its own; `hidden` is the width of the layer before them.
 
     >>> CollectiveSettings(dim=8).detect
     'none'
@@ -52,6 +62,12 @@ class CollectiveSettings(FolderSettings):
     threshold: float = Field(default=0.5, ge=0, le=1)
     links: bool = True
     dim: int = Field(default=0, ge=0, le=100_000)
+    hidden: int = Field(default=0, ge=0, le=10_000)
+    labels: tuple[Label, ...] = Field(default=(), max_length=1_000)
+
+    def heads(self, width: int) -> Heads:
+        """Return the layers over tokens of a width, not yet trained."""
+        return Heads(width, self.dim or width, self.represent, self.detect, labels=max(1, len(self.labels)), hidden=self.hidden)
 
 
 class Collective:
@@ -134,7 +150,7 @@ def heads_bytes(heads: Heads) -> bytes:
 
 def _open_heads(path: Path, width: int, settings: CollectiveSettings) -> Heads:
     with torch.device("meta"):  # room is made for what the file holds, not for what the settings say
-        heads = Heads(width, settings.dim or width, settings.represent, settings.detect)
+        heads = settings.heads(width)
     try:
         heads.load_state_dict(read_tensors(path), assign=True)
     except (RuntimeError, KeyError, ValueError) as e:

@@ -19,9 +19,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from onym.errors import ConfigError
 from onym.kb.curie import canonical_prefix
@@ -64,6 +65,10 @@ class CandidateOrder:
         kind, source = (0, 0) if name is None else self._kb.kind_and_source(concept, name)
         is_supplementary = int(concept in self._supplementary)
         return vocabulary, kind, is_supplementary, source, len(self._kb.names_of(concept)), concept
+
+    def is_supplementary(self, concepts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
+        """Tell which of these rows of concepts are supplementary records."""
+        return (concepts >= self._supplementary.start) & (concepts < self._supplementary.stop)
 
     def ranked(self, found: Mapping[int, tuple[float, int]]) -> Iterator[Scored]:
         """Yield concepts, given the score and the name of each, best first."""

@@ -125,6 +125,7 @@ class FeatureMaker:
             "definitions": _lengths(kb.concept_definitions),
             "sharing": _lengths(kb.name_concepts),
         }
+        self._words_of = lru_cache(_CACHE_SIZE)(lambda name: _words(kb.names[name]))
         self._types = TypeShares.of(kb.concept_types, len(kb.types), memory)
         self._groups = TypeShares.of(kb.concept_groups, len(kb.groups), memory)
 
@@ -165,7 +166,7 @@ class FeatureMaker:
         }
 
     def _name_columns(self, pool: Pool, best: BestNames) -> dict[str, Floats]:
-        names = [_words(self.kb.names[row]) for row in self._term_names[best.terms].tolist()]
+        names = map(self._words_of, self._term_names[best.terms].tolist())
         texts = [_words(mention.query) for mention in pool.mentions]
         rows = [_word_features(texts[owner], name) for owner, name in zip(pool.owners.tolist(), names, strict=True)]
         return _columns(("words_missing", "words_extra", "is_last_word", "is_same_number"), rows)
@@ -177,7 +178,7 @@ class FeatureMaker:
             "source": self._source[best.terms].astype(np.float64),
             "sources": self._counts["sources"][best.terms],
             "vocabulary": self._source[self._starts[concepts]].astype(np.float64),
-            "is_supplementary": np.array([kb.concept_ids[c].startswith("mesh:C") for c in concepts.tolist()], dtype=np.float64),
+            "is_supplementary": kb.order.is_supplementary(concepts).astype(np.float64),
             "names": (self._starts[concepts + 1] - self._starts[concepts]).astype(np.float64),
             "definitions": self._counts["definitions"][concepts],
             "sharing": self._counts["sharing"][self._term_names[best.terms]],
@@ -247,6 +248,7 @@ def _exactness(pool: Pool) -> dict[str, Floats]:
 
 def _document(pool: Pool) -> dict[str, Floats]:
     """Return what the other mentions of the document say."""
+    nothing: set[str] = set()
     named: dict[tuple[int, int], set[str]] = defaultdict(set)
     recalled: dict[tuple[int, int], set[str]] = defaultdict(set)
     for mention in pool.mentions:
@@ -256,13 +258,18 @@ def _document(pool: Pool) -> dict[str, Floats]:
     rows = []
     for owner, concept in zip(pool.owners.tolist(), pool.concepts.tolist(), strict=True):
         mention = pool.mentions[owner]
-        one, other = (found.get((mention.doc, concept), set()) - {mention.query} for found in (named, recalled))
-        words = set(mention.query.split())
-        is_longer = any(words < set(each.split()) for each in one | other)
+        key = mention.doc, concept
+        one, other = named.get(key, nothing) - {mention.query}, recalled.get(key, nothing) - {mention.query}
+        is_longer = any(_is_longer(each, mention.query) for each in one | other)
         alias = pool.aliases[owner].get(concept, 0.0) if mention.aliases else np.nan
         rows.append((len(one), len(other), is_longer, alias, mention.repeated, mention.query != mention.surface))
     keys = ("named_elsewhere", "recalled_elsewhere", "named_longer", "alias", "repeated", "is_expanded")
     return _columns(keys, rows)
+
+
+def _is_longer(query: str, other: str) -> bool:
+    """Tell whether a query has all words of another, and more."""
+    return set(query.split()) > set(other.split())
 
 
 def _agreement(pool: Pool, columns: dict[str, Floats]) -> dict[str, Floats]:

@@ -7,8 +7,10 @@ the candidates of other linkers, and all these for an alias in the document. Pai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,7 @@ from onym.types import Document, Link, Mention
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _SIMILAR = 10  # surfaces of the memory that are looked at
+_CACHE_SIZE = 100_000  # texts and ids: texts repeat themselves
 _ALIAS = 3  # candidates of a linker for an alias that are candidates for the mention too
 
 
@@ -74,6 +77,8 @@ class Pooling:
         self.kb, self.memory = kb, memory
         surfaces = memory.memory.surfaces
         self._similarity = NameSimilarity.of(surfaces) if len(surfaces) else None
+        self._row_of = lru_cache(_CACHE_SIZE)(kb.concept_ids.find)
+        self._named = lru_cache(_CACHE_SIZE)(self._concepts_named)
 
     def pool(
         self,
@@ -90,12 +95,12 @@ class Pooling:
         do not differ in surface and type are pooled once.
         """
         own = own or [None] * len(docs)
-        all_mentions = self._mentions(docs, own)
-        rows_of = _distinct(all_mentions) if is_distinct else list(range(len(all_mentions)))
-        first = {row: m for m, row in reversed(list(enumerate(rows_of)))}
-        mentions = [all_mentions[first[row]] for row in range(len(first))]
+        asked = list(_asked(docs))
+        rows_of = _distinct(asked) if is_distinct else list(range(len(asked)))
+        first = np.unique(rows_of, return_index=True)[1].tolist()
+        mentions = self._mentions([asked[m] for m in first], own)
         proposed = {name: [link for each in of_docs for link in each] for name, of_docs in links.items()}
-        rows = {name: [self._rows(of_part[first[row]]) for row in range(len(first))] for name, of_part in proposed.items()}
+        rows = {name: [self._rows(of_part[m]) for m in first] for name, of_part in proposed.items()}
         aliases = _of_aliases(mentions, list(rows.values()))
         found = [
             self._concepts(mention, [*(rows[name][m] for name in rows), aliases[m]], only) for m, mention in enumerate(mentions)
@@ -119,7 +124,7 @@ class Pooling:
 
     def _rows(self, link: Link) -> dict[int, float]:
         """Return the candidates of a link by row, best first."""
-        return {self.kb.concept_ids.find(candidate.concept_id): candidate.score for candidate in link.candidates}
+        return {self._row_of(candidate.concept_id): candidate.score for candidate in link.candidates}
 
     def _concepts(self, mention: PooledMention, proposed: Sequence[Mapping[int, float]], only: ConceptMask | None) -> list[int]:
         found: dict[int, None] = {}
@@ -134,30 +139,27 @@ class Pooling:
             found |= dict.fromkeys(source)
         return [concept for concept in found if concept >= 0 and (only is None or only[concept])]
 
-    def _mentions(self, docs: Sequence[Document], own: Sequence[Own | None]) -> list[PooledMention]:
-        texts = [(queries(doc, expand=False), queries(doc, expand=True)) for doc in docs]
-        times = [Counter(expanded) for _, expanded in texts]
-        similar = self._similar({query for _, expanded in texts for query in expanded})
-        aliases = [aliases_of(doc, expanded) for doc, (_, expanded) in zip(docs, texts, strict=True)]
+    def _mentions(self, asked: Sequence[_Asked], own: Sequence[Own | None]) -> list[PooledMention]:
+        """Look mentions up."""
+        similar = self._similar({each.query for each in asked})
         return [
             PooledMention(
-                doc=number,
+                doc=doc,
                 mention=mention,
                 surface=surface,
                 query=query,
                 named_surface=self._named(surface),
                 named_query=self._named(query),
-                recalled_surface=self.memory.recall(surface, own[number]),
-                recalled_query=self.memory.recall(query, own[number]),
-                similar=self._recall_similar(similar.get(query, ()), own[number]),
-                aliases=tuple(sorted(aliases[number].get(query, ()))),
-                repeated=times[number][query],
+                recalled_surface=self.memory.recall(surface, own[doc]),
+                recalled_query=self.memory.recall(query, own[doc]),
+                similar=self._recall_similar(similar.get(query, ()), own[doc]),
+                aliases=aliases,
+                repeated=repeated,
             )
-            for number, (doc, (plain, expanded)) in enumerate(zip(docs, texts, strict=True))
-            for mention, surface, query in zip(doc.mentions, plain, expanded, strict=True)
+            for doc, mention, surface, query, aliases, repeated in asked
         ]
 
-    def _named(self, text: str) -> tuple[int, ...]:
+    def _concepts_named(self, text: str) -> tuple[int, ...]:
         row = self.kb.names.find(text)
         return tuple(int(concept) for concept in self.kb.name_concepts[row]) if row >= 0 else ()
 
@@ -180,7 +182,27 @@ class Pooling:
         return found
 
 
-def _distinct(mentions: Sequence[PooledMention]) -> list[int]:
+class _Asked(NamedTuple):
+    """A mention before it is looked up."""
+
+    doc: int
+    mention: Mention
+    surface: str
+    query: str
+    aliases: tuple[str, ...]
+    repeated: int
+
+
+def _asked(docs: Sequence[Document]) -> Iterator[_Asked]:
+    """Yield all mentions of documents."""
+    for number, doc in enumerate(docs):
+        surfaces, expanded = queries(doc, expand=False), queries(doc, expand=True)
+        times, aliases = Counter(expanded), aliases_of(doc, expanded)
+        for mention, surface, query in zip(doc.mentions, surfaces, expanded, strict=True):
+            yield _Asked(number, mention, surface, query, tuple(sorted(aliases.get(query, ()))), times[query])
+
+
+def _distinct(mentions: Sequence[_Asked]) -> list[int]:
     """Return for each mention the row that it shares with those of its document that are the same to a reranker."""
     row_of: dict[tuple[int, str, str, str], int] = {}
     keys = ((each.doc, each.mention.surface, each.query, each.mention.type) for each in mentions)

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from onym.encoders.collective import HEADS, NAMES, CollectiveSettings, heads_bytes
-from onym.encoders.heads import Heads
 from onym.encoders.settings import EncoderSettings
 from onym.testing.tiny_encoder import save_encoder
 
@@ -28,7 +27,7 @@ def save_collective(folder: Path, **settings: Any) -> Path:
     own = CollectiveSettings(**(described | settings))
     save_encoder(folder)
     torch.manual_seed(3)
-    (folder / HEADS).write_bytes(heads_bytes(Heads(WIDTH, WIDTH, own.represent, own.detect)))
+    (folder / HEADS).write_bytes(heads_bytes(own.heads(WIDTH)))
     (folder / CollectiveSettings.FILE).write_bytes(own.to_bytes())
     if own.links:
         save_encoder(folder / NAMES, seed=1)

@@ -32,7 +32,13 @@ _COLLECTIVE = _Kind(
     "collective",
     "CollectiveLinker",
 )
-_KINDS = {"align": _ENCODER, "match": _ENCODER, "collective": _COLLECTIVE}
+_DETECTOR = _Kind(
+    "A detector of mentions",
+    "It encodes a document once, and tells where its mentions are and of which type.",
+    "",
+    "",
+)
+_KINDS = {"align": _ENCODER, "match": _ENCODER, "collective": _COLLECTIVE, "detect": _DETECTOR}
 
 
 def card(record: dict[str, Any]) -> str:
@@ -45,7 +51,7 @@ def card(record: dict[str, Any]) -> str:
     >>> print(card(record).splitlines()[4])
     # A generative entity linker, from bart
     """
-    corpus, kind = record["corpus"], _KINDS.get(record["stages"][-1], _GENERATIVE)
+    kind = _KINDS.get(record["stages"][-1], _GENERATIVE)
     lines = [
         "---",
         "library_name: onym",
@@ -57,21 +63,40 @@ def card(record: dict[str, Any]) -> str:
         "",
         f"- Started from: {record['first_start']}; stages: {', '.join(record['stages'])}",
         f"- Parameters: {record['parameters']:,}",
-        f"- Knowledge base: {record['kb']['digest']} ({record['kb']['concepts']:,} concepts, {record['kb']['names']:,} names)",
-        f"- Dataset: {corpus['name']} ({corpus['digest']})" if corpus else "- Dataset: none",
+        *_origin(record),
         f"- Trained: {record['steps']:,} steps, {record['hours_in_all']} hours in total, on {record['machine']}",
         "",
-        "| on dev, any-id | % |",
+        "| on dev | % |" if kind is _DETECTOR else "| on dev, any-id | % |",
         "|---|---|",
-        *(f"| {name} | {value:.1f} |" for name, value in record["metrics"].items()),
+        *(f"| {name} | {value:.1f} |" for name, value in record["metrics"].items() if "_threshold" not in name),
         "",
+        *_usage(kind),
+        "",
+        "The configuration, and the digests of everything it was made of, are in training.json.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _origin(record: dict[str, Any]) -> list[str]:
+    """Return the lines about the knowledge base and the corpora."""
+    if "corpora" in record:
+        return [f"- Corpus: {each['name']}, {each['documents']:,} documents ({each['licence']})" for each in record["corpora"]]
+    kb, corpus = record["kb"], record["corpus"]
+    return [
+        f"- Knowledge base: {kb['digest']} ({kb['concepts']:,} concepts, {kb['names']:,} names)",
+        f"- Dataset: {corpus['name']} ({corpus['digest']})" if corpus else "- Dataset: none",
+    ]
+
+
+def _usage(kind: _Kind) -> list[str]:
+    if kind is _DETECTOR:
+        lines = ["onym link TEXT --kb KB_FOLDER --detector model --detector-model THIS_FOLDER -o links.jsonl"]
+        return ["```console", *lines, "```"]
+    return [
         "```python",
         "from onym.kb import KnowledgeBase",
         f"from onym.linkers.{kind.module} import {kind.linker}",
         "",
         f'linker = {kind.linker}.from_pretrained("THIS_FOLDER", KnowledgeBase.open("KB_FOLDER"))',
         "```",
-        "",
-        "The configuration, and the digests of everything it was made of, are in training.json.",
     ]
-    return "\n".join(lines) + "\n"

@@ -84,11 +84,16 @@ class EpochOptimConfig(OptimConfig):
     max_grad_norm: float = Field(default=0.0, ge=0)
 
 
-class TrainingConfig(Strict):
-    """One training run: a stage, and the tables that all stages have."""
+class RunConfig(Strict):
+    """One training run of a model: a stage, and the tables that all of them have."""
 
     stage: str
     start: StartConfig
+    optim: OptimConfig = OptimConfig()
+
+
+class TrainingConfig(RunConfig):
+    """One training run on a dataset, or on a knowledge base alone."""
+
     data: DataConfig = DataConfig()
     dev: DevConfig = DevConfig()
-    optim: OptimConfig = OptimConfig()

@@ -1,4 +1,4 @@
-"""What every stage of training opens before it starts: the dataset, the knowledge base, the mentions."""
+"""What every stage of training opens before it starts: the model; and most stages a dataset, a knowledge base, mentions."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.store.output import whole_file
 from onym.train.arguments import training_device
-from onym.train.config import TrainingConfig
+from onym.train.config import RunConfig, TrainingConfig
 from onym.train.samples.mentions import mentions_of
 from onym.train.samples.targets import DocMention
 from onym.train.sharded import is_sharded
 from onym.types import Document
 
+R = TypeVar("R", bound=RunConfig)
 C = TypeVar("C", bound=TrainingConfig)
 
 
 @dataclass(frozen=True)
-class TrainingContext(Generic[C]):
+class RunContext(Generic[R]):
     """What a training run works with. Checkpoints and logs go to `work`; `data` has the files of datasets not yet prepared."""
 
-    config: C
+    config: R
     work: Path
     data: Path | None = None
 
@@ -65,6 +66,30 @@ class TrainingContext(Generic[C]):
         """The model to train."""
         raise NotImplementedError
 
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What the model is made of: the parts `kb` and `corpus` of its record."""
+        raise NotImplementedError
+
+    @property
+    def samples_per_step(self) -> int:
+        """The samples of one step, on all devices together; torchrun and accelerate both say how many there are."""
+        optim = self.config.optim
+        return optim.batch_size * optim.gradient_accumulation * int(os.environ.get("WORLD_SIZE") or 1)
+
+
+@dataclass(frozen=True)
+class TrainingContext(RunContext[C]):
+    """A training run on a dataset, or on a knowledge base alone."""
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The knowledge base and the dataset."""
+        return {
+            "kb": {"digest": self.kb.digest, "concepts": len(self.kb), "names": len(self.kb.names)},
+            "corpus": {"name": self.dataset.name, "digest": self.dataset.digest} if self.dataset else {},
+        }
+
     @cached_property
     def dataset(self) -> PreparedDataset | None:
         """The dataset, if one is named."""
@@ -93,12 +118,6 @@ class TrainingContext(Generic[C]):
     def mentions(self) -> list[DocMention]:
         """The mentions to train on."""
         return mentions_of(self.documents, exclude=self._documents(self.config.data.exclude_splits))
-
-    @property
-    def samples_per_step(self) -> int:
-        """The samples of one step, on all devices together; torchrun and accelerate both say how many there are."""
-        optim = self.config.optim
-        return optim.batch_size * optim.gradient_accumulation * int(os.environ.get("WORLD_SIZE") or 1)
 
     @property
     def total_samples(self) -> int:

@@ -14,13 +14,13 @@ from safetensors import SafetensorError
 from onym.store.models import weights_digest
 from onym.store.output import whole_folder
 from onym.train.card import card
-from onym.train.context import TrainingContext
+from onym.train.context import RunContext
 from onym.train.trainer import ModelTrainer
 
 RECORD = "training.json"
 
 
-def publish(context: TrainingContext[Any], trainer: ModelTrainer, dest: Path) -> None:
+def publish(context: RunContext[Any], trainer: ModelTrainer, dest: Path) -> None:
     """Write the folder atomically: it appears only when complete."""
     record = record_of(context, trainer)
     with whole_folder(dest) as folder:
@@ -44,7 +44,7 @@ def _write_weights(trainer: ModelTrainer, folder: Path) -> None:
         raise OSError(str(e)) from e
 
 
-def record_of(context: TrainingContext[Any], trainer: ModelTrainer) -> dict[str, Any]:
+def record_of(context: RunContext[Any], trainer: ModelTrainer) -> dict[str, Any]:
     """Return what a model was made of, and its scores."""
     before = _record(Path(context.config.start.model))
     hours = round(trainer.seconds / 3600, 3)
@@ -56,8 +56,7 @@ def record_of(context: TrainingContext[Any], trainer: ModelTrainer) -> dict[str,
         "start_weights": weights_digest(Path(context.config.start.model)),
         "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
         "config": context.config.model_dump(mode="json"),
-        "kb": {"digest": context.kb.digest, "concepts": len(context.kb), "names": len(context.kb.names)},
-        "corpus": {"name": context.dataset.name, "digest": context.dataset.digest} if context.dataset else {},
+        **context.origin,
         "metrics": trainer.metrics(),
         "steps": trainer.state.global_step,
         "hours": hours,

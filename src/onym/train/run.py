@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 from onym.train.arguments import training_precision
 from onym.train.collective.collective import collective
 from onym.train.collective.context import CollectiveContext
-from onym.train.context import TrainingContext
+from onym.train.collective.detector.context import DetectorContext
+from onym.train.collective.detector.detector import detect
+from onym.train.context import RunContext
 from onym.train.encoder.align import align
 from onym.train.encoder.context import EncoderContext
 from onym.train.encoder.match import match
@@ -27,7 +29,7 @@ from onym.train.trainer import ModelTrainer
 class Recipe(NamedTuple):
     """What a stage opens, and how it trains."""
 
-    context: Callable[..., TrainingContext[Any]]
+    context: Callable[..., RunContext[Any]]
     train: Callable[[Any], ModelTrainer]
 
 
@@ -38,6 +40,7 @@ RECIPES = {
     "align": Recipe(EncoderContext, align),
     "match": Recipe(EncoderContext, match),
     "collective": Recipe(CollectiveContext, collective),
+    "detect": Recipe(DetectorContext, detect),
 }
 
 

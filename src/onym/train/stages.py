@@ -17,12 +17,13 @@ from onym.store.cache import default_folder
 from onym.store.config import parse_toml, read_toml
 from onym.store.output_path import require_folder
 from onym.train.collective.config import CollectiveStage, CollectiveTrainingConfig
+from onym.train.collective.detector.config import DetectorStage, DetectorTrainingConfig
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeStage, GenerativeTrainingConfig
 from onym.train.rerank.config import RerankStage, RerankTrainingConfig
 
-TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | RerankStage
-ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig
+TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | RerankStage
+ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig | DetectorTrainingConfig
 AnyConfig = ModelConfig | RerankTrainingConfig
 MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "pretrain": GenerativeTrainingConfig,
@@ -31,6 +32,7 @@ MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "align": EncoderTrainingConfig,
     "match": EncoderTrainingConfig,
     "collective": CollectiveTrainingConfig,
+    "detect": DetectorTrainingConfig,
 }
 CONFIGS: dict[str, type[AnyConfig]] = {**MODEL_CONFIGS, "rerank": RerankTrainingConfig}
 _PRESETS = files("onym.train") / "presets"
@@ -64,6 +66,12 @@ def read_config(
 def read_config(
     stage: CollectiveStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
 ) -> CollectiveTrainingConfig: ...  # pragma: no cover
+
+
+@overload
+def read_config(
+    stage: DetectorStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
+) -> DetectorTrainingConfig: ...  # pragma: no cover
 
 
 @overload

@@ -34,17 +34,17 @@ def test_names_are_those_of_the_last_mining(tmp_path: Path, encoder: Path, corpu
     trainer = recipe.collective(CollectiveContext(config, tmp_path))
     assert trainer.negatives is not None
     numbers = torch.tensor([0, 3])
-    before = trainer._names(numbers)
+    before = trainer._names({"numbers": numbers})
     assert before["is_positive"].any(1).all()
     assert before["name_ids"].shape[0] == before["is_positive"].shape[1]
     trainer.negatives.hard = [[] for _ in trainer.negatives.hard]
-    assert trainer._names(numbers)["is_positive"].shape[1] < before["is_positive"].shape[1]
-    assert trainer._names(torch.tensor([], dtype=torch.long)) == {}
+    assert trainer._names({"numbers": numbers})["is_positive"].shape[1] < before["is_positive"].shape[1]
+    assert trainer._names({"numbers": torch.tensor([], dtype=torch.long)}) == {}
 
 
 def test_without_names_nothing_is_selected(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     trainer = made(tmp_path, encoder, corpus, kb_folder, "bare", batch_size=2)
     assert trainer.negatives is None
-    assert trainer._names(torch.tensor([0])) == {}
+    assert trainer._names({"numbers": torch.tensor([0])}) == {}
     with pytest.raises(AttributeError):
         _ = trainer.model.names.config

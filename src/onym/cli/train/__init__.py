@@ -1,13 +1,13 @@
-"""`onym train`: train generative linkers, encoders of names, collective models, and rerankers."""
+"""`onym train`: train generative linkers, encoders of names, collective models, detectors and rerankers."""
 
 import typer
 
-from onym.cli.train import align, collective, finetune, match, prefer, presets, pretrain, rerank
+from onym.cli.train import align, collective, detect, finetune, match, prefer, presets, pretrain, rerank
 
 app = typer.Typer(
     help="Train a generative linker, an encoder for the dense linker, a model that detects and links whole documents, "
-    "or a reranker of candidates.",
+    "a detector of mentions, or a reranker of candidates.",
     no_args_is_help=True,
 )
-for module in (pretrain, finetune, prefer, align, match, collective, rerank, presets):
+for module in (pretrain, finetune, prefer, align, match, collective, detect, rerank, presets):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)

@@ -68,9 +68,9 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
             represent=start.represent,
             detect=start.detect,
             max_span_tokens=start.max_span_tokens,
+            threshold=self.tuned.get("threshold", 0.5),
             links=self.config.loss.link > 0,
             dim=self.model.heads.dim,
-            **self.tuned,
         )
 
     @cached_property

@@ -15,10 +15,9 @@ from transformers import TrainerCallback
 from onym.encoders.collective import NAMES
 from onym.encoders.loading import quiet
 from onym.encoders.reading import Reading
-from onym.train.collective.config import CollectiveOptimConfig
-from onym.train.samples.base import Batch
+from onym.train.config import EpochOptimConfig
+from onym.train.samples.base import Batch, RepeatedSamples
 from onym.train.samples.negatives import Floats, Ints, Negatives
-from onym.train.samples.windows import TrainingWindows
 from onym.train.trainer import Dev, ModelTrainer
 
 Miner = Callable[[Any], None]
@@ -38,10 +37,10 @@ class CollectiveTrainer(ModelTrainer):
     def __init__(
         self,
         model: Any,
-        windows: TrainingWindows,
+        windows: RepeatedSamples[Any],
         collate: Callable[[Sequence[Any]], Batch],
         folder: Path,
-        optim: CollectiveOptimConfig,
+        optim: EpochOptimConfig,
         *,
         reading: Reading | None = None,
         negatives: Negatives | None = None,
@@ -58,16 +57,16 @@ class CollectiveTrainer(ModelTrainer):
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
         """Return the sum of the losses of a batch."""
-        loss: Tensor = model(**inputs, **self._names(inputs["numbers"]))
+        loss: Tensor = model(**inputs, **self._names(inputs))
         return loss
 
     def items(self, inputs: Batch) -> int:
         """Count windows: some have no mention."""
         return len(inputs["input_ids"])
 
-    def _names(self, numbers: Tensor) -> Batch:
+    def _names(self, inputs: Batch) -> Batch:
         """Return the names that a batch's mentions are compared with, sampled when they are needed: after the last mining."""
-        if self.negatives is None or self.reading is None or not len(numbers):
+        if self.negatives is None or self.reading is None or not len(numbers := inputs["numbers"]):
             return {}
         names = self.negatives.sample(numbers.tolist(), self.state.global_step)
         found: dict[str, npt.NDArray[Any]] = {"is_positive": self.negatives.is_positive(numbers.tolist(), names)}

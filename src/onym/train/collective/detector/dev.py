@@ -1,0 +1,73 @@
+"""The evaluation of a detector during training: F1 of spans with their types, on dev of each corpus, by its own labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onym.detect._labels import AskedType
+from onym.detect._overlaps import resolved
+from onym.detect._spans import scored_spans
+from onym.detect.base import Span
+from onym.encoders.collective import Collective
+from onym.train.collective.detector.corpora import LabelledCorpus
+
+THRESHOLDS = tuple(step / 20 for step in range(2, 19))
+Found = list[list[Span]]
+
+
+@dataclass(frozen=True)
+class DetectorDev:
+    """Evaluates on the same documents each time. `dev_f1` is the mean over corpora, each with its best thresholds.
+
+    `dev_threshold_N` is the best threshold of column N. Thresholds are chosen one type after the other; mentions of different
+    types that overlap compete, as in a detector.
+    """
+
+    corpora: Sequence[LabelledCorpus]
+    open: Callable[[Any], Collective]
+
+    def __call__(self, module: Any) -> dict[str, float]:
+        """Return the scores of a model, which is left unchanged."""
+        model = self.open(module)
+        figures: dict[str, float] = {}
+        chosen: dict[int, list[float]] = {}
+        for corpus in self.corpora:
+            candidates = [
+                scored_spans(model, doc.text, read, _asked(corpus.columns))
+                for doc, read in zip(corpus.documents, model.reader.read(corpus.documents), strict=True)
+            ]
+            thresholds = {name: _best_threshold(corpus, candidates, name) for name in corpus.columns}
+            found = [_above(spans, thresholds) for spans in candidates]
+            figures[f"dev_f1_{corpus.name}"] = _f1(corpus, found)
+            for name, column in corpus.columns.items():
+                chosen.setdefault(column, []).append(thresholds[name])
+        mean = float(np.mean(list(figures.values())))
+        best = {f"dev_threshold_{column}": float(np.mean(values)) for column, values in sorted(chosen.items())}
+        return {"dev_f1": mean, **figures, **best}
+
+
+def _asked(columns: Mapping[str, int]) -> list[AskedType]:
+    return [AskedType(name, (column,), THRESHOLDS[0]) for name, column in columns.items()]
+
+
+def _best_threshold(corpus: LabelledCorpus, candidates: Found, name: str) -> float:
+    own = [[span for span in spans if span.type == name] for spans in candidates]
+    return max(THRESHOLDS, key=lambda least: _f1(corpus, [_above(spans, {name: least}) for spans in own], name))
+
+
+def _above(spans: Sequence[Span], thresholds: Mapping[str, float]) -> list[Span]:
+    return resolved(span for span in spans if span.score >= thresholds[span.type])
+
+
+def _f1(corpus: LabelledCorpus, found: Found, name: str = "") -> float:
+    """Return F1 in percent of all types, or of one."""
+    right = count = 0
+    for doc, spans in zip(corpus.documents, found, strict=True):
+        gold = {(each.start, each.end, each.type) for each in doc.mentions if not name or each.type == name}
+        own = {(span.start, span.end, span.type) for span in spans}
+        right, count = right + len(gold & own), count + len(gold) + len(own)
+    return 200 * right / count if count else 0.0

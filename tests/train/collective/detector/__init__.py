@@ -1,0 +1,1 @@
+"""Detectors of several corpora, trained."""
