@@ -9,7 +9,7 @@ DATA = typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the c
 KB = typer.Option("--kb", help="The knowledge base; by default the pipeline's, or the dataset's own dictionary.")
 SPLIT = typer.Option(help="train, dev or test.")
 PROTOCOL = typer.Option(
-    help="strict, one-id, any-id or biosyn; end to end: bhowmik-strict, bhowmik-partial or neleval-overlap-maxmax."
+    help="strict, one-id, any-id or biosyn; end to end: bhowmik-strict, bhowmik-partial, neleval-overlap-maxmax or document."
 )
 ALLOW_PARTIAL = typer.Option(
     "--allow-partial", help="Score predictions that lack some of the mentions or documents, or repeat some."

@@ -14,17 +14,18 @@ from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError, InputError
 from onym.evaluate.end_to_end import END_TO_END, EndToEndScores, score_end_to_end
+from onym.evaluate.end_to_end.intervals import score_with_intervals
 from onym.types import Document, Mention
 
 # Measured here, F1; the counts of the strict ones were checked by comparing the lines of the files.
 PUBLISHED = {
-    "DNorm": {"bhowmik-strict": 0.7465, "bhowmik-partial": 0.8090, "neleval-overlap-maxmax": 0.7939},
-    "tmChem": {"bhowmik-strict": 0.8680, "bhowmik-partial": 0.8753, "neleval-overlap-maxmax": 0.8735},
+    "DNorm": {"bhowmik-strict": 0.7465, "bhowmik-partial": 0.8090, "neleval-overlap-maxmax": 0.7939, "document": 0.8062},
+    "tmChem": {"bhowmik-strict": 0.8680, "bhowmik-partial": 0.8753, "neleval-overlap-maxmax": 0.8735, "document": 0.9116},
 }
 COUNTS = {"DNorm": (3250, 4277, 3250, 4430), "tmChem": (4371, 4702, 4371, 5370)}  # right, predicted, found, gold, strictly
 
 TEXT = "x" * 40
-STRICT, PARTIAL, MAXMAX = END_TO_END
+STRICT, PARTIAL, MAXMAX, DOCUMENT = END_TO_END
 
 
 def document(*mentions: tuple[int, int, str], name: str = "1") -> Document:
@@ -89,6 +90,21 @@ def test_maxmax_takes_the_best_span_alone() -> None:
     scores = score_end_to_end([document((0, 10, "a:1"))], [document((0, 4, "a:1"), (4, 10, "a:1"), (9, 19, "a:1"))], MAXMAX)
     assert scores.found == pytest.approx(6 / 10)
     assert scores.right == pytest.approx(1 + 1 + 1 / 10)
+
+
+def test_a_document_has_a_concept_or_not() -> None:
+    gold = [document((0, 5, "a:1"), (10, 15, "a:1"), (20, 25, "a:2 a:3"))]
+    predicted = [document((30, 32, "a:1"), (20, 25, "a:2"), (0, 5, "a:9"), (6, 9, "a:9"))]
+    assert figures(score_end_to_end(gold, predicted, DOCUMENT)) == (2, 3, 2, 3)
+    assert figures(score_end_to_end(gold, [document((0, 5, "a:1"), name="2")], DOCUMENT)) == (0, 0, 0, 3)
+
+
+def test_passages_of_an_article_are_one_document() -> None:
+    one, other = (replace(document((0, 5, "a:1"), name=name), notes=(("document", "7"),)) for name in ("7.1", "7.2"))
+    nothing = replace(other, mentions=())
+    assert figures(score_end_to_end([one, other], [nothing, one], DOCUMENT)) == (1, 1, 1, 1)
+    assert figures(score_end_to_end([one, other], [one, nothing], STRICT)) == (1, 1, 1, 2)
+    assert score_with_intervals([one, other], [one, nothing], DOCUMENT).recall == (1.0, 1.0)
 
 
 def test_each_concept_of_a_composite_is_an_item() -> None:

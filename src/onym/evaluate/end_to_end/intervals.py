@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -66,13 +67,15 @@ def score_with_intervals(
 ) -> ScoresWithIntervals:
     """Score predicted documents by one protocol, with confidence intervals."""
     scores = score_end_to_end(gold, predicted, name, canonical)
-    counts: dict[str, _Floats] = {}
-    for gold_doc, predicted_doc in zip(gold, predicted, strict=True):
-        one = score_end_to_end([gold_doc], [predicted_doc], name, canonical)
-        added = np.array([one.right, one.predicted, one.found, one.gold], dtype=np.float64)
-        key = corpus_document(gold_doc)
-        counts[key] = counts[key] + added if key in counts else added
-    return ScoresWithIntervals(scores, *bootstrap_intervals(np.array(list(counts.values())).reshape(-1, 4)))
+    articles: dict[str, list[tuple[Document, Document]]] = defaultdict(list)
+    for both in zip(gold, predicted, strict=True):
+        articles[corpus_document(both[0])].append(both)
+    counts = [_counts(score_end_to_end(*zip(*of_one, strict=True), name, canonical)) for of_one in articles.values()]
+    return ScoresWithIntervals(scores, *bootstrap_intervals(np.array(counts, dtype=np.float64).reshape(-1, 4)))
+
+
+def _counts(scores: EndToEndScores) -> tuple[float, float, float, float]:
+    return scores.right, scores.predicted, scores.found, scores.gold
 
 
 def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int = 0) -> tuple[Interval, Interval, Interval]:

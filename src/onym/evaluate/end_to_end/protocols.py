@@ -8,6 +8,7 @@ and the same item twice counts once. Spans are those of whole mentions, their fr
 | `bhowmik-strict` | 1 where the other side has the same document, start, end and concept |
 | `bhowmik-partial` | 1 where the other side has the same concept at a span that overlaps, by one character or more |
 | `neleval-overlap-maxmax` | the share of its characters that the best such span of the other side covers |
+| `document` | an item is a document and a concept, wherever it is mentioned: 1 where the other side has it |
 
 Precision is the mean credit of the predicted items, recall that of the gold ones. Items are not aligned one to one: two
 predictions of the right concept inside one gold mention are both right, and the gold mention is found once. So `right` and
@@ -17,6 +18,7 @@ of spans once, and may miss the best span where spans of one concept on one side
 
 Gold mentions without a concept (`-1` in some corpora) are left out, and so are predictions without one; a prediction that has
 a concept where the gold mention has none is wrong. Predictions in documents that the gold does not have are left out too.
+By `document`, documents that a preparation made of one published document are one: an article, not its passages.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from onym.datasets.overlap import corpus_document
 from onym.errors import ConfigError, InputError, shown_id
 from onym.evaluate.cases import CanonicalId
 from onym.predictions.identity import DocumentName, DocumentNames
@@ -38,6 +41,8 @@ Credit = Callable[[Offsets, set[Offsets]], float]
 """The credit of an item, from 0 to 1, given the spans of the same concept in the same document on the other side."""
 
 
+DOCUMENT = "document"
+_ANYWHERE: Offsets = (0, 0)
 NOT_IN_GOLD = "predicted mentions in documents that the gold does not have"
 
 
@@ -81,17 +86,19 @@ def score_end_to_end(
     >>> gold = Document("1", "high fever", (Mention(0, 10, "high fever", ("mesh:D005334",)),))
     >>> predicted = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))
     >>> [score_end_to_end([gold], [predicted], name).recall for name in END_TO_END]
-    [0.0, 1.0, 0.5]
+    [0.0, 1.0, 0.5, 1.0]
     """
     require_end_to_end(name)
     credit = END_TO_END[name]
     gold = list(gold)
     names = DocumentNames.of_documents(gold)
+    articles = {names.of(doc.key): corpus_document(doc) for doc in gold} if name == DOCUMENT else None
     texts = {names.of(doc.key): doc.text for doc in gold}
     left_out: Counter[str] = Counter()
-    gold_spans = _spans(((names.of(doc.key), doc) for doc in gold), canonical, left_out, "gold mentions without a concept")
+    gold_items = ((names.of(doc.key), doc) for doc in gold)
+    gold_spans = _spans(gold_items, canonical, left_out, "gold mentions without a concept", articles)
     in_gold = _documents_in_gold(((names.of(doc.key), doc) for doc in predicted), texts, left_out)
-    predicted_spans = _spans(in_gold, canonical, left_out, "predicted mentions without a concept")
+    predicted_spans = _spans(in_gold, canonical, left_out, "predicted mentions without a concept", articles)
     return EndToEndScores(
         protocol=name,
         gold=sum(map(len, gold_spans.values())),
@@ -123,13 +130,21 @@ def _documents_in_gold(
             yield name, doc
 
 
-def _spans(documents: Iterable[_Named], canonical: CanonicalId, left_out: Counter[str], reason: str) -> Spans:
+def _spans(
+    documents: Iterable[_Named],
+    canonical: CanonicalId,
+    left_out: Counter[str],
+    reason: str,
+    articles: Mapping[DocumentName, str] | None,
+) -> Spans:
+    """Return the spans of each concept in each document; with `articles`, whether an article has the concept at all."""
     spans: Spans = defaultdict(set)
     for name, doc in documents:
         for mention in doc.mentions:
             left_out[reason] += not mention.concept_ids
             for concept_id in mention.concept_ids:
-                spans[name, canonical(concept_id)].add((mention.start, mention.end))
+                item = (mention.start, mention.end) if articles is None else _ANYWHERE
+                spans[name if articles is None else articles[name], canonical(concept_id)].add(item)
     return spans
 
 
@@ -157,5 +172,10 @@ def _overlap(span: Offsets, others: set[Offsets]) -> int:
     return max(0, *(min(end, other_end) - max(start, other_start) for other_start, other_end in others))
 
 
-END_TO_END: dict[str, Credit] = {"bhowmik-strict": _strict, "bhowmik-partial": _partial, "neleval-overlap-maxmax": _max_overlap}
+END_TO_END: dict[str, Credit] = {
+    "bhowmik-strict": _strict,
+    "bhowmik-partial": _partial,
+    "neleval-overlap-maxmax": _max_overlap,
+    DOCUMENT: _strict,
+}
 """Every end-to-end protocol, the default first."""

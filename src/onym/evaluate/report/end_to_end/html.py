@@ -31,6 +31,7 @@ PROTOCOLS = {
     "bhowmik-strict": "same start, same end, same concept",
     "bhowmik-partial": "same concept at an overlapping span",
     "neleval-overlap-maxmax": "same concept; the credit is the share of characters that overlap",
+    "document": "same concept in the document, wherever it is mentioned",
 }
 ERRORS = {
     "missed": "Gold mentions that no predicted mention overlaps.",
