@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from benchmarks.results.check import add_options, page_problems
-from benchmarks.results.e2e_predict import ANNOTATED, STORE, figures_of, found_by, open_system
-from benchmarks.results.e2e_tasks import KINDS, end_to_end_task
+from benchmarks.results.e2e_predict import ANNOTATED, STORE, figures_of, found_by, open_system, task_of
+from benchmarks.results.e2e_tasks import KINDS
 from benchmarks.results.page import NO_ROWS
 from benchmarks.results.rerun import unlike
 from benchmarks.results.store import Figures, Row, Store, between, differences, table, twins
@@ -23,7 +23,7 @@ from onym.errors import OnymError
 
 __all__ = ["add_options", "run"]
 
-FIGURES = tuple(f"{name}_{part}" for name in ("strict", "partial") for part in ("p", "r", "f1"))
+FIGURES = (*(f"{name}_{part}" for name in ("strict", "partial") for part in ("p", "r", "f1")), "document_f1")
 _HEADER = (
     *(
         "detector",
@@ -37,7 +37,7 @@ _HEADER = (
         "partial P / R",
         "partial F1",
     ),
-    *("overlap F1", "parameters", "hours"),
+    *("overlap F1", "document F1", "documents/s", "parameters", "hours"),
 )
 ANNOTATED_FIGURES = ("strict_r1", "any_id_r1", "map")
 _ANNOTATED_HEADER = ("linker", "models", "trained on", "strict R@1", "any-id R@1", "MAP", "parameters", "hours")
@@ -73,7 +73,10 @@ def run(options: argparse.Namespace, store: Store = STORE) -> dict[str, object]:
 def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
     """Return for each corpus the test figures of the system that is best on dev, by strict F1."""
     named = best(rows)
-    return {key: {"row": row.row, **{name: row.figures[name] for name in FIGURES}} for key, row in named.items()}
+    return {
+        key: {"row": row.row, **{name: row.figures[name] for name in FIGURES}, "documents_per_s": row.documents_per_s}
+        for key, row in named.items()
+    }
 
 
 def best(rows: Sequence[Row]) -> dict[str, Row]:
@@ -151,6 +154,8 @@ def _line(row: Row, *, is_best: bool) -> list[str]:
         f"{figures['partial_p']:.1f} / {figures['partial_r']:.1f}",
         f"{figures['partial_f1']:.1f}",
         f"{figures['overlap_f1']:.1f}",
+        f"{figures['document_f1']:.1f}",
+        "" if row.documents_per_s is None else f"{row.documents_per_s:.1f}",
         f"{row.parameters / 1e6:.1f} M",
         f"{row.hours:.1f}",
     ]
@@ -173,7 +178,7 @@ def _differences(store: Store, rows: Sequence[Row]) -> list[str]:
     problems = []
     for row in rows:
         try:
-            again = figures_of(row.search, end_to_end_task(row.dataset, row.split), store.predictions(row))
+            again = figures_of(row.search, task_of(row), store.predictions(row))
         except (OnymError, OSError, ValueError) as e:
             problems.append(f"{row.row}: {e}")
             continue
@@ -186,7 +191,7 @@ def _rerun(store: Store, key: str) -> list[str]:
     row = next((row for row in store.rows() if row.row == key), None)
     if row is None:
         return [f"{key}: there is no such row"]
-    task, kept = end_to_end_task(row.dataset, row.split), store.predictions(row)
+    task, kept = task_of(row), store.predictions(row)
     again = found_by(open_system(json.loads(row.model_folder), task), task, _RERUN)
     ids = {doc.id for doc in task.documents[:_RERUN]}
     own = {mention: answers for mention, answers in kept.answers.items() if mention[0] in ids}

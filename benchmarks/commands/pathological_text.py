@@ -2,7 +2,7 @@
 
 texts                   how many shapes there are: brackets, marks, white space, scripts, letters that grow, definitions
 time_ratio_per_doubling the most that twice the text took of the time of the text, over all shapes; at sizes that take well
-                        over the noise, as the least processor time of several runs
+                        over the noise, in processor time; where it seems too much, the median of several pairs of runs
 worst_s                 the longest that one text of 40,000 characters took, in seconds of processor time; 10,000 with `--quick`
 """
 
@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 from benchmarks.commands.pipeline_hostile_text import NAMES, made_kb
 from onym.pipeline.folder import build_pipeline
@@ -23,7 +24,7 @@ from onym.types import Document
 LENGTH, MAX_LENGTH, QUICK = 40_000, 160_000, 10_000
 ENOUGH_S, QUICK_S = 0.1, 0.03  # of a run that is compared with one of twice its size
 MAX_RATIO, MAX_S = 2.5, 2.0
-ROUNDS = 5
+ROUNDS = 15
 
 Shape = Callable[[int], str]
 
@@ -171,14 +172,11 @@ def ratio_of(pipeline: Pipeline, shape: Shape, took: float, options: argparse.Na
         took = seconds(pipeline, shape(length), repeats)
     if took < enough:
         return 0.0  # too quick to say, and to matter
-    longer = seconds(pipeline, shape(2 * length), repeats)
-    for _ in range(ROUNDS):  # a core that others use as well may say that linear time is not; it does not say so each time
-        if longer <= MAX_RATIO * took:
-            break
-        took, longer = (
-            min(before, seconds(pipeline, shape(size), 3)) for before, size in ((took, length), (longer, 2 * length))
-        )
-    return longer / took
+    ratio = seconds(pipeline, shape(2 * length), repeats) / took
+    if ratio <= MAX_RATIO:
+        return ratio
+    # a core that others use as well may say that linear time is not: of pairs of runs the one in the middle counts
+    return median(seconds(pipeline, shape(2 * length), 1) / seconds(pipeline, shape(length), 1) for _ in range(ROUNDS))
 
 
 def seconds(pipeline: Pipeline, text: str, repeats: int) -> float:

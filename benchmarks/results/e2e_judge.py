@@ -11,7 +11,12 @@ from onym.evaluate.metrics import score
 from onym.predictions.file import Predictions
 from onym.predictions.identity import DocumentNames
 
-KEYS = {"strict": "bhowmik-strict", "partial": "bhowmik-partial", "overlap": "neleval-overlap-maxmax"}
+KEYS = {
+    "strict": "bhowmik-strict",
+    "partial": "bhowmik-partial",
+    "overlap": "neleval-overlap-maxmax",
+    "document": "document",
+}
 
 
 def judge_found(task: EndToEndTask, predictions: Predictions) -> Figures:

@@ -14,6 +14,7 @@ import argparse
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +22,11 @@ from typing import Any
 
 from benchmarks.report import machine
 from benchmarks.results.e2e_judge import judge_annotated, judge_found
-from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
+from benchmarks.results.e2e_tasks import JOINED, KINDS, OPEN, EndToEndTask, end_to_end_task
 from benchmarks.results.predict import folder_of, record_of
 from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shortened
 from benchmarks.results.tasks import SPLITS
+from onym.detect import dictionary, model
 from onym.detect.base import Detector
 from onym.detect.dictionary import DictionaryDetector
 from onym.detect.model import detector_of
@@ -40,6 +42,7 @@ STORE = Store(FOLDER / "e2e")
 DICTIONARY, ANNOTATED, COMPETE = "dictionary", "gold", "others_compete"
 _RANKED = 10  # concepts that are kept of a given mention
 _PARTS = ("detector", "encoder", "model")
+_CHOICES = ("kb", "convention", "types")
 
 
 def main(arguments: list[str], store: Store = STORE) -> int:
@@ -47,10 +50,15 @@ def main(arguments: list[str], store: Store = STORE) -> int:
     key = key_of(options)
     if any(row.row == key for row in store.rows()) and not options.force:
         sys.exit(f"there is a row {key}: add --force to put another in its place")
-    task = end_to_end_task(options.dataset, options.split)
-    described = {name: getattr(options, name) for name in ("linker", *_PARTS) if getattr(options, name)}
+    task = end_to_end_task(options.dataset, options.split, options.kb)
+    described = {name: getattr(options, name) for name in ("linker", *_PARTS, *_CHOICES) if getattr(options, name)}
     described[COMPETE] = True
-    made = found_by(open_system(described, task), task)
+    if options.kb == OPEN:
+        del described["kb"]
+    system = open_system(described, task)
+    started = time.perf_counter()
+    made = found_by(system, task)
+    seconds = time.perf_counter() - started
     predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
     folders = {
         name: folder_of(described[name]) for name in _PARTS if described.get(name, ANNOTATED) not in (DICTIONARY, ANNOTATED)
@@ -64,19 +72,25 @@ def main(arguments: list[str], store: Store = STORE) -> int:
         ranking=options.linker,
         split=options.split,
         trained_on=options.trained_on,
-        model=", ".join(shown(name, record["first_start"]) for name, record in records.items()),
+        model=", ".join(shown(name, record.get("first_start", name)) for name, record in records.items()),
         parameters=sum(models_in(predictions.source).values()),
-        hours=round(sum(record["hours_in_all"] for record in records.values()), 3),
+        hours=round(sum(record.get("hours_in_all", 0.0) for record in records.values()), 3),
         machine=f"{machine()['cpu']}, {machine()['cores']} cores",
         weights=weights_of(folders),
         config="",
         model_folder=json.dumps(described, sort_keys=True),
         file=file_of(key),
         figures=figures_of(described["detector"], task, predictions),
+        documents_per_s=round(len(task.documents) / seconds, 1),
     )
     store.add(row, predictions)
     print(json.dumps({"row": key, "figures": row.figures}))
     return 0
+
+
+def task_of(row: Row) -> EndToEndTask:
+    """Open what a row is judged on."""
+    return end_to_end_task(row.dataset, row.split, json.loads(row.model_folder).get("kb", OPEN))
 
 
 def key_of(options: argparse.Namespace) -> str:
@@ -87,7 +101,8 @@ def key_of(options: argparse.Namespace) -> str:
 
 def parts_of(options: argparse.Namespace) -> list[str]:
     """Return what a system is made of, by name."""
-    parts = (options.detector, options.linker, options.encoder, options.model)
+    base = "" if options.kb == OPEN else options.kb
+    parts = (base, options.detector, options.convention, options.linker, options.encoder, options.model)
     return [part.removeprefix("model:") for part in parts if part]
 
 
@@ -119,10 +134,11 @@ def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
 def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:
     """Open a detector; `shared` is the linker's model."""
     if described["detector"] == DICTIONARY:
-        return DictionaryDetector(task.kb, only=task.only)
+        return DictionaryDetector(task.kb, dictionary.Config(types=described.get("types")), only=task.only)
     if isinstance(shared, Collective) and described.get("model") == described["detector"]:
         return detector_of(shared)
-    return detector_of(Collective.open(folder_of(described["detector"])))
+    config = model.Config(types=described.get("types"), convention=described.get("convention", ""))
+    return detector_of(Collective.open(folder_of(described["detector"])), config)
 
 
 def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
@@ -177,6 +193,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--split", default="test", choices=SPLITS)
     parser.add_argument("--detector", default=DICTIONARY, help="dictionary, gold, or a model's folder below ONYM_RUNS")
     parser.add_argument("--linker", default="exact", choices=LINKERS.names)
+    parser.add_argument("--kb", default=OPEN, choices=(OPEN, JOINED), help="the knowledge base, by its recipe")
+    parser.add_argument("--convention", default="", help="the corpus whose annotation a detector follows")
+    parser.add_argument("--types", default="", help="types that a detector looks for, separated by commas")
     parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
     parser.add_argument("--model", default="", help="the linker's model")
     parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))

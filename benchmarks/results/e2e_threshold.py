@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.results.e2e_judge import judge_found
-from benchmarks.results.e2e_predict import STORE
-from benchmarks.results.e2e_tasks import EndToEndTask, end_to_end_task
+from benchmarks.results.e2e_predict import STORE, task_of
+from benchmarks.results.e2e_tasks import EndToEndTask
 from benchmarks.results.store import Row, Store, file_of
 from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.thresholds import above_threshold, tune_threshold
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
     keys = {"dev": f"{options.row}-on-dev", "test": options.row}
     if missing := [key for key in keys.values() if key not in rows]:
         sys.exit(f"there is no row {', '.join(missing)}: see python -m benchmarks.results.e2e_predict")
-    tasks = {split: end_to_end_task(rows[key].dataset, split) for split, key in keys.items()}
+    tasks = {split: task_of(rows[key]) for split, key in keys.items()}
     dev = tasks["dev"]
     canonical = ConceptResolver(dev.kb).canonical
     threshold = tune_threshold(dev.documents, store.predictions(rows[keys["dev"]]), canonical).threshold

@@ -69,7 +69,10 @@ class Judgeable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One linker on one split. `before` is the row of the stage before it, and `p` McNemar's p-value against that."""
+    """One linker on one split. `before` is the row of the stage before it, and `p` McNemar's p-value against that.
+
+    `documents_per_s` is how fast mentions were found and linked, on the machine of the row.
+    """
 
     row: str
     dataset: str
@@ -90,6 +93,7 @@ class Row:
     slices: Slices = field(default_factory=dict)
     before: str = ""
     p: float | None = None
+    documents_per_s: float | None = None
 
     @property
     def configuration(self) -> tuple[str, str, str, str]:
