@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    limit = options.documents or (20 if options.quick else None)
+    limit = options.documents or (8 if options.quick else None)
     documents = list(open_dataset("bc5cdr", data_folder()).documents("test"))[:limit]
     model = open_model()
     mentions = sum(len(doc.mentions) for doc in documents)

@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    names = surfaces()[: options.names or 2_000] if options.quick else drawn_names(options.names or 100_000)
+    names = surfaces()[: options.names or 800] if options.quick else drawn_names(options.names or 100_000)
     encoder = Encoder.open(model_folder("minilm"))
     reference, size = _reference(encoder.precision, names[: min(len(names) // 4, 2_048)])
     vectors, own_s, reference_s = compared(encoder.encode, reference, names, parts=4 if options.quick else 20)

@@ -49,8 +49,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    """Open every file; `--quick` changes nothing, since all of them take seconds."""
-    cases = [case for case in CASES if getattr(options, "only", "") in case.name]
+    """Open every file; with `--quick` every third."""
+    cases = [case for case in CASES if getattr(options, "only", "") in case.name][:: 3 if options.quick else 1]
     found = outcomes(cases, verbose=getattr(options, "verbose", False))
     return {
         "files": len(found),

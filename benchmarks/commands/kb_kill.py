@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    kills = options.kills or (12 if options.quick else 100)
+    kills = options.kills or (6 if options.quick else 100)
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)

@@ -1,7 +1,7 @@
 """Hostile folders of models, opened and used as a user would: encoders, BART, T5, collective models, conversion, pipelines.
 
 folders              how many there are: sizes, numbers that are none, code, pickles, adapters, kernels, links, pipes, devices,
-                     headers and indexes that lie, tokenizers that take any time; `--quick` takes every 12th
+                     headers and indexes that lie, tokenizers that take any time; `--quick` takes every 20th
 refused_or_harmless  how many were answered by an error with a code, or answered just as the honest folder does, with nothing
                      executed and nothing read outside; it fails if that is not all of them
 refused              of these, those with an error
@@ -36,7 +36,7 @@ from benchmarks.hostile_models.watch import Watch
 from onym.encoders.loading import quiet
 
 _PATIENCE_S, _SOON_S, _LIMIT_S, _LIMIT_MB = 30.0, 2.0, 5.0, 512.0
-_STEP, _AGAIN, _WORKERS = 12, 4, 2
+_STEP, _AGAIN, _WORKERS = 20, 4, 2
 
 
 @dataclass(frozen=True)

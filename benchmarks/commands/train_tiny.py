@@ -20,8 +20,8 @@ from onym.train.stages import read_config
 START = "flan-t5-small"
 MARGIN = 20.0
 """By how many points recall@1 on dev has to rise."""
-STEPS, QUICK_STEPS = 60, 12
-MENTIONS, QUICK_MENTIONS = 100, 50
+STEPS, QUICK_STEPS = 60, 8
+MENTIONS, QUICK_MENTIONS = 100, 25
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
