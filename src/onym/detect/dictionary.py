@@ -163,9 +163,9 @@ class DictionaryDetector:
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
-        """Return the first semantic type of the first concept of a name that may be meant; its first group if it has none."""
+        """Return the semantic group of the first concept of a name that may be meant; its first type if it has none."""
         concepts = [c for c in self.kb.name_concepts[name].tolist() if self._only is None or self._only[c]]
-        for labels, members in ((self.kb.types, self.kb.concept_types), (self.kb.groups, self.kb.concept_groups)):
+        for labels, members in ((self.kb.groups, self.kb.concept_groups), (self.kb.types, self.kb.concept_types)):
             for concept in concepts:
                 if len(found := members[concept]):
                     return labels[int(found[0])]
