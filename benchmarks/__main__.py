@@ -30,6 +30,7 @@ NAMES = (
     "faults",
     "crash-states",
     "abbreviations",
+    "assertion",
     "round-trips",
     "pubmed-read",
     "offsets",

@@ -232,6 +232,8 @@ class Candidate:
 NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out"]
 """Why a mention is left unlinked (NIL): the linker found no candidate, the best one scores too low, it is not sure enough
 for the precision that was asked for, or the best meaning is a concept that the filter of types or ids leaves out."""
+AssertionMark = Literal["negated", "possible", "historical", "hypothetical", "other-experiencer"]
+"""What a sentence says of a mention: that it is absent, uncertain, past, only an if, or of a family member."""
 _COUNTED = -1  # ties that are to be counted among the candidates
 
 
@@ -242,7 +244,8 @@ class Link:
     `detection_score` is the score of the detector that found the mention; None where the mention was annotated. `stage` is the
     part of a cascade that answered. `confidence` is a calibrated probability. `nil_reason` says why there is no answer; the
     candidates are kept all the same. `tied` says how many other concepts have the best score, also those beyond the candidates
-    that were asked for; where a linker does not say it, they are counted among the candidates.
+    that were asked for; where a linker does not say it, they are counted among the candidates. `assertion` holds the marks of
+    the mention's sentence, such as `negated`; none of them is an empty tuple, and None means that they were not looked for.
 
     >>> fever = Mention(0, 5, "fever")
     >>> Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)).concept_id
@@ -260,6 +263,7 @@ class Link:
     confidence: float | None = None
     nil_reason: NilReason | None = None
     tied: int = _COUNTED
+    assertion: tuple[AssertionMark, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:

@@ -240,6 +240,21 @@ def test_all_evidence_is_in_the_formats_that_carry_links(with_pipeline: Path) ->
     assert json.loads((with_pipeline / "p.jsonl").read_text().splitlines()[1])["detection_score"] == 1.0
 
 
+def test_marks_of_assertion(with_pipeline: Path) -> None:
+    (with_pipeline / "no.txt").write_text("No fever, but a heart attack.")
+    onym("link", "no.txt", "--pipeline", "p", "--assertion", "-o", "out.jsonl", cwd=with_pipeline)
+    lines = [json.loads(line) for line in (with_pipeline / "out.jsonl").read_text().splitlines()]
+    assert lines[0]["source"]["assertion"] is True
+    assert [line["assertion"] for line in lines[1:]] == [["negated"], []]
+    onym("link", "good.txt", "--kb", "kb", "--assertion", "-o", "kb.jsonl", cwd=with_pipeline)
+    assert json.loads((with_pipeline / "kb.jsonl").read_text().splitlines()[1])["assertion"] == []
+    onym("pipeline", "build", "--kb", "kb", "--assertion", "-o", "q", cwd=with_pipeline)
+    onym("link", "no.txt", "--pipeline", "q", "-o", "q.jsonl", cwd=with_pipeline)
+    assert (with_pipeline / "q.jsonl").read_bytes() == (with_pipeline / "out.jsonl").read_bytes()
+    words = ("--pipeline", "p", "--assertion", "--format", "brat", "-o", "out")
+    assert "config-invalid" in onym("link", "no.txt", *words, cwd=with_pipeline, status=2).stderr
+
+
 @pytest.mark.parametrize(
     ("error", "status"), [(InputError("limit-record", "too long"), 5), (ValueError("secret fever"), 1)], ids=["error", "bug"]
 )

@@ -118,11 +118,21 @@ def test_answers_replace_what_was_annotated() -> None:
         [{"candidates": [], "tied": True}],
         [{"candidates": [], "tied": 1.0}],
         [{"candidates": [], "nil_reason": "bored"}],
+        [{"candidates": [], "assertion": "negated"}],
+        [{"candidates": [], "assertion": ["denied"]}],
     ],
 )
 def test_links_of_a_wrong_shape_are_malformed(links: Any) -> None:
     with pytest.raises(MalformedError):
         linked_from_plain(to_plain(DOC) | {"links": links}, "x")
+
+
+@pytest.mark.parametrize("assertion", [None, (), ("negated", "historical")])
+def test_marks_are_kept_and_none_is_not_the_same_as_not_looked_for(assertion: Any) -> None:
+    linked = LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,), assertion=assertion),))
+    plain = linked_to_plain(linked)
+    assert ("assertion" in plain["links"][0]) == (assertion is not None)
+    assert linked_from_plain(plain, "x").links[0].assertion == assertion
 
 
 @pytest.mark.parametrize("tied", [0, 1, 7])

@@ -41,17 +41,28 @@ def test_what_was_built_is_loaded(tmp_path: Path, kb: Path) -> None:
         threshold=0.5,
         top_k=3,
         prefer=("mesh",),
+        assertion=True,
     )
     loaded = load(tmp_path / "p")
     assert loaded.config == built.config
-    assert [link.concept_id for link in loaded.link("fever, heart attack").links] == ["mesh:D009203"]
+    (link,) = loaded.link("fever, no heart attack").links
+    assert (link.concept_id, link.assertion) == ("mesh:D009203", ("negated",))
     config = read_pipeline(tmp_path / "p")
     assert config.kb.path == kb.resolve().as_posix()
     assert config.kb.digest == loaded.kb.digest
     assert (config.format, config.threshold, config.top_k) == (2, 0.5, 3)
     assert (config.detector, config.types, config.concepts) == (detector, ("C14",), ("mesh:D009203",))
     assert config.prefer == ("mesh",)
-    assert ("prefer", "mesh") in describe(config)
+    assert config.assertion
+    assert {("prefer", "mesh"), ("assertion", "yes")} <= set(describe(config))
+
+
+def test_a_pipeline_that_says_nothing_of_assertion_marks_nothing(tmp_path: Path, kb: Path) -> None:
+    build_pipeline(kb, tmp_path / "p")
+    values = json.loads((tmp_path / "p" / "pipeline.json").read_text())
+    del values["assertion"]
+    (tmp_path / "p" / "pipeline.json").write_text(json.dumps(values))
+    assert load(tmp_path / "p").link("No fever").links[0].assertion is None
 
 
 def test_a_folder_that_holds_everything_can_be_moved(tmp_path: Path, tiny_kb: Path) -> None:

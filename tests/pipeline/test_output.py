@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +13,12 @@ import pytest
 from onym.corpora.base import Item, documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import get
-from onym.errors import LimitError
+from onym.errors import ConfigError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import link_batches
 from onym.linkers.exact import ExactLinker
-from onym.pipeline.output import write_links
+from onym.pipeline.output import require_assertion, write_links
 from onym.predictions.file import read_predictions
 from onym.store.files.source import Source
 from onym.types import Document, Link, LinkedDocument, Mention, Problem
@@ -43,6 +44,38 @@ def test_a_corpus_format_has_the_best_concept(linker: ExactLinker, tmp_path: Pat
     write_links(ITEMS, linker, tmp_path / "p.pubtator", "pubtator")
     (doc,) = documents_of(read_corpus(tmp_path / "p.pubtator"))
     assert [mention.concept_ids for mention in doc.mentions] == [("mesh:D005334",), ("mesh:D006973",), ()]
+
+
+@pytest.mark.parametrize("form", ["predictions", "jsonl", "parquet"])
+def test_marks_are_written_on_request(linker: ExactLinker, tmp_path: Path, form: str) -> None:
+    doc = Document("1", "No fever", (Mention(3, 8, "fever"),))
+    found = []
+    for assertion in (False, True):
+        require_assertion(form)
+        path = tmp_path / f"{assertion}.{form}"
+        write_links([doc], linker, path, form, assertion=assertion)
+        read = read_predictions if form == "predictions" else read_linked
+        found.append([each.assertion for each in read(path)])
+    assert found == [[None], [("negated",)]]
+
+
+def read_linked(path: Path) -> list[Link]:
+    form: Any = get(path.suffix[1:])
+    return [link for linked in form.read_linked(Source.open(path)) for link in linked.links]
+
+
+def test_predictions_say_that_marks_were_looked_for(linker: ExactLinker, tmp_path: Path) -> None:
+    for assertion in (False, True):
+        write_links(ITEMS, linker, tmp_path / str(assertion), assertion=assertion)
+    sources = [read_predictions(tmp_path / name).source for name in ("False", "True")]
+    assert sources[1] == sources[0] | {"assertion": True}
+    assert "assertion" not in sources[0]
+
+
+@pytest.mark.parametrize("form", ["pubtator", "brat", "bioc"])
+def test_formats_without_marks_are_refused(form: str) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        require_assertion(form)
 
 
 def test_a_filter_is_written_down(linker: ExactLinker, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,27 @@ def test_only_some_concepts(kb: KnowledgeBase) -> None:
     pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb, only=only), only=only)
     assert [link.concept_id for link in pipeline.link("fever, heart attack").links] == ["mesh:D009203"]
     assert pipeline.config["concepts_allowed"] == 2
+
+
+def test_marks_are_added_on_request_and_change_nothing_else(pipeline: Pipeline) -> None:
+    texts: list[str | Document] = [
+        "High fever, no heart attack.",
+        "",
+        Document("d", "History of pyrexia", (Mention(11, 18, "pyrexia"),)),
+    ]
+    plain, marked = (list(each.link_many(texts)) for each in (pipeline, pipeline.with_assertion()))
+    assert {link.assertion for linked in plain for link in linked.links} == {None}
+    assert [[link.assertion for link in linked.links] for linked in marked] == [[(), ("negated",)], [], [("historical",)]]
+    without = [replace(each, links=tuple(replace(link, assertion=None) for link in each.links)) for each in marked]
+    assert without == plain
+    assert type(marked[0].document) is Document
+
+
+def test_the_configuration_says_marks_on_request_only(pipeline: Pipeline) -> None:
+    assert "assertion" not in pipeline.config
+    marked = pipeline.with_assertion()
+    assert marked.with_threshold(0.5).source()["assertion"] is True
+    assert marked.with_assertion(False).config == pipeline.config
 
 
 def test_the_configuration_names_each_part(pipeline: Pipeline) -> None:

@@ -46,6 +46,7 @@ evidence: dict[str, st.SearchStrategy[Any]] = {
     "stage": st.none() | st.sampled_from(["exact", "dense", "generative"]),
     "confidence": st.none() | st.floats(0, 1),
     "nil_reason": st.none() | st.sampled_from(["no-candidate", "below-threshold", "filtered-out"]),
+    "assertion": st.none() | st.sampled_from([(), ("negated",), ("historical", "other-experiencer")]),
 }
 predictions = st.builds(Prediction, documents, st.integers(0, 99), st.integers(0, 99), answers, **evidence)
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -88,11 +89,11 @@ def test_lines_without_evidence_say_no_more_than_ids_offsets_and_scores() -> Non
 
 
 def test_evidence_and_problems_are_keys_of_their_own() -> None:
-    one = Prediction("1", 0, 5, ((("mesh:D1",), 0.2, 0),), 0.9, "dense", 0.0, "below-threshold")
+    one = Prediction("1", 0, 5, ((("mesh:D1",), 0.2, 0),), 0.9, "dense", 0.0, "below-threshold", assertion=("negated",))
     assert written([one, Problem("2", "limit-record", "too long"), Problem("3", "internal-error", "bug", "a.txt")])[1:] == [
         (
             b'{"document":"1","start":0,"end":5,"answers":[["mesh:D1",0.2,0]],'
-            b'"detection_score":0.9,"stage":"dense","confidence":0.0,"nil_reason":"below-threshold"}'
+            b'"detection_score":0.9,"stage":"dense","confidence":0.0,"nil_reason":"below-threshold","assertion":["negated"]}'
         ),
         b'{"document":"2","problem":{"code":"limit-record","what":"too long"}}',
         b'{"document":"3","problem":{"code":"internal-error","what":"bug","where":"a.txt"}}',
@@ -154,6 +155,9 @@ def test_no_text_and_no_name_is_kept(tiny_kb: Path) -> None:
         '{"document":"1","start":0,"end":5,"answers":[],"detection_score":"high"}',
         '{"document":"1","start":0,"end":5,"answers":[],"confidence":1e999}',
         '{"document":"1","start":0,"end":5,"answers":[],"nil_reason":"bored"}',
+        '{"document":"1","start":0,"end":5,"answers":[],"assertion":["denied"]}',
+        '{"document":"1","start":0,"end":5,"answers":[],"assertion":[["negated"]]}',
+        '{"document":"1","start":0,"end":5,"answers":[],"assertion":"negated"}',
         '{"document":"1","problem":{"code":"limit-record"}}',
         '{"document":1,"problem":{"code":"limit-record","what":"too long"}}',
         '{"document":"1","mentions":1}',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
@@ -13,14 +13,14 @@ from jsonschema import Draft202012Validator, ValidationError
 from onym.corpora.plain import linked_to_plain
 from onym.predictions.file import Prediction, lines_of, write_predictions
 from onym.predictions.json_schema import schema
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
+from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem
 
 FEVER = Mention(5, 10, "fever", type="Disease", notes=(("id", "x"),))
 DOC = Document("1", "high fever", (FEVER,))
-FULL = Link(FEVER, (Candidate("mesh:D005334", "fever", 1.0),), 0.9, "exact", 0.75, "below-threshold")
+FULL = Link(FEVER, (Candidate("mesh:D005334", "fever", 1.0),), 0.9, "exact", 0.75, "below-threshold", assertion=("negated",))
 LINKED = [
     LinkedDocument(DOC, (FULL,)),
-    LinkedDocument(DOC, (Link(FEVER),)),
+    LinkedDocument(DOC, (Link(FEVER, assertion=get_args(AssertionMark)),)),
     LinkedDocument(Document("3", "")),
     LinkedDocument(Document("2", ""), problems=(Problem("2", "limit-record", "too long", "a.txt"),)),
 ]
@@ -57,6 +57,7 @@ def test_each_linked_document() -> None:
         {"document": "1", "start": 0, "end": 5, "answers": [["mesh:D1", 1.0]]},
         {"document": "1", "start": 0, "end": 5, "answers": [], "confidence": 2},
         {"document": "1", "start": 0, "end": 5, "answers": [], "surface": "fever"},
+        {"document": "1", "start": 0, "end": 5, "answers": [], "assertion": ["denied"]},
         {"kind": "predictions", "format": 1, "source": {}},
     ],
 )

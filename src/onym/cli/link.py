@@ -22,7 +22,7 @@ from onym.cli.corpus._items import (
     report_log,
     tell,
 )
-from onym.cli.linking import CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
+from onym.cli.linking import ASSERTION, CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
 from onym.cli.options import DOWNLOAD
 from onym.store.verify import Verify
 
@@ -59,6 +59,7 @@ def command(
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
+    assertion: Annotated[bool, ASSERTION] = False,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
@@ -78,13 +79,15 @@ def command(
     from onym.linkers import linker_config, open_linker
     from onym.pipeline.drift import DriftWatch
     from onym.pipeline.folder import load
-    from onym.pipeline.output import PREDICTIONS, write_linked, write_links
+    from onym.pipeline.output import PREDICTIONS, require_assertion, write_linked, write_links
     from onym.store.output_path import require_file
     from onym.store.parts import OpenContext
 
     of_linker = own_options(context.obj)
     require_either(kb, pipeline, has_own=bool(linker or types or concepts or restrict or prefer or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
+    if assertion:
+        require_assertion(format)
     if format != PREDICTIONS:
         require_output(output, require_writable(format), force=force)
     else:
@@ -99,6 +102,7 @@ def command(
         items = counted(reading, bar)
         if pipeline is not None:
             loaded = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
+            loaded = loaded.with_assertion() if assertion else loaded
             drift = DriftWatch(loaded.calibration)
             shown_on(bar)("linking", 0)
             counts = write_linked(
@@ -116,7 +120,16 @@ def command(
             named = open_linker(linker_config(linker or "exact", **of_linker), known, opening)
             shown_on(bar)("linking", 0)
             counts = write_links(
-                items, named, output, format, top_k=top_k or 10, only=only, restrict=restrict, force=force, log=log
+                items,
+                named,
+                output,
+                format,
+                top_k=top_k or 10,
+                only=only,
+                restrict=restrict,
+                assertion=assertion,
+                force=force,
+                log=log,
             )
     _report(counts, reading.files, output, json=json)
     report_log(log)

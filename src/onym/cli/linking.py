@@ -38,6 +38,10 @@ PRECISION = typer.Option(
 COVERAGE = typer.Option(
     help="With a calibrated pipeline: as few candidates for each mention as hold the right one this often, as 0.90."
 )
+ASSERTION = typer.Option(
+    "--assertion",
+    help="Mark links whose mention is negated, possible, historical, hypothetical or of a family member. Drops none.",
+)
 TOP_K = typer.Option(min=1, max=1000, help="How many candidates a mention gets.")
 
 

@@ -8,12 +8,25 @@ from typing import Any, get_args
 
 from onym.corpora.base import Item
 from onym.corpora.draft import Draft, MalformedError
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention, NilReason, Notes, Passage, Problem, Relation
+from onym.types import (
+    AssertionMark,
+    Candidate,
+    Document,
+    Link,
+    LinkedDocument,
+    Mention,
+    NilReason,
+    Notes,
+    Passage,
+    Problem,
+    Relation,
+)
 
 Plain = dict[str, Any]
 LINKED = "linked-document/2"
 """What a linked document says that it is: the JSON Schema `linked-document-2` describes it."""
 _EVIDENCE = ("detection_score", "stage", "confidence", "nil_reason")
+_MARKS = frozenset(get_args(AssertionMark))
 
 
 def to_plain(document: Document) -> Plain:
@@ -218,9 +231,9 @@ def _read_relation(plain: Plain, where: str) -> Relation:
 def _link(link: Link) -> Plain:
     candidates = [{"concept_id": each.concept_id, "name": each.name, "score": each.score} for each in link.candidates]
     tied = {"tied": link.tied} if link.tied else {}
-    return {"candidates": candidates, **tied} | {
-        name: value for name in _EVIDENCE if (value := getattr(link, name)) is not None
-    }
+    assertion = {} if link.assertion is None else {"assertion": list(link.assertion)}
+    known = {name: value for name in _EVIDENCE if (value := getattr(link, name)) is not None}
+    return {"candidates": candidates, **tied, **known, **assertion}
 
 
 def _problem(problem: Problem) -> Plain:
@@ -239,7 +252,16 @@ def _read_link(mention: Mention, plain: Plain, where: str) -> Link:
     if not 0.0 <= (scores["confidence"] or 0.0) <= 1.0:
         raise MalformedError("a confidence is not a probability", where)
     found = Link(mention, candidates, stage=string(plain, "stage", where) or None, nil_reason=reason, **scores)  # type: ignore[arg-type]
+    if plain.get("assertion") is not None:
+        found = replace(found, assertion=_read_marks(plain, where))
     return found if plain.get("tied") is None else replace(found, tied=_count(plain, "tied", where))
+
+
+def _read_marks(plain: Plain, where: str) -> tuple[AssertionMark, ...]:
+    marks = strings(plain, "assertion", where)
+    if not _MARKS.issuperset(marks):
+        raise MalformedError("a link has an unknown mark in 'assertion'", where)
+    return marks  # type: ignore[return-value]
 
 
 def _count(plain: Plain, key: str, where: str) -> int:

@@ -9,13 +9,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from onym.detect._assertion import assertion_marks, with_assertion
 from onym.detect.base import Detected, Detector, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.registry import DETECTORS
 from onym.store.parts import OpenContext
 
-__all__ = ["Detected", "Detector", "DetectorConfig", "Span", "detect_batches", "detector_config", "open_detector"]
+__all__ = [
+    "Detected",
+    "Detector",
+    "DetectorConfig",
+    "Span",
+    "assertion_marks",
+    "detect_batches",
+    "detector_config",
+    "open_detector",
+    "with_assertion",
+]
 
 
 def detector_config(name: str, **options: Any) -> DetectorConfig:

@@ -75,6 +75,7 @@ class PipelineConfig(Strict):
     A mention whose best meaning is one of the others is left unlinked (NIL), unless `restrict` is set.
     Where scores are equal, concepts of the vocabularies in `prefer` come first, in that order.
     `threshold` is the minimum score; below it a mention is left unlinked (NIL). Without a detector, mentions must be annotated.
+    With `assertion`, links say what the text asserts of their mentions.
     `calibration` gives links their confidence; `onym calibrate` fits it. `onym` is the version that built the pipeline.
     """
 
@@ -89,6 +90,7 @@ class PipelineConfig(Strict):
     prefer: tuple[str, ...] = ()
     threshold: float | None = Field(default=None, allow_inf_nan=False)
     top_k: int = Field(default=10, ge=1, le=1000)
+    assertion: bool = False
     plug_ins: tuple[PlugIn, ...] = ()
     calibration: FittedCalibration | None = None
 

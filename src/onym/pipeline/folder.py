@@ -44,6 +44,7 @@ def build_pipeline(
     prefer: Sequence[str] = (),
     threshold: float | None = None,
     top_k: int = 10,
+    assertion: bool = False,
     force: bool = False,
     context: OpenContext | None = None,
 ) -> Pipeline:
@@ -51,6 +52,7 @@ def build_pipeline(
 
     The folder may hold a knowledge base and models already. `linker` and `detector` are configurations, or short names;
     without a detector, mentions must be annotated. Of concepts with equal scores, those of vocabularies in `prefer` come first.
+    With `assertion`, links say what the text asserts of their mentions.
 
     >>> folder = getfixture("tmp_path") / "pipeline"
     >>> build_pipeline(getfixture("tiny_kb"), folder).link("fever").links[0].concept_id
@@ -76,6 +78,7 @@ def build_pipeline(
             "prefer": tuple(prefer),
             "threshold": threshold,
             "top_k": top_k,
+            "assertion": assertion,
             "plug_ins": plug_ins_of(linker, detector),
         }
     )
@@ -151,6 +154,7 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
         restrict=config.restrict,
         threshold=config.threshold,
         top_k=config.top_k,
+        assertion=config.assertion,
         calibration=config.calibration,
     )
 
@@ -170,6 +174,7 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
         ("restrict", "yes" if config.restrict else None),
         ("prefer", ", ".join(config.prefer) or None),
         ("threshold", config.threshold),
+        ("assertion", "yes" if config.assertion else None),
         ("calibrated on", _shown_calibration(config.calibration)),
     ]
     rows += [("plug-in", f"{each.kind} {each.name} of {each.package} {each.version}") for each in config.plug_ins]

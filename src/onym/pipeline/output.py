@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from onym.corpora.base import Facet, Item, iter_items
-from onym.corpora.corpus import unwritable, write_linked_corpus
+from onym.corpora.corpus import require_writable, unwritable, write_linked_corpus
 from onym.corpora.isolation import INTERNAL
 from onym.corpora.problems import ProblemLog
 from onym.corpora.reading import is_loss
+from onym.detect import with_assertion
+from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among
 from onym.predictions.file import lines_of, source_of, write_predictions
@@ -66,19 +68,30 @@ def write_links(
     top_k: int = 10,
     only: ConceptMask | None = None,
     restrict: bool = False,
+    assertion: bool = False,
     force: bool = False,
     log: ProblemLog | None = None,
 ) -> LinkCounts:
     """Link every annotated mention and write the answers; the output appears only when complete. `log` notes the problems.
 
-    With `only`, other concepts compete, unless `restrict` is set: see `link_among`.
+    With `only`, other concepts compete, unless `restrict` is set: see `link_among`. With `assertion`, links say what the text
+    asserts of their mentions; `require_assertion` refuses formats that cannot store it.
     """
-    source = source_of(linker, top_k, **describe_filter(only, restrict=restrict))
+    said = {"assertion": True} if assertion else {}
+    source = source_of(linker, top_k, **said, **describe_filter(only, restrict=restrict))
 
     def link(docs: Iterable[Document]) -> Iterable[LinkedDocument]:
-        return link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
+        linked = link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
+        return map(with_assertion, linked) if assertion else linked
 
     return write_linked(items, link, source, path, format, force=force, log=log)
+
+
+def require_assertion(format: str) -> None:  # noqa: A002
+    """Refuse a format that cannot store what a text asserts of its mentions."""
+    if format != PREDICTIONS and not hasattr(require_writable(format), "write_linked"):
+        fix = "write predictions, jsonl or parquet"
+        raise ConfigError("config-invalid", f"{format} cannot store assertion marks", fix=fix)
 
 
 def write_linked(

@@ -9,6 +9,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, Self
 
+from onym.detect import with_assertion
 from onym.detect.base import Detected, Detector
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among
@@ -29,6 +30,8 @@ class Pipeline:
 
     With a `calibration`, links have a confidence. With `precision`, answers that are not sure enough for it are left unlinked;
     with `coverage`, the candidates are cut to the fewest that hold the right one that often.
+
+    With `assertion`, links say what the text asserts of their mentions: `negated`, `historical` and so on. No link is dropped.
 
     It may be called from several threads at once.
 
@@ -53,11 +56,12 @@ class Pipeline:
         calibration: FittedCalibration | None = None,
         precision: float | None = None,
         coverage: float | None = None,
+        assertion: bool = False,
     ) -> None:
         self.kb = linker.kb
         self.linker, self.detector, self.calibration = linker, detector, calibration
         self._only, self._restrict, self._threshold, self._top_k = only, restrict, threshold, top_k
-        self._precision, self._coverage = precision, coverage
+        self._precision, self._coverage, self._assertion = precision, coverage, assertion
         self._confidence = confidence_of(calibration, precision, coverage)
 
     def __enter__(self) -> Self:
@@ -71,7 +75,7 @@ class Pipeline:
         """What was really used, part by part."""
         limited = describe_filter(self._only, restrict=self._restrict)
         detector = {"detector": "none"} if self.detector is None else self.detector.config
-        wanted = {"precision": self._precision, "coverage": self._coverage}
+        wanted = {"precision": self._precision, "coverage": self._coverage, "assertion": self._assertion or None}
         said = {name: value for name, value in wanted.items() if value is not None}
         return {"detector": detector, "linker": self.linker.config, "threshold": self._threshold, **said, **limited}
 
@@ -95,6 +99,19 @@ class Pipeline:
         """Return the same pipeline with as few candidates for each mention as hold the right one that often."""
         return self._changed(coverage=coverage)
 
+    def with_assertion(self, assertion: bool = True) -> Pipeline:
+        """Return the same pipeline whose links say what the text asserts of their mentions.
+
+        >>> from onym.detect.dictionary import DictionaryDetector
+        >>> from onym.kb import KnowledgeBase
+        >>> from onym.linkers.exact import ExactLinker
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).with_assertion()
+        >>> [(link.mention.surface, link.assertion) for link in pipeline.link("High fever, no heart attack.").links]
+        [('fever', ()), ('heart attack', ('negated',))]
+        """
+        return self._changed(assertion=assertion)
+
     def _changed(self, **changes: Any) -> Pipeline:
         own: dict[str, Any] = {
             "only": self._only,
@@ -104,6 +121,7 @@ class Pipeline:
             "calibration": self.calibration,
             "precision": self._precision,
             "coverage": self._coverage,
+            "assertion": self._assertion,
         }
         return Pipeline(self.linker, self.detector, **own | changes)
 
@@ -151,7 +169,9 @@ class Pipeline:
         links = [replace(link, detection_score=score) for link, score in zip(linked.links, scores, strict=True)]
         links = [self._finished_link(link) for link in links]
         links = self._confidence.of(links) if self._confidence else links
-        return LinkedDocument(plain(linked.document), tuple(links), (*detected.problems, *linked.problems))
+        finished = replace(linked, links=tuple(links), problems=(*detected.problems, *linked.problems))
+        finished = with_assertion(finished) if self._assertion else finished
+        return replace(finished, document=plain(linked.document))
 
     def _finished_link(self, link: Link) -> Link:
         """Return a link with the reason why there is no answer."""

@@ -13,7 +13,7 @@ They tell documents of one id apart.
 An answer is an id (or, where several are meant together, a list of them), its score, and the number of the name that led to it:
 answers with the same number share a name. Answers stand best first. Where `source.order` of the first line says that ties are
 decided, this holds for equal scores too; else equal scores are a tie. A mention may also have `tied`, `detection_score`,
-`stage`, `confidence` and `nil_reason`, as `onym.Link` has them; what is absent is not known.
+`stage`, `confidence`, `nil_reason` and `assertion`, as `onym.Link` has them; what is absent is not known.
 `schemas/predictions-2.schema.json` is the JSON Schema of a line.
 """
 
@@ -36,7 +36,7 @@ from onym.predictions.identity import DocumentName, DocumentNames
 from onym.store.files.json import parsed_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
-from onym.types import Candidate, Document, DocumentKey, Link, LinkedDocument, NilReason, Problem
+from onym.types import AssertionMark, Candidate, Document, DocumentKey, Link, LinkedDocument, NilReason, Problem
 
 KIND, FORMAT = "predictions", 2
 DECIDED = "decided"
@@ -73,6 +73,7 @@ class Prediction:
     source: str = ""
     ordinal: int = 0
     tied: int | None = None
+    assertion: tuple[AssertionMark, ...] | None = None
 
     @property
     def document_key(self) -> DocumentKey:
@@ -217,6 +218,7 @@ def prediction_of(link: Link, document: Document) -> Prediction:
         document.source,
         document.ordinal,
         link.tied or None,
+        link.assertion,
     )
 
 
@@ -264,7 +266,7 @@ def _answers(candidates: Sequence[Candidate]) -> tuple[Answer, ...]:
     return tuple(((each.concept_id,), each.score, numbers[each.name]) for each in candidates)
 
 
-_EVIDENCE = ("tied", "detection_score", "stage", "confidence", "nil_reason")
+_EVIDENCE = ("tied", "detection_score", "stage", "confidence", "nil_reason", "assertion")
 
 
 def _plain(line: Line) -> dict[str, Any]:
@@ -343,9 +345,14 @@ def _evidence(more: Mapping[Any, Any], where: str) -> dict[str, Any]:
         or known.get("tied", 0) < 0
         or not isinstance(known.get("stage", ""), str)
         or known.get("nil_reason") not in (None, *get_args(NilReason))
+        or not _are_marks(known.get("assertion", []))
     ):
         raise _malformed(where)
-    return known
+    return known | ({"assertion": tuple(known["assertion"])} if "assertion" in known else {})
+
+
+def _are_marks(value: object) -> bool:
+    return isinstance(value, list) and all(mark in get_args(AssertionMark) for mark in value)
 
 
 def _answer(value: object, where: str) -> Answer:

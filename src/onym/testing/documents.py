@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from typing import BinaryIO
+from typing import BinaryIO, get_args
 
 from hypothesis import strategies as st
 
@@ -15,7 +15,7 @@ from onym.corpora.base import Format, Item, Style
 from onym.corpora.facets import view
 from onym.corpora.plain import with_answers
 from onym.store.files.source import InputFile, Source
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Notes, Passage, Problem, Relation
+from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Notes, Passage, Problem, Relation
 
 # Letters, astral and combining characters, what formats use as marks, line ends, characters that XML forbids.
 ALPHABET = "abAB 01\u03b1\u00e9\u0301\u200d\U0001f9ec\U00010348|\t\"'<>&;:,#%[]{}\\\n\r\x01\x85\u2028\ufeff"
@@ -123,6 +123,7 @@ def _links(mention: Mention) -> st.SearchStrategy[Link]:
         stage=st.none() | st.sampled_from(["exact", "generative"]),
         confidence=st.none() | st.floats(0, 1),
         nil_reason=st.none() | st.just("below-threshold"),
+        assertion=st.none() | st.lists(st.sampled_from(get_args(AssertionMark)), max_size=2, unique=True).map(tuple),
     )
 
 

@@ -67,15 +67,16 @@ def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDo
     assert list(parquet.read(output.source("a.parquet"))) == [with_answers(each) for each in linked]
 
 
-def test_linked_documents_that_do_not_say_ties_are_read() -> None:
-    """Files of before the column: the links have every other field."""
+@pytest.mark.parametrize("schema", parquet._SCHEMAS)
+def test_linked_documents_of_before_a_column_are_read(schema: pa.Schema) -> None:
     candidates = [{"concept_id": each, "name": "x", "score": 1.0} for each in ("a:1", "a:2")]
     mentions = [{"start": 0, "end": 5, "surface": "fever"}]
     plain = {"id": "1", "text": "fever", "mentions": mentions, "links": [{"candidates": candidates}]}
     buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([plain], schema=parquet._WITHOUT_TIES), buffer)
+    pq.write_table(pa.Table.from_pylist([plain], schema=schema), buffer)
     (linked,) = parquet.read_linked(source_of(a__parquet=buffer.getvalue()))
     assert linked.links[0].tied == 1
+    assert linked.links[0].assertion is None
 
 
 def test_a_row_that_is_no_linked_document_is_named() -> None:

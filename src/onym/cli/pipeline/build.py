@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.linking import CONCEPTS, KB, LINKER, PREFER, RESTRICT, TYPES
+from onym.cli.linking import ASSERTION, CONCEPTS, KB, LINKER, PREFER, RESTRICT, TYPES
 from onym.cli.options import DOWNLOAD
 
 
@@ -28,6 +28,7 @@ def command(
     restrict: Annotated[bool, RESTRICT] = False,
     prefer: Annotated[str, PREFER] = "",
     threshold: Annotated[float | None, typer.Option(help="Minimum score; below it a mention is left unlinked (NIL).")] = None,
+    assertion: Annotated[bool, ASSERTION] = False,
     download: Annotated[bool, DOWNLOAD] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a pipeline that exists.")] = False,
     json: Annotated[bool, JSON] = False,
@@ -60,6 +61,7 @@ def command(
             restrict=restrict,
             prefer=listed(prefer),
             threshold=threshold,
+            assertion=assertion,
             force=force,
             context=OpenContext(download, shown_on(bar)),
         )

@@ -39,6 +39,7 @@ _CANDIDATE = {"concept_id": pa.string(), "name": pa.string(), "score": pa.float6
 _LINK = {
     "candidates": pa.list_(pa.struct(list(_CANDIDATE.items()))), "detection_score": pa.float64(), "stage": pa.string(),
     "confidence": pa.float64(), "nil_reason": pa.string(), "tied": pa.int64(),
+    "assertion": pa.list_(pa.string()),
 }  # fmt: skip
 _PROBLEM = {"code": pa.string(), "what": pa.string(), "where": pa.string()}
 
@@ -49,7 +50,8 @@ def _linked_schema(of_link: dict[str, pa.DataType]) -> pa.Schema:
 
 
 LINKED_SCHEMA = _linked_schema(_LINK)
-_WITHOUT_TIES = _linked_schema({name: kind for name, kind in _LINK.items() if name != "tied"})  # of files that do not say them
+_LATER = list(_LINK).index("tied")  # from there on, what files of earlier versions do not say
+_SCHEMAS = [_linked_schema(dict(list(_LINK.items())[:known])) for known in range(_LATER, len(_LINK) + 1)]
 _ROWS, _LETTERS = 512, 4_000_000  # of a row group; a reader holds all of its texts
 
 
@@ -89,8 +91,8 @@ def read_linked(source: Source) -> Iterator[LinkedDocument]:
 
 def _schema_of(file: InputFile) -> pa.Schema:
     found = parquet_schema(file)
-    is_without = "links" in found.names and found.field("links").type == _WITHOUT_TIES.field("links").type
-    return _WITHOUT_TIES if is_without else LINKED_SCHEMA
+    links = found.field("links").type if "links" in found.names else None
+    return next((schema for schema in _SCHEMAS if schema.field("links").type == links), LINKED_SCHEMA)
 
 
 def _looks_right(file: InputFile) -> bool:

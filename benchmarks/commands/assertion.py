@@ -1,0 +1,116 @@
+"""What a sentence asserts of a mention, on the test set of ConText: F1 of each mark that has gold, in percent.
+
+cases                    sentences, one mention in each
+negation_f1              of the mark `negated`; also its precision and recall
+historical_f1            and `hypothetical_f1`, `other_experiencer_f1`: of the other marks that have gold
+development_negation_f1  on sentences of odd numbers, whose errors were looked at while the phrases were collected
+held_out_negation_f1     on sentences of even numbers, whose errors were not; both halves come from the same reports
+unmeasured               marks without gold
+mentions_per_s           mentions of the set that are marked in a second of processor time, each in a document of its own
+
+A condition that runs over the end of its sentence counts with the words of it that are in the sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from benchmarks.report import data_folder
+from onym.detect import assertion_marks
+from onym.types import AssertionMark, Document, Mention, Offsets
+
+LOWER_BOUNDS = {"negation_f1": 94.6}
+UNMEASURED: tuple[AssertionMark, ...] = ("possible",)
+_GOLD: dict[str, AssertionMark] = {
+    "Negated": "negated",
+    "Historical": "historical",
+    "Not particular": "hypothetical",
+    "Other": "other-experiencer",
+    "Family member": "other-experiencer",
+}
+_REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sentence with its mention, and the marks that annotators gave it."""
+
+    number: int
+    document: Document
+    gold: frozenset[AssertionMark]
+
+
+def run(_options: argparse.Namespace) -> dict[str, object]:
+    cases = list(iter_cases(data_folder() / "assertion" / "rsAnnotations-1-120-random.txt"))
+    found = [frozenset(assertion_marks(case.document)[0]) for case in cases]
+    judged = list(zip(cases, found, strict=True))
+    measured = [mark for mark in get_args(AssertionMark) if mark not in UNMEASURED]
+    by_mark = {mark: scores(judged, mark) for mark in measured}
+    precision, recall, negation_f1 = by_mark.pop("negated")
+    halves = [[each for each in judged if each[0].number % 2 == odd] for odd in (1, 0)]
+    development, held_out = (scores(half, "negated")[2] for half in halves)
+    return {
+        "cases": len(cases),
+        "negation_f1": negation_f1,
+        "negation_precision": precision,
+        "negation_recall": recall,
+        **{f"{mark.replace('-', '_')}_f1": f1 for mark, (_, _, f1) in by_mark.items()},
+        "development_negation_f1": development,
+        "held_out_negation_f1": held_out,
+        "unmeasured": list(UNMEASURED),
+        "mentions_per_s": round(len(cases) / min(_seconds(cases) for _ in range(_REPEATS))),
+    }
+
+
+def iter_cases(path: Path) -> Iterator[Case]:
+    """Yield the annotated sentences; the first line is a header."""
+    for line in path.read_text("utf-8").splitlines()[1:]:
+        number, condition, sentence, *labels = (cell.strip() for cell in line.split("\t"))
+        start, end = mention_in(sentence, condition)
+        mention = Mention(start, end, sentence[start:end])
+        gold = frozenset(_GOLD[label] for label in labels if label in _GOLD)
+        yield Case(int(number), Document(number, sentence, (mention,)), gold)
+
+
+def mention_in(sentence: str, condition: str) -> Offsets:
+    """Return where a condition is in its sentence: in capitals, else in any case, else the first or last words of it.
+
+    >>> mention_in("Pain, but no PAIN now.", "pain"), mention_in("No fever.", "fever. Chills")
+    ((13, 17), (3, 9))
+    """
+    words = condition.split()
+    found = _search(words, sentence, upper=True)
+    for count in range(len(words), 0, -1):
+        found = found or _search(words[:count], sentence) or _search(words[-count:], sentence)
+    if found is None:
+        raise ValueError("a condition has no word in its sentence")
+    return found
+
+
+def _search(words: list[str], sentence: str, *, upper: bool = False) -> Offsets | None:
+    text = r"\s+".join(re.escape(word.upper() if upper else word) for word in words)
+    found = re.search(text, sentence, 0 if upper else re.IGNORECASE)
+    return found and found.span()
+
+
+def scores(judged: Iterable[tuple[Case, frozenset[AssertionMark]]], mark: AssertionMark) -> tuple[float, float, float]:
+    """Return precision, recall and F1 of a mark, in percent."""
+    counts = Counter((mark in found, mark in case.gold) for case, found in judged)
+    right, wrong, missed = counts[True, True], counts[True, False], counts[False, True]
+    parts = (right + wrong, right + missed, (2 * right + wrong + missed) / 2)
+    precision, recall, f1 = (round(100 * right / whole, 1) if whole else 0.0 for whole in parts)
+    return precision, recall, f1
+
+
+def _seconds(cases: list[Case]) -> float:
+    before = time.process_time()
+    for case in cases:
+        assertion_marks(case.document)
+    return time.process_time() - before

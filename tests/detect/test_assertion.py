@@ -1,0 +1,202 @@
+"""What sentences assert of the mentions in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.detect import assertion_marks, with_assertion
+from onym.testing.documents import linked_documents
+from onym.text.analysis import analysed
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+
+
+def document(marked: str) -> Document:
+    """Return the document of a text whose mentions are in angle brackets."""
+    mentions: list[Mention] = []
+    text = ""
+    for number, piece in enumerate(re.split("[<>]", marked)):
+        if number % 2:
+            mentions.append(Mention(len(text), len(text) + len(piece), piece))
+        text += piece
+    return Document("1", text, tuple(mentions))
+
+
+def marks(marked: str) -> list[str]:
+    """Return the marks of each mention, joined."""
+    return [" ".join(each) for each in assertion_marks(document(marked))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<Fever> and <cough>.", ["", ""]),
+        ("No <fever>.", ["negated"]),
+        ("NO EVIDENCE OF <FEVER>.", ["negated"]),
+        ("She denies any <fever>, <chills> or <cough>.", ["negated"] * 3),
+        ("He doesn't have <fever>.", ["negated"]),
+        ("<Pneumonia> was ruled out.", ["negated"]),
+        ("<Fever> and <cough> are absent.", ["negated", "negated"]),
+        ("Rule out <pneumonia>.", ["possible"]),
+        ("R/O <pneumonia>", ["possible"]),
+        ("<Pneumonia> cannot be excluded.", ["possible"]),
+        ("We cannot exclude <pneumonia>.", ["possible"]),
+        ("History of <stroke>.", ["historical"]),
+        ("<Stroke> 3 years ago.", ["historical"]),
+        ("<Stroke> two years ago.", ["historical"]),
+        ("Status-post <stroke>.", ["historical"]),
+        ("No history of <stroke>.", ["negated historical"]),
+        ("Return if <fever> develops.", ["hypothetical"]),
+        ("Her mother had <asthma>.", ["other-experiencer"]),
+        ("Family history of <asthma>.", ["historical other-experiencer"]),
+        ("No family history of <asthma>.", ["negated historical other-experiencer"]),
+        ("His sister, who has <asthma>, is well.", ["other-experiencer"]),
+    ],
+)
+def test_each_mark(text: str, expected: list[str]) -> None:
+    assert marks(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No increase in <fever>.",
+        "No significant change of the <lesion>.",
+        "Not only <fever>.",
+        "Gram negative <sepsis>.",
+        "Gram-negative <sepsis>.",
+        "No difference in <fever> between groups.",
+        "Without further <fever>.",
+        "Infusions prior to <surgery>.",
+        "A three day history of <fever>.",
+        "Mother reports <fever>.",
+        "In May <fever> began.",
+        "iNOS is NO synthase in <asthma>.",
+        "A notable <fever>.",  # words are whole
+        "The no\u0301 <fever>.",  # and a mark belongs to its letter
+    ],
+)
+def test_what_only_looks_like_a_phrase_marks_nothing(text: str) -> None:
+    assert marks(text) == [""]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("No <fever> but <cough>.", ["negated", ""]),
+        ("No <fever>; <cough>.", ["negated", ""]),
+        ("No <fever>. <Cough>.", ["negated", ""]),
+        ("No <fever>\n<Cough>", ["negated", ""]),
+        ("1) No <fever> 2) <cough>", ["negated", ""]),
+        ("COMPLICATIONS: None. POSTOPERATIVE DIAGNOSIS: <Gastritis>", [""]),
+        ("Complications: none  Final Diagnosis: <Gastritis>", [""]),
+        ("<Cough>: present  <Fever>: absent", ["", "negated"]),
+        ("<Cough>, however <fever> was ruled out.", ["", "negated"]),
+        ("History of <asthma> who presents with <fever>.", ["historical", ""]),
+        ("His father had <asthma>, the patient has <fever>.", ["other-experiencer", ""]),
+        ("If <fever> returns because of <cough>.", ["hypothetical", ""]),
+        ("Possible <fever>, but <cough>.", ["possible", ""]),
+        ("No <fever> but no <cough>.", ["negated", "negated"]),
+    ],
+)
+def test_a_scope_ends(text: str, expected: list[str]) -> None:
+    assert marks(text) == expected
+
+
+@pytest.mark.parametrize("text", ["<No fever>.", "<Absence of fever>, <cough>.", "<Neg for x>: <cough>."])
+def test_a_phrase_inside_a_mention_is_a_part_of_its_name(text: str) -> None:
+    assert not any(marks(text))
+
+
+def test_a_phrase_that_is_itself_a_mention_counts() -> None:
+    assert marks("<Family history> of <asthma>. Past <medical history> of <stroke>.") == [
+        "",
+        "historical other-experiencer",
+        "",
+        "historical",
+    ]
+
+
+def test_mentions_inside_others_and_without_order() -> None:
+    text = "No acute heart attack, but fever."
+    found = [Mention(start, end, text[start:end]) for start, end in ((27, 32), (9, 21), (3, 21), (9, 14))]
+    assert assertion_marks(Document("1", text, tuple(found))) == [(), ("negated",), ("negated",), ("negated",)]
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "no ",
+            "not only ",
+            "history of ",
+            "but ",
+            "mother ",
+            "ruled out ",
+            "was ",
+            "if ",
+            "may ",
+            "3 ",
+            "A: ",
+            ". ",
+            "; ",
+            "\n",
+        ),
+        *("<fever> ", "<cough>, ", "\u0130\u00df ", "\U0001f9ec", "e\u0301 ", "\u200b", "<x\u1e9e\u0130> ", "1) "),
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=25).map("".join)
+
+
+@given(TEXTS, st.randoms())
+def test_marks_belong_to_mentions_in_whatever_order(text: str, random: object) -> None:
+    doc = document(text)
+    expected = dict(zip(doc.mentions, assertion_marks(doc), strict=True))
+    order = list(doc.mentions)
+    random.shuffle(order)  # type: ignore[attr-defined]
+    assert assertion_marks(replace(doc, mentions=tuple(order))) == [expected[mention] for mention in order]
+
+
+@given(TEXTS, TEXTS)
+def test_only_the_own_sentence_is_looked_at(text: str, other: str) -> None:
+    doc = document(f"{text}.\n\n\n{other}")
+    first = document(f"{text}.")
+    assert assertion_marks(doc)[: len(first.mentions)] == assertion_marks(first)
+
+
+@given(TEXTS)
+def test_the_case_of_letters_does_not_count(text: str) -> None:
+    text = text.replace("A: ", "").replace(". ", "").replace("\n", " ")  # what splits texts depends on capitals
+    assert marks(text) == marks(text.replace("no ", "NO ").replace("but ", "BUT ").replace("history of", "History Of"))
+
+
+@given(linked_documents())
+def test_links_change_in_nothing_else(linked: LinkedDocument) -> None:
+    marked = with_assertion(linked)
+    assert marked.document == linked.document
+    assert [replace(link, assertion=None) for link in marked.links] == [replace(link, assertion=None) for link in linked.links]
+    assert [link.assertion for link in marked.links] == assertion_marks(linked.document)[: len(linked.links)]
+    assert marked.problems == linked.problems
+
+
+def test_an_analysis_is_used_and_kept() -> None:
+    doc = analysed(document("No <fever>."))
+    (link,) = [Link(mention, (Candidate("mesh:D005334", "fever", 1.0),)) for mention in doc.mentions]
+    linked = with_assertion(LinkedDocument(doc, (link,)))
+    assert linked.document is doc
+    assert linked.links[0].assertion == ("negated",)
+    assert "sentences" in vars(doc.analysis)
+
+
+def test_a_mention_of_white_space_has_no_sentence() -> None:
+    assert assertion_marks(Document("1", "  ", (Mention(0, 1, " "),))) == [()]
+    assert assertion_marks(Document("1", "", ())) == []
+
+
+def test_one_endless_sentence_takes_no_endless_time() -> None:
+    """Time that grew with the square of the length would be minutes here."""
+    doc = document("no <fever> was ruled out but " * 20_000)
+    assert set(assertion_marks(doc)) == {("negated",)}

@@ -1,0 +1,61 @@
+"""The phrases of assertion: each does what its list says."""
+
+from __future__ import annotations
+
+import pytest
+
+from onym.detect._assertion import _MAX_WORDS, MARKS, _iter_phrases, _lexicon, _Node, assertion_marks
+from onym.detect._assertion_terms import BACKWARD, FORWARD, NOTHING, STOP
+from onym.text.boundaries import words
+from onym.types import AssertionMark, Document, Mention
+
+OPENERS: dict[AssertionMark, str] = {
+    "negated": "no",
+    "possible": "possible",
+    "historical": "history of",
+    "hypothetical": "if",
+    "other-experiencer": "mother",
+}
+
+
+def phrases(listed: str) -> list[str]:
+    return [" ".join(phrase).replace("#", "3") for phrase in _iter_phrases(listed)]
+
+
+def marks_of_fever(text: str) -> tuple[AssertionMark, ...]:
+    start = text.index("fever")
+    return assertion_marks(Document("1", text, (Mention(start, start + 5, "fever"),)))[0]
+
+
+def test_the_lists_are_of_all_marks() -> None:
+    assert tuple(FORWARD) == tuple(BACKWARD) == tuple(STOP) == tuple(OPENERS) == MARKS
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_phrases_mark_what_comes_after_or_before_them(mark: AssertionMark) -> None:
+    assert [phrase for phrase in phrases(FORWARD[mark]) if mark not in marks_of_fever(f"{phrase} fever")] == []
+    assert [phrase for phrase in phrases(BACKWARD[mark]) if mark not in marks_of_fever(f"fever {phrase}")] == []
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_phrases_end_a_scope(mark: AssertionMark) -> None:
+    ends = [f"{OPENERS[mark]} cough {phrase} fever" for phrase in phrases(STOP[mark])]
+    assert [text for text in ends if mark in marks_of_fever(text)] == []
+
+
+def test_phrases_that_say_nothing() -> None:
+    assert [phrase for phrase in phrases(NOTHING) if marks_of_fever(f"{phrase} fever")] == []
+
+
+def test_phrases_are_of_words_as_texts_have_them() -> None:
+    listed = [phrase for table in (FORWARD, BACKWARD, STOP) for text in table.values() for phrase in phrases(text)]
+    for phrase in [*listed, *phrases(NOTHING)]:
+        assert [phrase[start:end] for start, end in words(phrase)] == phrase.split(), phrase
+        assert phrase == phrase.lower()
+
+
+def test_no_phrase_is_longer_than_a_match_may_be() -> None:
+    def depth(node: _Node) -> int:
+        return 1 + max((depth(each) for each in node.following.values()), default=-1)
+
+    assert depth(_lexicon()) <= _MAX_WORDS
