@@ -1,6 +1,6 @@
 """How far a confidence can be trusted, from kept predictions: a calibration is fitted on dev, and judged on test.
 
-corpora          given mentions: by the reranker over the open, joined knowledge base; hpo_gsc by MiniLM as it comes over the
+corpora          given mentions: by the reranker over the open, joined knowledge base; hpo_gsc by off-the-shelf MiniLM over the
                  Human Phenotype Ontology. nlm_chem has no dev split: fitted on the dev splits of the other three
 cross_validated  the corpora with no dev split, or a small one, by five folds of the documents of test
 transfer         fitted on the dev split of one corpus, judged on the test split of another
@@ -110,20 +110,20 @@ def _cross_validated(judged: JudgedAnswers) -> Figures:
 def _figures(judged: JudgedAnswers, confidences: np.ndarray, fitted: Sequence[Calibration]) -> Figures:
     right = np.array([rank == 1 for rank in judged.ranks])
     all_of = len(right) + judged.unanswered
-    sure = confidences >= np.array([each.curve.at(PRECISION).threshold for each in fitted])
+    is_confident = confidences >= np.array([each.curve.at(PRECISION).threshold for each in fitted])
     sizes = [
         each.sets.size(COVERAGE, confidence=confidence, candidates=5, of_type=of_type)
         for each, confidence, of_type in zip(fitted, confidences.tolist(), judged.types, strict=True)
     ]
-    held = sum(rank is not None and rank <= size for rank, size in zip(judged.ranks, sizes, strict=True))
+    covered = sum(rank is not None and rank <= size for rank, size in zip(judged.ranks, sizes, strict=True))
     return {
         "mentions": all_of,
         "right_pct": round(100 * float(right.sum()) / all_of, 1),
         "ece": round(expected_calibration_error(confidences, right), 4),
         "auroc": round(area_under_roc(confidences, right), 4),
-        "precision_at_95": round(float(right[sure].mean()), 4) if sure.any() else 0.0,
-        "coverage_at_95": round(100 * float(sure.sum()) / all_of, 1),
-        "set_coverage_at_90": round(100 * held / all_of, 1),
+        "precision_at_95": round(float(right[is_confident].mean()), 4) if is_confident.any() else 0.0,
+        "coverage_at_95": round(100 * float(is_confident.sum()) / all_of, 1),
+        "set_coverage_at_90": round(100 * covered / all_of, 1),
         "set_size_at_90": round(float(np.mean(sizes)), 2),
         "ceiling": round(100 * sum(rank is not None for rank in judged.ranks) / all_of, 1),
         "drift": round(fitted[0].spread.index(confidences), 3),

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.results.check import add_options, page_problems
 from benchmarks.results.e2e_predict import ANNOTATED, STORE, figures_of, found_by, open_system, task_of
-from benchmarks.results.e2e_tasks import KINDS
+from benchmarks.results.e2e_tasks import JOINED, KINDS
 from benchmarks.results.page import NO_ROWS
 from benchmarks.results.rerun import unlike
 from benchmarks.results.store import Figures, Row, Store, between, differences, table, twins
@@ -110,7 +110,8 @@ def tables(rows: Sequence[Row]) -> str:
         parts += [f"### {kind.title}, end to end\n\n`{key}`"] if any(row.dataset == key for row in rows) else []
         for split, part in _splits(rows, key, "strict_f1"):
             figures = part[0].figures
-            shared = f", {figures['shared']:,} of them in BC5CDR's train or dev" if "shared" in figures else ""
+            most = max(row.figures.get("shared", 0) for row in part)
+            shared = f", {most:,} of them in BC5CDR's train or dev" if most else ""
             parts.append(f"{split.capitalize()}: {figures['documents']:,} documents{shared}; {figures['gold']:,} mentions.")
             parts.append(table(_HEADER, [_line(row, is_best=row.row in shown) for row in part]))
     return "\n\n".join(parts) or NO_ROWS
@@ -144,7 +145,7 @@ def _line(row: Row, *, is_best: bool) -> list[str]:
     first = f"{figures['strict_f1']:.1f}"
     return [
         row.search,
-        row.ranking,
+        f"{row.ranking}, joined KB" if json.loads(row.model_folder).get("kb") == JOINED else row.ranking,
         row.model,
         row.trained_on,
         f"{figures['strict_p']:.1f} / {figures['strict_r']:.1f}",

@@ -25,6 +25,7 @@ from onym.types import Document, Problem
 
 Said = tuple[object, ...]
 BYSTANDERS, LOST = "bystanders", "bystanders_lost"
+_PACKED = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd")
 _SMALL = replace(DEFAULT_LIMITS, document_bytes=2_000, json_item_bytes=2_000, xml_record_bytes=4_000)
 """Limits that every honest document of a sample is well within."""
 
@@ -50,8 +51,9 @@ def make_case(seed: int, reader: str, number: int) -> Case:
     if is_packed:
         name, data = _packed(rng, piece.file, files.pop(piece.file))
         files[name] = data
-    # What is packed fails as one file; and a format that is not named is recognised by how a file begins.
-    hurt = corpus.in_file(piece.file) if is_packed or not is_named else piece.documents
+    # What is packed, or begins as if it were, fails as one file; and an unnamed format is recognised by how a file begins.
+    is_whole = is_packed or not is_named or files[piece.file].startswith(_PACKED)
+    hurt = corpus.in_file(piece.file) if is_whole else piece.documents
     limits = _SMALL if rng.random() < 0.1 else DEFAULT_LIMITS
     return Case(tuple(files.items()), limits, frozenset(range(corpus.documents)) - hurt, is_named)
 

@@ -230,7 +230,7 @@ class Candidate:
 
 
 NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out"]
-"""Why a mention is left unlinked (NIL): the linker found no candidate, the best one scores too low, it is not sure enough
+"""Why a mention is left unlinked (NIL): the linker found no candidate, the best one scores too low, it is not confident enough
 for the precision that was asked for, or the best meaning is a concept that the filter of types or ids leaves out."""
 AssertionMark = Literal["negated", "possible", "historical", "hypothetical", "other-experiencer"]
 """What a sentence says of a mention: that it is absent, uncertain, past, only an if, or of a family member."""

@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from onym.calibrate.calibration import ByEvidence, ByScore, Calibration
-from onym.calibrate.evidence import Answer, Answers
+from onym.calibrate.evidence import Answers, ScoredAnswer
 from onym.calibrate.measures import expected_calibration_error
 from onym.errors import InputError
 
@@ -19,7 +19,7 @@ def drawn(count: int, seed: int, *, is_by_margin: bool) -> tuple[Answers, list[i
     best = np.maximum(best, second) if is_by_margin else best
     probability = np.clip(2 * (best - second), 0, 1) if is_by_margin else best**2
     right = generator.random(count) < probability
-    answers = Answers.of(Answer(*pair, 2, 0, 8) for pair in zip(best, second, strict=True))
+    answers = Answers.of(ScoredAnswer(*pair, 2, 0, 8) for pair in zip(best, second, strict=True))
     return answers, [1 if each else None for each in right], [str(row // 5) for row in range(count)]
 
 
@@ -33,8 +33,8 @@ def test_the_better_way_is_kept_and_its_probabilities_are_true(is_by_margin: boo
     assert expected_calibration_error(fitted.confidences(others), right) < 0.05
     reached = fitted.curve.at(0.8)
     assert abs(right[fitted.confidences(others) >= reached.threshold].mean() - 0.8) < 0.06
-    assert fitted.held.auroc is not None
-    assert fitted.held.auroc > 0.75
+    assert fitted.quality.auroc is not None
+    assert fitted.quality.auroc > 0.75
 
 
 @pytest.mark.parametrize("is_by_margin", [False, True])
@@ -50,7 +50,7 @@ def test_it_can_be_written_and_read(is_by_margin: bool) -> None:
 def test_answers_that_are_all_right_have_no_area() -> None:
     answers, _, documents = drawn(100, 0, is_by_margin=False)
     fitted = Calibration.fit(answers, [1] * 100, documents, [""] * 100)
-    assert (fitted.held.auroc, fitted.held.accuracy) == (None, 1.0)
+    assert (fitted.quality.auroc, fitted.quality.accuracy) == (None, 1.0)
 
 
 @pytest.mark.parametrize(("count", "documents"), [(49, 10), (100, 4)])

@@ -5,25 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.calibrate.evidence import Answer, Answers, Evidence
+from onym.calibrate.evidence import Answers, Evidence, ScoredAnswer
 from onym.errors import InputError
 from onym.types import Candidate, Link, Mention
 
 
 def test_a_link_is_an_answer() -> None:
     both = (Candidate("a:1", "fever", 0.9), Candidate("a:2", "fever", 0.9))
-    assert Answer.of_link(Link(Mention(0, 5, "fever"), both)) == Answer(0.9, 0.9, 2, 1, 5)
-    assert Answer.of_link(Link(Mention(0, 5, "fever"), both[:1])) == Answer(0.9, 0.9, 1, 0, 5)
+    assert ScoredAnswer.of_link(Link(Mention(0, 5, "fever"), both)) == ScoredAnswer(0.9, 0.9, 2, 1, 5)
+    assert ScoredAnswer.of_link(Link(Mention(0, 5, "fever"), both[:1])) == ScoredAnswer(0.9, 0.9, 1, 0, 5)
 
 
 def test_scores_that_are_not_finite_count_as_very_low_or_high() -> None:
-    answers = Answers.of([Answer(float("nan"), float("-inf"), 2, 0, 5)])
+    answers = Answers.of([ScoredAnswer(float("nan"), float("-inf"), 2, 0, 5)])
     assert np.isfinite(answers.columns).all()
     assert np.isfinite(Evidence((), ()).of(answers)).all()
 
 
 def test_equal_scores_are_not_bent() -> None:
-    answers = Answers.of([Answer(1.0, 1.0, 1, 0, 5)] * 10)
+    answers = Answers.of([ScoredAnswer(1.0, 1.0, 1, 0, 5)] * 10)
     fitted = Evidence.fit(answers)
     assert (fitted.scores, fitted.margins) == ((), ())
     assert fitted.of(answers).shape == (10, 6)

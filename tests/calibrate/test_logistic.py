@@ -19,7 +19,7 @@ def test_it_is_scikit_learns() -> None:
     assert np.abs(Logistic.fit(columns, right).log_odds(columns) - theirs.decision_function(scaled)).max() < 1e-4
 
 
-def test_columns_that_tell_right_from_wrong_without_exception_have_finite_weights() -> None:
+def test_columns_that_separate_right_from_wrong_have_finite_weights() -> None:
     fitted = Logistic.fit(np.array([[0.0], [1.0]] * 50), np.array([0.0, 1.0] * 50))
     assert np.isfinite(fitted.weights).all()
     assert fitted.log_odds(np.array([[1.0]]))[0] > 2

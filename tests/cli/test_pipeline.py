@@ -99,8 +99,8 @@ def test_calibrate_then_ask_for_a_precision(folder: Path) -> None:
     onym(*words, cwd=folder)
     link = json.loads((folder / "out.jsonl").read_text().splitlines()[1])
     assert 0 < link["confidence"] < 1
-    asked = onym(*words, "--precision", "0.99", cwd=folder, status=2)
-    assert "[precision-unreachable]" in asked.stderr
+    requested = onym(*words, "--precision", "0.99", cwd=folder, status=2)
+    assert "[precision-unreachable]" in requested.stderr
 
 
 def test_a_precision_needs_a_calibrated_pipeline(folder: Path) -> None:

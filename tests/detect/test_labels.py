@@ -1,4 +1,4 @@
-"""What a trained detector is asked for."""
+"""What a trained detector is to find."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.detect import model as model_part
-from onym.detect._labels import asked_types
+from onym.detect._labels import wanted_types
 from onym.detect.model import Config, detector_of
 from onym.encoders.collective import Collective, CollectiveSettings, Label
 from onym.errors import ConfigError
@@ -33,25 +33,25 @@ def folder(tmp_path: Path) -> Path:
 def test_what_a_model_does_not_know_is_refused() -> None:
     settings = CollectiveSettings(labels=LABELS)
     with pytest.raises(ConfigError, match="finds no 'Species'"):
-        asked_types(settings, ["Species"])
+        wanted_types(settings, ["Species"])
     with pytest.raises(ConfigError, match="did not learn from 'three'"):
-        asked_types(settings, convention="three")
+        wanted_types(settings, convention="three")
     with pytest.raises(ConfigError, match="no types"):
-        asked_types(CollectiveSettings(), ["Gene"])
+        wanted_types(CollectiveSettings(), ["Gene"])
 
 
 def test_a_threshold_is_for_all_types() -> None:
-    assert {each.threshold for each in asked_types(CollectiveSettings(labels=LABELS), threshold=0.7)} == {0.7}
-    assert asked_types(CollectiveSettings(threshold=0.3))[0].threshold == 0.3
+    assert {each.threshold for each in wanted_types(CollectiveSettings(labels=LABELS), threshold=0.7)} == {0.7}
+    assert wanted_types(CollectiveSettings(threshold=0.3))[0].threshold == 0.3
 
 
-def test_mentions_have_the_types_that_are_asked_for(folder: Path) -> None:
+def test_mentions_have_the_wanted_types(folder: Path) -> None:
     model = Collective.open(folder)
     for types in ("Disease", "Gene", "Gene, Disease"):
         detector = detector_of(model, Config(types=types, threshold=0.0))
         (found,) = detector.detect([DOC])
         assert {mention.type for mention in found.document.mentions} <= set(types.split(", "))
-        assert [each["type"] for each in detector.config["asked"]] == sorted(types.split(", "))
+        assert [each["type"] for each in detector.config["types"]] == sorted(types.split(", "))
         assert found.document.mentions
 
 
@@ -61,23 +61,23 @@ def test_a_probability_is_the_mean_of_the_conventions(folder: Path) -> None:
     def scores(convention: str) -> dict[tuple[int, int], float]:
         config = Config(types="Disease", convention=convention, threshold=0.0, nested=True)
         (found,) = detector_of(model, config).detect([DOC])
-        places = [(mention.start, mention.end) for mention in found.document.mentions]
-        return dict(zip(places, found.scores, strict=True))
+        offsets = [(mention.start, mention.end) for mention in found.document.mentions]
+        return dict(zip(offsets, found.scores, strict=True))
 
     both, one, two = scores(""), scores("one"), scores("two")
     shared = both.keys() & one.keys() & two.keys()
     assert shared
-    assert all(both[place] == pytest.approx((one[place] + two[place]) / 2, abs=1e-6) for place in shared)
+    assert all(both[span] == pytest.approx((one[span] + two[span]) / 2, abs=1e-6) for span in shared)
 
 
 def test_types_follow_from_the_concepts_that_are_linked_to(folder: Path, tmp_path: Path) -> None:
     rows = "mesh:D1\tfever\tpyrexia\tC23\nmesh:D2\tiron\t\tD01\n"
     kb, config = made_kb(tmp_path, rows, groups=True), Config(model=ModelReference(path=str(folder)))
-    every = model_part.open(config, kb, OpenContext())
-    assert [each["type"] for each in every.config["asked"]] == ["Disease", "Gene"]
+    unrestricted = model_part.open(config, kb, OpenContext())
+    assert [each["type"] for each in unrestricted.config["types"]] == ["Disease", "Gene"]
     diseases = model_part.open(config, kb, OpenContext(), only=concepts_of_types(kb, ["Disease"]))
-    assert [each["type"] for each in diseases.config["asked"]] == ["Disease"]
+    assert [each["type"] for each in diseases.config["types"]] == ["Disease"]
     chemicals = model_part.open(
         config, kb, OpenContext(), only=concepts_of_types(kb, ["Chemical"])
     )  # which the model does not know
-    assert [each["type"] for each in chemicals.config["asked"]] == ["Disease", "Gene"]  # it knows no chemicals: all count
+    assert [each["type"] for each in chemicals.config["types"]] == ["Disease", "Gene"]  # it knows no chemicals: all count

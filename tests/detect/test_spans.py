@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect._labels import asked_types
+from onym.detect._labels import wanted_types
 from onym.detect._overlaps import resolved
 from onym.detect._spans import SpanDetector, scored_spans
 from onym.encoders.collective import Collective
@@ -23,7 +23,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Collective:
 
 def test_spans_above_the_threshold_that_do_not_overlap(model: Collective) -> None:
     (read,) = model.reader.read([Document("1", TEXT)])
-    all_spans = scored_spans(model, TEXT, read, asked_types(model.settings, threshold=0.0))
+    all_spans = scored_spans(model, TEXT, read, wanted_types(model.settings, threshold=0.0))
     middle = sorted(span.score for span in all_spans)[len(all_spans) // 2]
     (found,) = SpanDetector(model, threshold=middle).detect([Document("1", TEXT)])
     wanted = resolved(span for span in all_spans if span.score >= middle)

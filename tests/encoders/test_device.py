@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from onym.detect._labels import asked_types
+from onym.detect._labels import wanted_types
 from onym.detect._spans import scored_spans
 from onym.detect._tags import tagged_spans
 from onym.encoders.collective import Collective
@@ -131,7 +131,7 @@ def test_a_reader_of_documents_on_another_device(tmp_path: Path, detect: str, re
 def _detected(model: Collective) -> list[tuple[int, int]]:
     (read,) = model.reader.read([DOC])
     if model.settings.detect == "spans":
-        spans = scored_spans(model, DOC.text, read, asked_types(model.settings, threshold=0.4))
+        spans = scored_spans(model, DOC.text, read, wanted_types(model.settings, threshold=0.4))
     else:
         spans = tagged_spans(model, DOC.text, read, 0.4)
     return [(span.start, span.end) for span in spans]

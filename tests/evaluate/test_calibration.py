@@ -25,27 +25,27 @@ def graded(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Evaluatio
     return EvaluationTask.open(str(folder / "prepared"), "dev", kb=tiny_kb)
 
 
-def test_given_mentions_are_judged_by_gold(graded: EvaluationTask) -> None:
+def test_annotated_mentions_are_judged_by_gold(graded: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(graded.kb))
     made = calibrate_pipeline(graded, pipeline)
     assert (made.mentions, made.documents, made.split) == ("given", 20, "dev")
-    assert made.calibration.held.answers == 80
-    assert made.calibration.held.accuracy == 0.75
+    assert made.calibration.quality.answers == 80
+    assert made.calibration.quality.accuracy == 0.75
 
 
 def test_found_mentions_that_gold_lacks_are_wrong(graded: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(graded.kb), DictionaryDetector(graded.kb))
     made = calibrate_pipeline(graded, pipeline)
     assert made.mentions == "found"
-    assert made.calibration.held.answers == 100
-    assert made.calibration.held.accuracy == 0.6
-    assert calibrate_pipeline(graded, pipeline, "given").calibration.held.answers == 80
+    assert made.calibration.quality.answers == 100
+    assert made.calibration.quality.accuracy == 0.6
+    assert calibrate_pipeline(graded, pipeline, "given").calibration.quality.answers == 80
 
 
-def test_what_was_asked_of_the_pipeline_before_does_not_count(graded: EvaluationTask) -> None:
+def test_an_earlier_precision_of_the_pipeline_does_not_count(graded: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(graded.kb), threshold=5.0)
     calibrated = Pipeline(ExactLinker(graded.kb), calibration=calibrate_pipeline(graded, pipeline)).with_coverage(0.9)
-    assert calibrate_pipeline(graded, calibrated).calibration.held.answers == 80
+    assert calibrate_pipeline(graded, calibrated).calibration.quality.answers == 80
 
 
 def test_a_pipeline_without_a_detector_finds_nothing(graded: EvaluationTask) -> None:

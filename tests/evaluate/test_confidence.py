@@ -26,8 +26,8 @@ def test_bins_and_curve_by_hand() -> None:
 def test_an_evaluation_judges_the_confidences_that_there_are(abstracts: EvaluationTask) -> None:
     predictions = predict(abstracts, ExactLinker(abstracts.kb))
     assert evaluate(abstracts, predictions).confidence is None
-    sure = Predictions.of((replace(one, confidence=0.75) for one in predictions), predictions.source)
-    found = evaluate(abstracts, sure)
+    confident = Predictions.of((replace(one, confidence=0.75) for one in predictions), predictions.source)
+    found = evaluate(abstracts, confident)
     assert found.confidence is not None
     assert found.confidence.answers == 2
     assert found.as_dict()["confidence"]["ece"] == pytest.approx(found.confidence.ece)

@@ -244,7 +244,7 @@ def test_a_reranker_answers_what_exact_match_leaves(kb: KnowledgeBase) -> None:
         CascadeLinker(dense=Said(kb, FEVER), rerank=last)
 
 
-def test_the_encoder_beside_a_reranker_is_its_own() -> None:
+def test_the_encoder_of_a_reranker_is_its_own() -> None:
     config = linker_config("cascade", reranker="trees", encoder="minilm")
     assert isinstance(config, Config)
     assert config.dense is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onym.calibrate import Answer, Answers, Calibration
+from onym.calibrate import Answers, Calibration, ScoredAnswer
 from onym.pipeline.config import FittedCalibration
 
 
@@ -13,7 +13,7 @@ def fitted(count: int = 400) -> FittedCalibration:
     scores = np.linspace(0, 1, count)
     right = np.random.default_rng(0).random(count) < scores**0.5
     calibration = Calibration.fit(
-        Answers.of(Answer(score, 0.0, 2, 0, 8) for score in scores),
+        Answers.of(ScoredAnswer(score, 0.0, 2, 0, 8) for score in scores),
         [1 if each else 2 if row % 2 else None for row, each in enumerate(right)],
         [str(row % 20) for row in range(count)],
         ["Disease"] * count,

@@ -25,29 +25,29 @@ def link(*scores: float) -> Link:
 def test_links_get_a_probability_and_those_without_candidates_none() -> None:
     confidence = confidence_of(fitted())
     assert confidence is not None
-    sure, unsure, empty = confidence.of([link(0.95, 0.1), link(0.05, 0.01), link()])
-    assert sure.confidence is not None
-    assert unsure.confidence is not None
-    assert (sure.confidence > 0.8, unsure.confidence < 0.5, empty.confidence) == (True, True, None)
-    assert (sure.nil_reason, unsure.nil_reason, empty.nil_reason) == (None, None, "no-candidate")
+    confident, doubtful, empty = confidence.of([link(0.95, 0.1), link(0.05, 0.01), link()])
+    assert confident.confidence is not None
+    assert doubtful.confidence is not None
+    assert (confident.confidence > 0.8, doubtful.confidence < 0.5, empty.confidence) == (True, True, None)
+    assert (confident.nil_reason, doubtful.nil_reason, empty.nil_reason) == (None, None, "no-candidate")
     assert confidence.of([]) == []
 
 
-def test_what_is_not_sure_enough_is_left_unlinked_and_keeps_its_candidates() -> None:
+def test_what_is_not_confident_enough_is_left_unlinked_and_keeps_its_candidates() -> None:
     confidence = confidence_of(fitted(), precision=0.9)
     assert confidence is not None
-    sure, unsure = confidence.of([link(1.0, 0.1), link(0.2, 0.1)])
-    assert (sure.concept_id, unsure.concept_id, unsure.nil_reason) == ("a:0", None, "below-precision")
-    assert len(unsure.candidates) == 2
+    confident, doubtful = confidence.of([link(1.0, 0.1), link(0.2, 0.1)])
+    assert (confident.concept_id, doubtful.concept_id, doubtful.nil_reason) == ("a:0", None, "below-precision")
+    assert len(doubtful.candidates) == 2
 
 
-def test_a_set_is_small_where_the_answer_is_sure() -> None:
+def test_a_set_is_small_where_the_answer_is_confident() -> None:
     confidence = confidence_of(fitted(), coverage=0.8)
     assert confidence is not None
-    sure, unsure = confidence.of([link(1.0, 0.1, 0.05), link(0.1, 0.1, 0.05)])
-    assert len(sure.candidates) == 1
-    assert len(unsure.candidates) == 2
-    assert unsure.tied == 1
+    confident, doubtful = confidence.of([link(1.0, 0.1, 0.05), link(0.1, 0.1, 0.05)])
+    assert len(confident.candidates) == 1
+    assert len(doubtful.candidates) == 2
+    assert doubtful.tied == 1
 
 
 def test_what_cannot_be_had_is_refused_with_what_can() -> None:
@@ -61,7 +61,7 @@ def test_what_cannot_be_had_is_refused_with_what_can() -> None:
     assert confidence_of(None) is None
 
 
-def test_a_pipeline_asks_and_says_what_it_was_asked(tiny_kb: Path) -> None:
+def test_a_pipeline_asks_and_says_with_which_precision(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     pipeline = Pipeline(TfidfLinker(kb), calibration=fitted())
     doc = Document("1", "fevr and fever", (Mention(0, 4, "fevr"), Mention(9, 14, "fever")))
@@ -69,8 +69,8 @@ def test_a_pipeline_asks_and_says_what_it_was_asked(tiny_kb: Path) -> None:
     assert (typo.nil_reason, exact.concept_id) == ("below-precision", "mesh:D005334")
     assert typo.confidence is not None
     assert [each.confidence for each in pipeline.link(doc).links] == [typo.confidence, exact.confidence]
-    asked = pipeline.with_coverage(0.9).with_precision(0.9)
-    assert (asked.config["coverage"], asked.config["precision"]) == (0.9, 0.9)
+    precise = pipeline.with_coverage(0.9).with_precision(0.9)
+    assert (precise.config["coverage"], precise.config["precision"]) == (0.9, 0.9)
     assert "precision" not in pipeline.config
     with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
         Pipeline(ExactLinker(kb)).with_precision(0.9)

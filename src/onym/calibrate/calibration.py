@@ -26,7 +26,7 @@ from onym.calibrate.venn_abers import fit_venn_abers
 FOLDS = 5
 MIN_ANSWERS = 50
 _BETTER = 0.01  # by this share the log loss has to be lower for more than the score to be looked at
-_SURE = 1e-3  # a probability counts as no nearer to 0 or 1 than this
+_EXTREME = 1e-3  # a probability counts as no nearer to 0 or 1 than this
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -67,7 +67,7 @@ Way = ByScore | ByEvidence
 
 
 @dataclass(frozen=True, config=CHECKED)
-class Held:
+class CalibrationQuality:
     """How good the probabilities of held-out answers were."""
 
     answers: int
@@ -77,10 +77,10 @@ class Held:
     auroc: float | None
 
     @classmethod
-    def of(cls, probabilities: Floats, right: Floats) -> Held:
+    def of(cls, probabilities: Floats, right: Floats) -> CalibrationQuality:
         """Measure probabilities of answers that were judged."""
-        sure = np.clip(probabilities, _SURE, 1 - _SURE)
-        loss = -float(np.mean(right * np.log(sure) + (1 - right) * np.log(1 - sure)))
+        clipped = np.clip(probabilities, _EXTREME, 1 - _EXTREME)
+        loss = -float(np.mean(right * np.log(clipped) + (1 - right) * np.log(1 - clipped)))
         auroc = area_under_roc(probabilities, right)
         error = expected_calibration_error(probabilities, right)
         return cls(len(right), float(right.mean()), loss, error, None if np.isnan(auroc) else auroc)
@@ -88,14 +88,14 @@ class Held:
 
 @dataclass(frozen=True, config=CHECKED)
 class Calibration:
-    """A fitted calibration; `held` says how good it was on documents that it had not seen.
+    """A fitted calibration; `quality` says how good it was on documents that it had not seen.
 
-    >>> from onym.calibrate.evidence import Answer
+    >>> from onym.calibrate.evidence import ScoredAnswer
     >>> scores = np.linspace(0, 1, 200)
-    >>> answers = Answers.of(Answer(score, 0.0, 2, 0, 8) for score in scores)
+    >>> answers = Answers.of(ScoredAnswer(score, 0.0, 2, 0, 8) for score in scores)
     >>> ranks = [1 if score > 0.5 else None for score in scores]
     >>> fitted = Calibration.fit(answers, ranks, [str(row % 20) for row in range(200)], [""] * 200)
-    >>> fitted.confidences(Answers.of([Answer(0.9, 0.0, 2, 0, 8), Answer(0.1, 0.0, 2, 0, 8)])).round(1).tolist()
+    >>> fitted.confidences(Answers.of([ScoredAnswer(0.9, 0.0, 2, 0, 8), ScoredAnswer(0.1, 0.0, 2, 0, 8)])).round(1).tolist()
     [1.0, 0.0]
     """
 
@@ -103,7 +103,7 @@ class Calibration:
     curve: PrecisionCurve
     sets: ConformalSets
     spread: Spread
-    held: Held
+    quality: CalibrationQuality
 
     @classmethod
     def fit(cls, answers: Answers, ranks: Sequence[int | None], documents: Sequence[str], types: Sequence[str]) -> Calibration:
@@ -113,10 +113,11 @@ class Calibration:
         require(len(answers) >= MIN_ANSWERS and len(set(documents)) >= FOLDS, "too few answers to fit a calibration", fix)
         right = np.array([rank == 1 for rank in ranks], dtype=np.float64)
         by_score, by_evidence = (_held_out(way, answers, right, folds) for way in (ByScore, ByEvidence))
-        is_better = Held.of(by_evidence, right).log_loss < (1 - _BETTER) * Held.of(by_score, right).log_loss
-        kind, held = (ByEvidence, by_evidence) if is_better else (ByScore, by_score)
-        way, curve, sets = kind.fit(answers, right), PrecisionCurve.fit(held, right), ConformalSets.fit(held, ranks, types)
-        return cls(way, curve, sets, Spread.fit(way.probabilities(answers)), Held.of(held, right))
+        losses = [CalibrationQuality.of(each, right).log_loss for each in (by_score, by_evidence)]
+        is_better = losses[1] < (1 - _BETTER) * losses[0]
+        kind, unseen = (ByEvidence, by_evidence) if is_better else (ByScore, by_score)
+        way, curve, sets = kind.fit(answers, right), PrecisionCurve.fit(unseen, right), ConformalSets.fit(unseen, ranks, types)
+        return cls(way, curve, sets, Spread.fit(way.probabilities(answers)), CalibrationQuality.of(unseen, right))
 
     def confidences(self, answers: Answers) -> Floats:
         """Return the probability that each answer is right."""

@@ -16,7 +16,7 @@ _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _SHORT = 4  # characters: mostly abbreviations
 
 
-class Answer(NamedTuple):
+class ScoredAnswer(NamedTuple):
     """The best score, the next one (that of the best where there is none), how many tied, and the surface's length."""
 
     best: float
@@ -26,16 +26,16 @@ class Answer(NamedTuple):
     length: int
 
     @classmethod
-    def of(cls, scores: tuple[float, ...], tied: int, length: int) -> Answer:
+    def of(cls, scores: tuple[float, ...], tied: int, length: int) -> ScoredAnswer:
         """Return the answer of candidates' scores, best first; there is at least one.
 
-        >>> Answer.of((0.9, 0.4), tied=0, length=5)
-        Answer(best=0.9, second=0.4, candidates=2, tied=0, length=5)
+        >>> ScoredAnswer.of((0.9, 0.4), tied=0, length=5)
+        ScoredAnswer(best=0.9, second=0.4, candidates=2, tied=0, length=5)
         """
         return cls(scores[0], scores[1] if len(scores) > 1 else scores[0], len(scores), tied, length)
 
     @classmethod
-    def of_link(cls, link: Link) -> Answer:
+    def of_link(cls, link: Link) -> ScoredAnswer:
         """Return the answer of a link that has candidates."""
         return cls.of(tuple(each.score for each in link.candidates[:2]), link.tied, len(link.mention.surface))
 
@@ -47,13 +47,13 @@ class Answers:
     columns: Floats
 
     @classmethod
-    def of(cls, answers: Iterable[Answer]) -> Answers:
+    def of(cls, answers: Iterable[ScoredAnswer]) -> Answers:
         """Return answers as columns; scores that are not finite count as very low.
 
-        >>> Answers.of([Answer(0.9, 0.4, 2, 0, 5)]).best.tolist()
+        >>> Answers.of([ScoredAnswer(0.9, 0.4, 2, 0, 5)]).best.tolist()
         [0.9]
         """
-        rows = np.array([tuple(answer) for answer in answers], dtype=np.float64).reshape(-1, len(Answer._fields))
+        rows = np.array([tuple(answer) for answer in answers], dtype=np.float64).reshape(-1, len(ScoredAnswer._fields))
         return cls(np.nan_to_num(rows, nan=-1e9, posinf=1e9, neginf=-1e9))
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class Answers:
 class Evidence:
     """Columns made of answers. Score and margin are bent at quantiles, so that weights can follow a curve.
 
-    >>> answers = Answers.of([Answer(0.9, 0.4, 2, 0, 5), Answer(0.5, 0.5, 1, 3, 2)])
+    >>> answers = Answers.of([ScoredAnswer(0.9, 0.4, 2, 0, 5), ScoredAnswer(0.5, 0.5, 1, 3, 2)])
     >>> Evidence.fit(answers).of(answers).shape
     (2, 16)
     """

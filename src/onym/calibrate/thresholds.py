@@ -1,4 +1,4 @@
-"""From a wanted precision to a threshold: how sure an answer has to be."""
+"""From a wanted precision to a threshold: how confident an answer has to be."""
 
 from __future__ import annotations
 

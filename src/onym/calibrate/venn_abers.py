@@ -26,11 +26,11 @@ def fit_venn_abers(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[
     [0.25, 0.75]
     """
     scores, right = judged(scores, outcomes)
-    places, means, weights = _binned(scores, right)
-    rows = np.unique(np.linspace(0, len(places) - 1, _KNOTS).round().astype(np.int64))
+    centres, means, weights = _binned(scores, right)
+    rows = np.unique(np.linspace(0, len(centres) - 1, _KNOTS).round().astype(np.int64))
     wrong, correct = (np.array([_with_one(means, weights, row, outcome) for row in rows]) for outcome in (0.0, 1.0))
     values = np.maximum.accumulate(correct / (1 - wrong + correct))
-    return Isotonic(tuple(places[rows].tolist()), tuple(np.minimum(values, 1.0).tolist()))
+    return Isotonic(tuple(centres[rows].tolist()), tuple(np.minimum(values, 1.0).tolist()))
 
 
 def _binned(scores: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:

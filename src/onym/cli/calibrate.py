@@ -55,7 +55,7 @@ def command(
 
 def _figures(fitted: FittedCalibration) -> dict[str, object]:
     """Return how good the confidences of held-out documents were, and what can be asked for."""
-    made, held = fitted.calibration, fitted.calibration.held
+    made, quality = fitted.calibration, fitted.calibration.quality
     reached = {precision: made.curve.at(precision) for precision in _PRECISIONS}
     shares = {
         f"answered_at_{precision}": round(each.coverage, 3) if each.is_reached else f"not reached; {each.precision:.3f} is"
@@ -63,10 +63,10 @@ def _figures(fitted: FittedCalibration) -> dict[str, object]:
     }
     return {
         "mentions": fitted.mentions,
-        "answers": held.answers,
-        "right": round(held.accuracy, 4),
+        "answers": quality.answers,
+        "right": round(quality.accuracy, 4),
         "by": "score" if "ByScore" in type(made.way).__name__ else "evidence",
-        "ece": round(held.ece, 4),
-        "auroc": None if held.auroc is None else round(held.auroc, 4),
+        "ece": round(quality.ece, 4),
+        "auroc": None if quality.auroc is None else round(quality.auroc, 4),
         **shares,
     }

@@ -1,4 +1,4 @@
-"""Which mentions a trained detector is asked for: types, as all corpora that it learnt from annotate them, or as one does."""
+"""Which mentions a trained detector finds: types, as all corpora that it learnt from annotate them, or as one does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onym.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class AskedType:
+class WantedType:
     """A type of mentions: the columns whose mean is its probability, and the least that makes a mention."""
 
     type: str
@@ -18,16 +18,16 @@ class AskedType:
     threshold: float
 
 
-def asked_types(
+def wanted_types(
     settings: CollectiveSettings, types: Collection[str] = (), convention: str = "", threshold: float | None = None
-) -> tuple[AskedType, ...]:
-    """Return what is asked of a model; no types are all that it knows. A corpus may lack a type: then the others answer.
+) -> tuple[WantedType, ...]:
+    """Return what a model is to find; no types are all that it knows. A corpus may lack a type: then the others answer.
 
     >>> labels = (Label(type="Disease", corpus="a"), Label(type="Disease", corpus="b", threshold=0.3), Label(type="Gene"))
     >>> settings = CollectiveSettings(labels=labels)
-    >>> [(each.type, each.columns, each.threshold) for each in asked_types(settings)]
+    >>> [(each.type, each.columns, each.threshold) for each in wanted_types(settings)]
     [('Disease', (0, 1), 0.4), ('Gene', (2,), 0.5)]
-    >>> [(each.type, each.columns) for each in asked_types(settings, ["Disease"], "b")]
+    >>> [(each.type, each.columns) for each in wanted_types(settings, ["Disease"], "b")]
     [('Disease', (1,))]
     """
     labels = settings.labels or (Label(threshold=settings.threshold),)
@@ -40,11 +40,11 @@ def asked_types(
     if convention and convention not in corpora:
         what = f"the detector did not learn from {convention!r}"
         raise ConfigError("config-invalid", what, fix=f"it learnt from {', '.join(corpora) or 'one corpus'}")
-    return tuple(_asked(name, labels, convention, threshold) for name in known if not types or name in types)
+    return tuple(_wanted(name, labels, convention, threshold) for name in known if not types or name in types)
 
 
-def _asked(name: str, labels: Sequence[Label], convention: str, threshold: float | None) -> AskedType:
-    every = [at for at, label in enumerate(labels) if label.type == name]
-    columns = [at for at in every if labels[at].corpus == convention] or every
+def _wanted(name: str, labels: Sequence[Label], convention: str, threshold: float | None) -> WantedType:
+    same_type = [at for at, label in enumerate(labels) if label.type == name]
+    columns = [at for at in same_type if labels[at].corpus == convention] or same_type
     least = sum(labels[at].threshold for at in columns) / len(columns) if threshold is None else threshold
-    return AskedType(name, tuple(columns), least)
+    return WantedType(name, tuple(columns), least)

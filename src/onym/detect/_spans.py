@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from onym.detect._labels import AskedType, asked_types
+from onym.detect._labels import WantedType, wanted_types
 from onym.detect._overlaps import resolved
 from onym.detect._words import word_spans
 from onym.detect.base import Detected, Span, detect_batches
@@ -43,15 +43,15 @@ class SpanDetector:
         nested: bool = False,
     ) -> None:
         self.model, self._nested = model, nested
-        self._asked = asked_types(model.settings, types, convention, threshold)
+        self._wanted = wanted_types(model.settings, types, convention, threshold)
 
     @property
     def config(self) -> dict[str, Any]:
         """What was really used."""
         about = {"detector": "spans", **self.model.config, "nested": self._nested}
         if not self.model.settings.labels:
-            return about | {"threshold": self._asked[0].threshold}
-        return about | {"asked": [asdict(each) for each in self._asked]}
+            return about | {"threshold": self._wanted[0].threshold}
+        return about | {"types": [asdict(each) for each in self._wanted]}
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the mentions that are found in its text."""
@@ -59,22 +59,22 @@ class SpanDetector:
 
     def _find(self, batch: Sequence[Document]) -> Iterator[list[Span]]:
         for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
-            yield resolved(scored_spans(self.model, doc.text, read, self._asked), nested=self._nested)
+            yield resolved(scored_spans(self.model, doc.text, read, self._wanted), nested=self._nested)
 
 
 @torch.inference_mode()
-def scored_spans(model: Collective, text: str, read: ReadText, asked: Sequence[AskedType]) -> list[Span]:
-    """Return all spans that are likely enough to be of a type that is asked for."""
+def scored_spans(model: Collective, text: str, read: ReadText, wanted: Sequence[WantedType]) -> list[Span]:
+    """Return all spans that are likely enough to be of a type that is wanted for."""
     word_ranges = word_spans(text, read.tokens, model.settings.max_span_tokens)
     if not len(word_ranges):
         return []
     firsts, lasts = torch.from_numpy(word_ranges).unbind(1)
     chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()  # (spans, labels)
     starts, ends = read.tokens.starts[word_ranges[:, 0]], read.tokens.ends[word_ranges[:, 1] - 1]
-    return [span for each in asked for span in _spans_of(each, chances, starts, ends)]
+    return [span for each in wanted for span in _spans_of(each, chances, starts, ends)]
 
 
-def _spans_of(asked: AskedType, chances: Vectors, starts: Ints, ends: Ints) -> Iterator[Span]:
-    chance = chances[:, asked.columns].mean(axis=1)
-    for row in (chance >= asked.threshold).nonzero()[0].tolist():
-        yield Span(int(starts[row]), int(ends[row]), float(chance[row]), asked.type)
+def _spans_of(wanted: WantedType, chances: Vectors, starts: Ints, ends: Ints) -> Iterator[Span]:
+    chance = chances[:, wanted.columns].mean(axis=1)
+    for row in (chance >= wanted.threshold).nonzero()[0].tolist():
+        yield Span(int(starts[row]), int(ends[row]), float(chance[row]), wanted.type)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from onym.calibrate import Answer, Answers, Calibration
+from onym.calibrate import Answers, Calibration, ScoredAnswer
 from onym.errors import ConfigError
 from onym.evaluate.cases import gold_cases, key_of
 from onym.evaluate.metrics import gold_ranks
@@ -96,5 +96,5 @@ def _annotated(gold: Sequence[Document], names: DocumentNames) -> Iterator[tuple
     return (((names.of(doc.key), mention.start, mention.end), mention) for doc in gold for mention in doc.mentions)
 
 
-def _answer(one: Prediction, text: str) -> Answer:
-    return Answer.of(tuple(score for _, score, _ in one.answers[:2]), one.tied or 0, len(text[one.start : one.end]))
+def _answer(one: Prediction, text: str) -> ScoredAnswer:
+    return ScoredAnswer.of(tuple(score for _, score, _ in one.answers[:2]), one.tied or 0, len(text[one.start : one.end]))

@@ -95,10 +95,10 @@ class Pooling:
         do not differ in surface and type are pooled once.
         """
         own = own or [None] * len(docs)
-        asked = list(_asked(docs))
-        rows_of = _distinct(asked) if is_distinct else list(range(len(asked)))
+        unresolved = list(_unresolved(docs))
+        rows_of = _distinct(unresolved) if is_distinct else list(range(len(unresolved)))
         first = np.unique(rows_of, return_index=True)[1].tolist()
-        mentions = self._mentions([asked[m] for m in first], own)
+        mentions = self._mentions([unresolved[m] for m in first], own)
         proposed = {name: [link for each in of_docs for link in each] for name, of_docs in links.items()}
         rows = {name: [self._rows(of_part[m]) for m in first] for name, of_part in proposed.items()}
         aliases = _of_aliases(mentions, list(rows.values()))
@@ -139,9 +139,9 @@ class Pooling:
             found |= dict.fromkeys(source)
         return [concept for concept in found if concept >= 0 and (only is None or only[concept])]
 
-    def _mentions(self, asked: Sequence[_Asked], own: Sequence[Own | None]) -> list[PooledMention]:
+    def _mentions(self, unresolved: Sequence[_Unresolved], own: Sequence[Own | None]) -> list[PooledMention]:
         """Look mentions up."""
-        similar = self._similar({each.query for each in asked})
+        similar = self._similar({each.query for each in unresolved})
         return [
             PooledMention(
                 doc=doc,
@@ -156,7 +156,7 @@ class Pooling:
                 aliases=aliases,
                 repeated=repeated,
             )
-            for doc, mention, surface, query, aliases, repeated in asked
+            for doc, mention, surface, query, aliases, repeated in unresolved
         ]
 
     def _concepts_named(self, text: str) -> tuple[int, ...]:
@@ -182,7 +182,7 @@ class Pooling:
         return found
 
 
-class _Asked(NamedTuple):
+class _Unresolved(NamedTuple):
     """A mention before it is looked up."""
 
     doc: int
@@ -193,16 +193,16 @@ class _Asked(NamedTuple):
     repeated: int
 
 
-def _asked(docs: Sequence[Document]) -> Iterator[_Asked]:
+def _unresolved(docs: Sequence[Document]) -> Iterator[_Unresolved]:
     """Yield all mentions of documents."""
     for number, doc in enumerate(docs):
         surfaces, expanded = queries(doc, expand=False), queries(doc, expand=True)
         times, aliases = Counter(expanded), aliases_of(doc, expanded)
         for mention, surface, query in zip(doc.mentions, surfaces, expanded, strict=True):
-            yield _Asked(number, mention, surface, query, tuple(sorted(aliases.get(query, ()))), times[query])
+            yield _Unresolved(number, mention, surface, query, tuple(sorted(aliases.get(query, ()))), times[query])
 
 
-def _distinct(mentions: Sequence[_Asked]) -> list[int]:
+def _distinct(mentions: Sequence[_Unresolved]) -> list[int]:
     """Return for each mention the row that it shares with those of its document that are the same to a reranker."""
     row_of: dict[tuple[int, str, str, str], int] = {}
     keys = ((each.doc, each.mention.surface, each.query, each.mention.type) for each in mentions)

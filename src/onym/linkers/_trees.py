@@ -20,7 +20,7 @@ MAX_DEPTH = 64
 """How deep a tree may be."""
 _CELLS = 50_000  # rows times trees that are walked at once: they stay in the cache of a core
 Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int32]
+NodeRows = npt.NDArray[np.int32]
 
 
 class Walk(NamedTuple):
@@ -29,9 +29,9 @@ class Walk(NamedTuple):
     `columns` are those of a row that stands twice: first with NaN below all thresholds, then with NaN, which is below none.
     """
 
-    roots: Places
-    right: Places
-    columns: Places
+    roots: NodeRows
+    right: NodeRows
+    columns: NodeRows
     threshold: Floats
     value: Floats
     depth: int
@@ -90,14 +90,14 @@ class Trees:
         while len(inner := levels[-1][self.left[levels[-1]] != levels[-1]]):
             levels.append(np.column_stack((self.right[inner], self.left[inner])).reshape(-1).astype(np.int64))
         order = np.concatenate(levels)
-        own, place = np.arange(len(order)), np.zeros(len(self.feature), dtype=np.int64)
-        place[order] = own
+        own, row_of = np.arange(len(order)), np.zeros(len(self.feature), dtype=np.int64)
+        row_of[order] = own
         is_leaf = self.left[order] == order
         width = int(self.feature.max()) + 1
         columns = np.where(is_leaf, 0, self.feature[order] + width * (self.is_left_missing[order] == 0))
         return Walk(
-            roots=place[self.roots].astype(np.int32),
-            right=np.where(is_leaf, own - 1, place[self.right[order]]).astype(np.int32),
+            roots=row_of[self.roots].astype(np.int32),
+            right=np.where(is_leaf, own - 1, row_of[self.right[order]]).astype(np.int32),
             columns=columns.astype(np.int32),
             threshold=np.where(is_leaf, np.inf, self.threshold[order]),
             value=self.value[order],
@@ -111,7 +111,7 @@ class Trees:
         starts = np.arange(len(rows), dtype=np.int32)[:, None] * np.int32(2 * width)
         here, there = np.broadcast_to(walk.roots, shape).copy(), np.empty(shape, dtype=np.int32)
         values, thresholds, is_left = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
-        for _ in range(walk.depth):  # into arrays that are there already, and every place is in its table: twice as fast
+        for _ in range(walk.depth):  # into arrays that are there already, and every row is in its table: twice as fast
             np.take(walk.columns, here, out=there, mode="clip")
             np.take(twice, np.add(there, starts, out=there), out=values, mode="clip")
             np.less_equal(values, np.take(walk.threshold, here, out=thresholds, mode="clip"), out=is_left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from onym.calibrate import Answer, Answers, PrecisionCurve, require_coverage
+from onym.calibrate import Answers, PrecisionCurve, ScoredAnswer, require_coverage
 from onym.errors import ConfigError
 from onym.pipeline.config import FittedCalibration
 from onym.types import Candidate, Link
@@ -14,8 +14,8 @@ from onym.types import Candidate, Link
 class Confidence:
     """Gives links the probability that their best candidate is right.
 
-    With `precision`, answers that are not sure enough are left unlinked; with `coverage`, the candidates are cut to the fewest
-    that hold the right one that often.
+    With `precision`, answers that are not confident enough are left unlinked; with `coverage`, the candidates are cut to the
+    fewest that hold the right one that often.
     """
 
     def __init__(self, fitted: FittedCalibration, precision: float | None = None, coverage: float | None = None) -> None:
@@ -25,13 +25,13 @@ class Confidence:
 
     def of(self, links: Sequence[Link]) -> list[Link]:
         """Return the links with their confidence; those without candidates have none."""
-        answers = Answers.of(Answer.of_link(link) for link in links if link.candidates)
+        answers = Answers.of(ScoredAnswer.of_link(link) for link in links if link.candidates)
         confidences = iter(self._calibration.confidences(answers).tolist() if len(answers) else ())
-        return [self._sure(link, next(confidences)) if link.candidates else link for link in links]
+        return [self._above_threshold(link, next(confidences)) if link.candidates else link for link in links]
 
-    def _sure(self, link: Link, confidence: float) -> Link:
-        is_unsure = self._least is not None and confidence < self._least
-        nil_reason = link.nil_reason or ("below-precision" if is_unsure else None)
+    def _above_threshold(self, link: Link, confidence: float) -> Link:
+        is_below = self._least is not None and confidence < self._least
+        nil_reason = link.nil_reason or ("below-precision" if is_below else None)
         return replace(link, confidence=confidence, nil_reason=nil_reason, candidates=self._kept(link, confidence))
 
     def _kept(self, link: Link, confidence: float) -> tuple[Candidate, ...]:

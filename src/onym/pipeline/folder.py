@@ -185,8 +185,9 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
 def _shown_calibration(fitted: FittedCalibration | None) -> str | None:
     if fitted is None:
         return None
-    held = fitted.calibration.held
-    return f"{fitted.dataset} ({fitted.split}): {held.answers:,} answers, {100 * held.accuracy:.1f} % right, ECE {held.ece:.3f}"
+    quality = fitted.calibration.quality
+    figures = f"{quality.answers:,} answers, {100 * quality.accuracy:.1f} % right, ECE {quality.ece:.3f}"
+    return f"{fitted.dataset} ({fitted.split}): {figures}"
 
 
 def _said(config: PartConfig | None) -> list[tuple[str, object]]:

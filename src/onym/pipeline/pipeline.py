@@ -28,8 +28,8 @@ class Pipeline:
     With `only`, the answers are among these concepts, and a mention whose best meaning is another one is left unlinked. With
     `restrict`, the others are as if they were not there: for mentions that are known to be of these concepts.
 
-    With a `calibration`, links have a confidence. With `precision`, answers that are not sure enough for it are left unlinked;
-    with `coverage`, the candidates are cut to the fewest that hold the right one that often.
+    With a `calibration`, links have a confidence. With `precision`, answers that are not confident enough for it are left
+    unlinked; with `coverage`, the candidates are cut to the fewest that hold the right one that often.
 
     With `assertion`, links say what the text asserts of their mentions: `negated`, `historical` and so on. No link is dropped.
 

@@ -30,7 +30,7 @@ def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
     assert rows[1]["concept_id"] == rows[1]["candidates"] == ""
 
 
-def test_an_answer_that_is_not_sure_enough_is_left_out_and_its_candidates_are_kept(tiny_kb: Path) -> None:
+def test_an_answer_that_is_not_confident_enough_is_left_out_and_its_candidates_are_kept(tiny_kb: Path) -> None:
     fever = (Candidate("mesh:D005334", "fever", 0.6),)
     mapping = TermMapping(("fevr",), "fevr", fever, confidence=0.25, nil_reason="below-precision")
     file = io.BytesIO()

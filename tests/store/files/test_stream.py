@@ -140,3 +140,8 @@ def test_closing_closes_the_file() -> None:
     raw = io.BytesIO(gzip.compress(b"abc"))
     InputStream(raw, "a").close()
     assert raw.closed
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b\x1f\x8b\n", b"\x1f\x8b\x08\xe0\n", b"\x28\xb5\x2f\xfd\x28\n"])
+def test_a_mark_that_no_packer_goes_on_from_begins_a_plain_file(data: bytes) -> None:
+    assert InputStream(io.BytesIO(data), "a").read() == data

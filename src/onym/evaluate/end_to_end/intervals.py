@@ -67,10 +67,12 @@ def score_with_intervals(
 ) -> ScoresWithIntervals:
     """Score predicted documents by one protocol, with confidence intervals."""
     scores = score_end_to_end(gold, predicted, name, canonical)
-    articles: dict[str, list[tuple[Document, Document]]] = defaultdict(list)
-    for both in zip(gold, predicted, strict=True):
-        articles[corpus_document(both[0])].append(both)
-    counts = [_counts(score_end_to_end(*zip(*of_one, strict=True), name, canonical)) for of_one in articles.values()]
+    articles: dict[str, tuple[list[Document], list[Document]]] = defaultdict(lambda: ([], []))
+    for gold_doc, predicted_doc in zip(gold, predicted, strict=True):
+        of_gold, of_predicted = articles[corpus_document(gold_doc)]
+        of_gold.append(gold_doc)
+        of_predicted.append(predicted_doc)
+    counts = [_counts(score_end_to_end(*both, name, canonical)) for both in articles.values()]
     return ScoresWithIntervals(scores, *bootstrap_intervals(np.array(counts, dtype=np.float64).reshape(-1, 4)))
 
 

@@ -28,7 +28,7 @@ class TermMapping:
 
     @property
     def answer(self) -> Candidate | None:
-        """The best concept; None where there is none, or where it is not sure enough."""
+        """The best concept; None where there is none, or where it is not confident enough."""
         return self.candidates[0] if self.candidates and self.nil_reason is None else None
 
     @property

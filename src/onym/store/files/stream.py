@@ -13,7 +13,7 @@ from onym.store.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _CHUNK = 256 * 1024
 
 
@@ -28,7 +28,7 @@ class InputStream(io.RawIOBase):
         self.name = name
         self._limits = limits
         self._raw = _HashedFile(raw, name)
-        self._codec = _codec_of(self._raw.peek(4))
+        self._codec = _codec_of(self._raw.peek(5))
         self._unpacked = 0
         self._file = _decompressed(self._raw, self._codec) if self._codec else None
 
@@ -129,7 +129,16 @@ def _guarded(read: Callable[[], bytes], name: str) -> bytes:
 
 
 def _codec_of(head: bytes) -> str:
-    return next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), "")
+    """Return how a file is packed. Bytes that no packer writes after its mark are those of a plain file, however it begins.
+
+    >>> _codec_of(b"\\x1f\\x8b\\x08\\x00"), _codec_of(b"\\x1f\\x8b\\x1f\\x8b"), _codec_of(b"id,name")
+    ('gzip', '', '')
+    """
+    if head.startswith(_GZIP):  # RFC 1952: the only method is 8, and three flags are never set
+        return "gzip" if head[2:3] in (b"", b"\x08") and not (head[3:4] or b"\x00")[0] & 0xE0 else ""
+    if head.startswith(_ZSTD):  # RFC 8878: a bit of the descriptor is reserved
+        return "" if (head[4:5] or b"\x00")[0] & 0x08 else "zstd"
+    return ""
 
 
 def _decompressed(raw: _HashedFile, codec: str) -> pa.NativeFile:

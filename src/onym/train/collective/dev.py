@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from onym.detect._labels import asked_types
+from onym.detect._labels import wanted_types
 from onym.detect._overlaps import resolved
 from onym.detect._spans import scored_spans
 from onym.detect._tags import tagged_spans
@@ -125,7 +125,7 @@ def spans_by_threshold(model: Collective, documents: Sequence[Document]) -> dict
 def _spans_at_thresholds(model: Collective, text: str, read: ReadText) -> list[tuple[float, list[Span]]]:
     if model.settings.detect == "tags":
         return [(threshold, tagged_spans(model, text, read, threshold)) for threshold in THRESHOLDS]
-    spans = scored_spans(model, text, read, asked_types(model.settings, threshold=THRESHOLDS[0]))
+    spans = scored_spans(model, text, read, wanted_types(model.settings, threshold=THRESHOLDS[0]))
     return [(each, resolved(span for span in spans if span.score >= each)) for each in THRESHOLDS]
 
 

@@ -23,9 +23,9 @@ LEARNING = {"steps": 60, "batch_size": 4, "eval_steps": 20, "learning_rate": 5e-
 
 @pytest.mark.parametrize("hidden", [8, 0])
 def test_it_learns_where_mentions_are(tmp_path: Path, encoder: Path, corpus: Path, hidden: int) -> None:
-    # dev has no document of its own here: what was learnt is asked
-    asked = config(encoder, corpus, start={"hidden": hidden}, optim=LEARNING, dev={"documents": 99, "split": "train"})
-    made = train(asked, tmp_path / "made")
+    # dev has no document of its own here: it is evaluated on what it learnt from
+    config_of_run = config(encoder, corpus, start={"hidden": hidden}, optim=LEARNING, dev={"documents": 99, "split": "train"})
+    made = train(config_of_run, tmp_path / "made")
     lines = [json.loads(line) for line in (made / "log.jsonl").read_text().splitlines()]
     scores = [line["eval_dev_f1"] for line in lines if "eval_dev_f1" in line]
     assert max(scores) > scores[0] + 10
@@ -42,8 +42,8 @@ def test_it_learns_where_mentions_are(tmp_path: Path, encoder: Path, corpus: Pat
 def test_a_stopped_training_ends_as_one_that_was_not(
     tmp_path: Path, encoder: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = config(encoder, corpus, optim={"steps": 6, "batch_size": 3, "eval_steps": 2})
-    whole = detect(DetectorContext(asked, tmp_path / "whole"))
+    config_of_run = config(encoder, corpus, optim={"steps": 6, "batch_size": 3, "eval_steps": 2})
+    whole = detect(DetectorContext(config_of_run, tmp_path / "whole"))
     calls = []
 
     def interrupted(self: trainer.CollectiveTrainer, model: object, inputs: object) -> object:
@@ -56,13 +56,13 @@ def test_a_stopped_training_ends_as_one_that_was_not(
     with monkeypatch.context() as patch:
         patch.setattr(trainer.CollectiveTrainer, "batch_loss", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            detect(DetectorContext(asked, tmp_path / "stopped"))
-    again = detect(DetectorContext(asked, tmp_path / "stopped"))
+            detect(DetectorContext(config_of_run, tmp_path / "stopped"))
+    again = detect(DetectorContext(config_of_run, tmp_path / "stopped"))
     assert again.state.global_step == 6
     assert are_equal(whole.model.state_dict(), again.model.state_dict())
 
 
 def test_what_may_not_be_passed_on_is_refused(tmp_path: Path, encoder: Path) -> None:
-    asked = config(encoder, data={"datasets": ["hpo-gsc"]})
+    config_of_run = config(encoder, data={"datasets": ["hpo-gsc"]})
     with pytest.raises(ConfigError, match="dataset-not-shippable"):
-        _ = DetectorContext(asked, tmp_path).corpora
+        _ = DetectorContext(config_of_run, tmp_path).corpora

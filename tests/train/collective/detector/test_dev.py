@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect._labels import AskedType
+from onym.detect._labels import WantedType
 from onym.detect._overlaps import resolved
 from onym.detect._spans import scored_spans
 from onym.encoders import loading
@@ -26,7 +26,7 @@ def test_the_figures_are_those_of_the_best_thresholds(
     threshold = found["dev_threshold_0"]
     model, right, count = dev.open(context.model), 0, 0
     for doc, read in zip(dev.corpora[0].documents, model.reader.read(dev.corpora[0].documents), strict=True):
-        spans = resolved(scored_spans(model, doc.text, read, [AskedType("Disease", (0,), threshold)]))
+        spans = resolved(scored_spans(model, doc.text, read, [WantedType("Disease", (0,), threshold)]))
         own, gold = {(each.start, each.end) for each in spans}, {(each.start, each.end) for each in doc.mentions}
         right, count = right + len(own & gold), count + len(own) + len(gold)
     assert found["dev_f1"] == found["dev_f1_ncbi-disease"] == pytest.approx(200 * right / count)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onym.detect._labels import AskedType
+from onym.detect._labels import WantedType
 from onym.detect._overlaps import resolved
 from onym.detect._spans import scored_spans
 from onym.detect.base import Span
@@ -23,7 +23,7 @@ Found = list[list[Span]]
 class DetectorDev:
     """Evaluates on the same documents each time. `dev_f1` is the mean over corpora, each with its best thresholds.
 
-    `dev_threshold_N` is the best threshold of column N. Thresholds are chosen one type after the other; mentions of different
+    `dev_threshold_N` is the best threshold of column N. Thresholds are set one type after the other; mentions of different
     types that overlap compete, as in a detector.
     """
 
@@ -34,24 +34,24 @@ class DetectorDev:
         """Return the scores of a model, which is left unchanged."""
         model = self.open(module)
         figures: dict[str, float] = {}
-        chosen: dict[int, list[float]] = {}
+        thresholds_by_column: dict[int, list[float]] = {}
         for corpus in self.corpora:
             candidates = [
-                scored_spans(model, doc.text, read, _asked(corpus.columns))
+                scored_spans(model, doc.text, read, _wanted(corpus.columns))
                 for doc, read in zip(corpus.documents, model.reader.read(corpus.documents), strict=True)
             ]
             thresholds = {name: _best_threshold(corpus, candidates, name) for name in corpus.columns}
             found = [_above(spans, thresholds) for spans in candidates]
             figures[f"dev_f1_{corpus.name}"] = _f1(corpus, found)
             for name, column in corpus.columns.items():
-                chosen.setdefault(column, []).append(thresholds[name])
+                thresholds_by_column.setdefault(column, []).append(thresholds[name])
         mean = float(np.mean(list(figures.values())))
-        best = {f"dev_threshold_{column}": float(np.mean(values)) for column, values in sorted(chosen.items())}
+        best = {f"dev_threshold_{column}": float(np.mean(values)) for column, values in sorted(thresholds_by_column.items())}
         return {"dev_f1": mean, **figures, **best}
 
 
-def _asked(columns: Mapping[str, int]) -> list[AskedType]:
-    return [AskedType(name, (column,), THRESHOLDS[0]) for name, column in columns.items()]
+def _wanted(columns: Mapping[str, int]) -> list[WantedType]:
+    return [WantedType(name, (column,), THRESHOLDS[0]) for name, column in columns.items()]
 
 
 def _best_threshold(corpus: LabelledCorpus, candidates: Found, name: str) -> float:
