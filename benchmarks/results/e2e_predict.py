@@ -27,6 +27,7 @@ from benchmarks.results.predict import folder_of, record_of
 from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shortened
 from benchmarks.results.tasks import SPLITS
 from onym.detect import dictionary, model
+from onym.detect._classifier import open_classifier
 from onym.detect.base import Detector
 from onym.detect.dictionary import DictionaryDetector
 from onym.detect.model import detector_of
@@ -41,7 +42,7 @@ from onym.types import Document, Mention
 STORE = Store(FOLDER / "e2e")
 DICTIONARY, ANNOTATED, COMPETE = "dictionary", "gold", "others_compete"
 _RANKED = 10  # concepts that are kept of a given mention
-_PARTS = ("detector", "encoder", "model")
+_PARTS = ("detector", "classifier", "encoder", "model")
 _CHOICES = ("kb", "convention", "types")
 
 
@@ -102,7 +103,7 @@ def key_of(options: argparse.Namespace) -> str:
 def parts_of(options: argparse.Namespace) -> list[str]:
     """Return what a system is made of, by name."""
     base = "" if options.kb == OPEN else options.kb
-    parts = (base, options.detector, options.convention, options.linker, options.encoder, options.model)
+    parts = (base, options.detector, options.classifier, options.convention, options.linker, options.encoder, options.model)
     return [part.removeprefix("model:") for part in parts if part]
 
 
@@ -134,11 +135,13 @@ def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
 def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:
     """Open a detector; `shared` is the linker's model."""
     if described["detector"] == DICTIONARY:
-        return DictionaryDetector(task.kb, dictionary.Config(types=described.get("types")), only=task.only)
+        config = dictionary.Config(types=described.get("types"), convention=described.get("convention", ""))
+        classifier = open_classifier(folder_of(described["classifier"])) if "classifier" in described else None
+        return DictionaryDetector(task.kb, config, only=task.only, classifier=classifier)
     if isinstance(shared, Collective) and described.get("model") == described["detector"]:
         return detector_of(shared)
-    config = model.Config(types=described.get("types"), convention=described.get("convention", ""))
-    return detector_of(Collective.open(folder_of(described["detector"])), config)
+    own = model.Config(types=described.get("types"), convention=described.get("convention", ""))
+    return detector_of(Collective.open(folder_of(described["detector"])), own)
 
 
 def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
@@ -194,6 +197,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--detector", default=DICTIONARY, help="dictionary, gold, or a model's folder below ONYM_RUNS")
     parser.add_argument("--linker", default="exact", choices=LINKERS.names)
     parser.add_argument("--kb", default=OPEN, choices=(OPEN, JOINED), help="the knowledge base, by its recipe")
+    parser.add_argument("--classifier", default="", help="for the dictionary: a classifier below ONYM_RUNS")
     parser.add_argument("--convention", default="", help="the corpus whose annotation a detector follows")
     parser.add_argument("--types", default="", help="types that a detector looks for, separated by commas")
     parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")

@@ -8,7 +8,7 @@ from pathlib import Path
 import onym
 
 TRAIN = Path(onym.__file__).parent / "train"
-FAMILIES = ("generative", "encoder", "collective", "rerank")
+FAMILIES = ("generative", "encoder", "collective", "mentions", "rerank")
 DISPATCH = ("run.py", "stages.py")  # by stage, to the families
 SHARED = {"__init__.py", "config.py", "context.py", "collate.py", "dev.py", "trainer.py"}
 

@@ -16,6 +16,7 @@ SECTIONS = {
     "encoder": "## Encoders",
     "collective": "## Collective models",
     "detector": "## Detectors",
+    "mentions": "## Mentions of the dictionary",
     "rerank": "## Rerankers",
 }
 

@@ -64,7 +64,7 @@ def test_all_options_are_written_and_read_again() -> None:
         {"colour": "red"},
         {"detector": {"kind": "os.system"}},
         {"detector": {"kind": "none"}},
-        {"detector": {"kind": "dictionary", "threshold": 0.5}},
+        {"detector": {"kind": "dictionary", "dtype": "fp32"}},
         {"detector": "dictionary"},
         {"detector": {}},
         {"linker": None},

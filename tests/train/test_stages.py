@@ -12,6 +12,7 @@ from onym.errors import ConfigError, InputError
 from onym.train.collective.detector.config import DetectorTrainingConfig
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeTrainingConfig
+from onym.train.mentions.config import MentionsTrainingConfig
 from onym.train.rerank.config import RerankTrainingConfig
 from onym.train.stages import (
     AnyConfig,
@@ -61,7 +62,7 @@ SAPBERT: dict[str, tuple[Any, ...]] = {"paper-sapbert": (1, 512, 2e-5, 0.01, 25,
 
 def preset_config(name: str) -> AnyConfig:
     stage: TrainingStage = preset_named(name)["stage"]
-    return read_config(stage, None, name, [] if stage == "rerank" else ["start.model=here"])
+    return read_config(stage, None, name, [] if stage in ("rerank", "mentions") else ["start.model=here"])
 
 
 def generative_config(name: str) -> GenerativeTrainingConfig:
@@ -74,7 +75,7 @@ def generative_config(name: str) -> GenerativeTrainingConfig:
 def test_each_preset_is_valid(name: str) -> None:
     assert preset_text(name).startswith("# ")
     config = preset_config(name)
-    if isinstance(config, RerankTrainingConfig | DetectorTrainingConfig):
+    if isinstance(config, RerankTrainingConfig | MentionsTrainingConfig | DetectorTrainingConfig):
         assert [get(dataset).name for dataset in config.data.datasets] == list(config.data.datasets)
         return
     if config.data.dataset:
@@ -117,7 +118,7 @@ def test_negative_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> Non
 
 
 def test_no_preset_is_without_a_table() -> None:
-    published = {name for name in presets() if not name.startswith(("cpu-", "rerank-"))}
+    published = {name for name in presets() if not name.startswith(("cpu-", "rerank-", "mentions-"))}
     assert published == {*TABLE_11, *TABLE_B_POSITIVE, *TABLE_B_NEGATIVE, *SAPBERT}
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -20,12 +21,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from onym.detect._classifier import MentionClassifier, open_classifier
 from onym.detect._filter import NameFilter
 from onym.detect._overlaps import resolved
 from onym.detect.base import Detected, DetectorConfig, Span, detect_batches
+from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_of_types, names_of, own_names_of
-from onym.store.parts import OpenContext
+from onym.store.parts import ModelReference, OpenContext
 from onym.text.abbreviations import Abbreviations
 from onym.text.align import Aligned
 from onym.text.analysis import TextAnalysis, analysis_of
@@ -55,6 +58,15 @@ class Config(DetectorConfig):
     lent_names: bool | None = Field(
         default=None, description="Look also for names that a concept has only from joined concepts of other vocabularies."
     )
+    classifier: ModelReference | None = Field(
+        default=None, description="Folder of a classifier of onym train mentions, which tells mentions from words."
+    )
+    threshold: float | None = Field(
+        default=None, ge=0, le=1, description="Minimum probability of a mention; else the one tuned in training."
+    )
+    convention: str = Field(
+        default="", max_length=100, description="Find what this corpus annotates, of those that the model learnt from."
+    )
 
 
 def open(
@@ -64,12 +76,15 @@ def open(
     *,
     only: ConceptMask | None = None,
 ) -> DictionaryDetector:
-    """Open the detector."""
-    return DictionaryDetector(kb, config, only=only)
+    """Open the detector, and its classifier where it has one."""
+    classifier = open_classifier(config.classifier.folder(context), verify=context.verify) if config.classifier else None
+    return DictionaryDetector(kb, config, only=only, classifier=classifier)
 
 
 class DictionaryDetector:
     """Finds the names of a knowledge base, the longest at each offset. With `only`, those of some concepts alone.
+
+    With a `classifier`, a name is a mention only where it is likely to be one; the score is that probability.
 
     >>> detector = DictionaryDetector(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> doc = Document("1", "A Heart-attack (HA), then fever. No HA since; feverish.")
@@ -78,9 +93,18 @@ class DictionaryDetector:
     [(2, 'Heart-attack'), (16, 'HA'), (26, 'fever'), (36, 'HA')]
     """
 
-    def __init__(self, kb: KnowledgeBase, config: Config | None = None, *, only: ConceptMask | None = None) -> None:
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        config: Config | None = None,
+        *,
+        only: ConceptMask | None = None,
+        classifier: MentionClassifier | None = None,
+    ) -> None:
         self.kb = kb
         self._config = config or Config()
+        self._classifier = classifier
+        self._threshold = _threshold(classifier, self._config)
         self._only = only = _narrowed(kb, self._config, only)
         self._is_wanted = _wanted_names(kb, self._config, only)
         self._filter = NameFilter(
@@ -93,12 +117,27 @@ class DictionaryDetector:
     def config(self) -> dict[str, Any]:
         """What was really used."""
         limited = {} if self._only is None else {"concepts_allowed": int(self._only.sum())}
-        return {"detector": "dictionary", **self._config.model_dump(exclude={"kind"}, exclude_none=True), **limited}
+        own = self._config.model_dump(exclude={"kind", "classifier", "threshold", "convention"}, exclude_none=True)
+        if self._classifier is None:
+            return {"detector": "dictionary", **own, **limited}
+        classified = {
+            "classifier": self._classifier.digest,
+            "threshold": self._threshold,
+            "convention": self._config.convention,
+        }
+        return {"detector": "dictionary", **own, **limited, **classified}
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the names in its text."""
-        nested = self._config.nested
-        return detect_batches(documents, lambda batch: (resolved(self._spans(doc), nested=nested) for doc in batch))
+        return detect_batches(documents, lambda batch: map(self._find, batch))
+
+    def _find(self, doc: Document) -> list[Span]:
+        """Return the names in a text that do not overlap, and are likely to be mentions."""
+        found = resolved(self._spans(doc), nested=self._config.nested)
+        if (classifier := self._classifier) is None:
+            return found
+        likely = [replace(span, score=classifier.probability(doc.text, span, self._config.convention)) for span in found]
+        return [span for span in likely if span.score >= self._threshold]
 
     def _spans(self, doc: Document) -> Iterator[Span]:
         text, analysis = doc.text, analysis_of(doc)
@@ -170,6 +209,17 @@ class DictionaryDetector:
                 if len(found := members[concept]):
                     return labels[int(found[0])]
         return ""
+
+
+def _threshold(classifier: MentionClassifier | None, config: Config) -> float:
+    """Return the least probability of a mention: the one that is set, or the classifier's own."""
+    if classifier is None:
+        if config.threshold is not None or config.convention:
+            fix = "name its folder with --detector-classifier"
+            raise ConfigError("config-invalid", "a threshold and a convention are those of a classifier", fix=fix)
+        return 0.0
+    own = classifier.threshold(config.convention)
+    return own if config.threshold is None else config.threshold
 
 
 def _narrowed(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -> ConceptMask | None:

@@ -19,6 +19,8 @@ from onym.train.generative.context import GenerativeContext
 from onym.train.generative.finetune import finetune
 from onym.train.generative.prefer import prefer
 from onym.train.generative.pretrain import pretrain
+from onym.train.mentions.config import MentionsTrainingConfig
+from onym.train.mentions.mentions import train_classifier
 from onym.train.publish import publish
 from onym.train.rerank.config import RerankTrainingConfig
 from onym.train.rerank.rerank import train_reranker
@@ -52,6 +54,8 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
     require_new(dest)
     if isinstance(config, RerankTrainingConfig):
         return train_reranker(config, dest, data)
+    if isinstance(config, MentionsTrainingConfig):
+        return train_classifier(config, dest, data)
     recipe = RECIPES[config.stage]
     context = recipe.context(_resolve_precision(config), dest.with_name(f"{dest.name}.work"), data)
     context.require_same_config()

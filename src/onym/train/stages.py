@@ -20,11 +20,12 @@ from onym.train.collective.config import CollectiveStage, CollectiveTrainingConf
 from onym.train.collective.detector.config import DetectorStage, DetectorTrainingConfig
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
 from onym.train.generative.config import GenerativeStage, GenerativeTrainingConfig
+from onym.train.mentions.config import MentionsStage, MentionsTrainingConfig
 from onym.train.rerank.config import RerankStage, RerankTrainingConfig
 
-TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | RerankStage
+TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | MentionsStage | RerankStage
 ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig | DetectorTrainingConfig
-AnyConfig = ModelConfig | RerankTrainingConfig
+AnyConfig = ModelConfig | MentionsTrainingConfig | RerankTrainingConfig
 MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "pretrain": GenerativeTrainingConfig,
     "finetune": GenerativeTrainingConfig,
@@ -34,7 +35,7 @@ MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "collective": CollectiveTrainingConfig,
     "detect": DetectorTrainingConfig,
 }
-CONFIGS: dict[str, type[AnyConfig]] = {**MODEL_CONFIGS, "rerank": RerankTrainingConfig}
+CONFIGS: dict[str, type[AnyConfig]] = {**MODEL_CONFIGS, "mentions": MentionsTrainingConfig, "rerank": RerankTrainingConfig}
 _PRESETS = files("onym.train") / "presets"
 
 
@@ -72,6 +73,12 @@ def read_config(
 def read_config(
     stage: DetectorStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
 ) -> DetectorTrainingConfig: ...  # pragma: no cover
+
+
+@overload
+def read_config(
+    stage: MentionsStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
+) -> MentionsTrainingConfig: ...  # pragma: no cover
 
 
 @overload

@@ -1,0 +1,1 @@
+"""Training of the classifier that tells mentions from words, for the dictionary."""

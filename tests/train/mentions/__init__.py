@@ -1,0 +1,1 @@
+"""Classifiers of what the dictionary finds, trained."""

@@ -1,0 +1,27 @@
+"""What a regression learns from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onym.detect._classifier import row_of
+from onym.train.mentions.collate import occurrences_of
+from onym.train.mentions.context import MentionsContext
+from tests.train.mentions.made import config
+
+
+def test_a_name_is_a_mention_where_the_corpus_has_one(ambiguous: Path, kb_folder: Path) -> None:
+    context = MentionsContext(config(ambiguous, kb_folder))
+    found = occurrences_of(context, "ncbi-disease", context.corpora[0].documents, "one")
+    spans = [
+        (text[span.start : span.end], bool(is_mention))
+        for (text, span), is_mention in zip(found.documents, found.is_mention, strict=True)
+    ]
+    assert sorted(spans) == [("fever", False), ("fever", False), ("fever", True), ("fever", True)]
+    assert all(row_of("name=fever|one") in rows for rows in found.rows)
+    assert found.gold == 3
+
+
+def test_types_that_a_corpus_does_not_annotate_are_left_out(ambiguous: Path, kb_folder: Path) -> None:
+    context = MentionsContext(config(ambiguous, kb_folder, data={"types": {}}))
+    assert not occurrences_of(context, "ncbi-disease", context.corpora[0].documents, "").documents
