@@ -110,8 +110,8 @@ def tables(rows: Sequence[Row]) -> str:
         parts += [f"### {kind.title}, end to end\n\n`{key}`"] if any(row.dataset == key for row in rows) else []
         for split, part in _splits(rows, key, "strict_f1"):
             figures = part[0].figures
-            most = max(row.figures.get("shared", 0) for row in part)
-            shared = f", {most:,} of them in BC5CDR's train or dev" if most else ""
+            count = max(row.figures.get("shared", 0) for row in part)
+            shared = f", {count:,} of them in BC5CDR's train or dev" if count else ""
             parts.append(f"{split.capitalize()}: {figures['documents']:,} documents{shared}; {figures['gold']:,} mentions.")
             parts.append(table(_HEADER, [_line(row, is_best=row.row in shown) for row in part]))
     return "\n\n".join(parts) or NO_ROWS
