@@ -31,10 +31,10 @@ def test_only_some_concepts(tiny_kb: Path) -> None:
 
 
 def test_an_option_that_is_none_is_not_passed_and_an_unknown_one_is_refused() -> None:
-    assert detector_config("dictionary", min_length=None, threshold=None) == Config()
+    assert detector_config("dictionary", min_length=None, dtype=None) == Config()
     assert detector_config("dictionary", min_length=2, abbreviations=False) == Config(min_length=2, abbreviations=False)
-    with pytest.raises(ConfigError, match="threshold is not an option of dictionary"):
-        detector_config("dictionary", threshold=0.5)
+    with pytest.raises(ConfigError, match="dtype is not an option of dictionary"):
+        detector_config("dictionary", dtype="fp32")
     with pytest.raises(ConfigError, match="config-invalid"):
         detector_config("dictionary", min_length=0)
 
