@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import pytest_randomly
 from hypothesis import settings
 from hypothesis.database import InMemoryExampleDatabase
 
@@ -13,6 +14,7 @@ settings.register_profile("onym", deadline=None, database=InMemoryExampleDatabas
 settings.register_profile("gate", settings.get_profile("onym"), derandomize=True, database=None)
 settings.register_profile("few", settings.get_profile("gate"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "onym"))
+pytest_randomly.entrypoint_reseeds = []  # that of thinc asks for torch, which some tests take away
 
 TINY = """id\tname\tsynonyms\tdefinition\ttypes\txrefs
 mesh:D009203\tMyocardial Infarction\tHeart attack|Infarct, myocardial|MI\tNecrosis of the myocardium.\tC14\tomim:608446

@@ -1,6 +1,6 @@
 """Writes the commands and options of docs/reference/cli.md from the command line itself: `python docs/cli_page.py`.
 
-What stands in a section behind its table is prose, and stays.
+Prose after the table of a section is kept.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def page_with_commands(page: str) -> str:
 
 
 def _section(path: str, command: Any, prose: str) -> str:
-    what, _, example = " ".join((command.help or "").split()).partition(" Example: ")
+    what, *examples = " ".join((command.help or "").split()).split(" Example: ")
     rows = [row for param in command.params if (row := _row(param))]
     table = "\n".join((*_TABLE, *rows)) if rows else ""
-    shown = f"`{example}`" if example else ""
+    shown = "\n".join(f"`{example}`<br>" for example in examples).removesuffix("<br>")
     return "\n\n".join(filter(None, (f"## {path}", what, shown, table, prose)))
 
 
@@ -53,7 +53,7 @@ def _row(param: Any) -> str:
 
 
 def _prose(section: str) -> str:
-    """Return what stands behind the table of a section, or, without one, behind its example or its first paragraph."""
+    """Return the prose after the table of a section, or, without one, after its examples or its first paragraph."""
     blocks = [block for block in section.strip("\n").split("\n\n") if block.strip()]
     tables = [number for number, block in enumerate(blocks) if block.startswith("| ")]
     examples = [number for number, block in enumerate(blocks[:3]) if block.startswith("`onym")]

@@ -15,24 +15,32 @@ drift            the population stability index between the confidences of the t
 
 An answer is right by the strict protocol, and a mention whose gold ids the knowledge base lacks cannot be. `--quick` computes
 ncbi_disease and hpo_gsc.
+
+With `--from-text` the mentions are those that the best system of `e2e-results` finds in raw text: one probability covers span
+and concept, and the shares are of the mentions that it found. `gold_found_at_95` is the share of gold mentions that have a
+right answer where 0.95 is asked for. Each is fitted on its own dev split; nlm_chem, which has none, on that of bc5cdr.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.commands.e2e_results import best
 from benchmarks.results.check import page_problems
+from benchmarks.results.e2e_confidence import CONFIDENCE, folds_of, judged_row
+from benchmarks.results.e2e_predict import STORE
+from benchmarks.results.e2e_tasks import KINDS
+from benchmarks.results.e2e_threshold import THRESHOLD
 from benchmarks.results.rerank_rows import TYPES, file_of, open_of_types
-from benchmarks.results.store import FOLDER, between, table
+from benchmarks.results.store import FOLDER, Row, Store, between, table
 from benchmarks.results.tasks import hpo_kb, open_kb_joined, open_task
 from onym.calibrate import Answers, Calibration, area_under_roc, expected_calibration_error
-from onym.calibrate.calibration import FOLDS
 from onym.evaluate.calibration import JudgedAnswers, judged_answers
 from onym.evaluate.task import EvaluationTask
 from onym.predictions.file import read_predictions
@@ -49,9 +57,12 @@ Figures = dict[str, float]
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write", action="store_true", help="write the tables of the page")
+    parser.add_argument("--from-text", action="store_true", help="mentions that are found in raw text, not given ones")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
+    if options.from_text:
+        return from_text(quick=options.quick, is_written=options.write)
     keys = QUICK if options.quick else (*CORPORA, HPO)
     found: dict[str, dict[str, Figures]] = {"corpora": {key: _on_test(key) for key in keys}}
     if not options.quick:
@@ -86,6 +97,30 @@ def _fitted(*keys: str) -> Calibration:
     return _joined([answers_of(key, "dev") for key in keys]).fit()
 
 
+def from_text(store: Store = STORE, *, quick: bool = False, is_written: bool = False) -> dict[str, object]:
+    """Return the figures of the systems that are best on dev, from raw text."""
+    rows = {row.row: row for row in store.rows()}
+    first = {key: row.row.removesuffix(CONFIDENCE).removesuffix(THRESHOLD) for key, row in best(list(rows.values())).items()}
+    found: dict[str, Figures] = {}
+    for key, name in first.items():
+        if not quick or key == QUICK[0]:
+            own = rows.get(f"{name}-on-dev") or rows[f"{first[KINDS[key].dev_corpus]}-on-dev"]
+            judged, fitted = judged_row(store, rows[name]), judged_row(store, own).fit()
+            found[key] = _judged(fitted, judged) | _gold_found(rows[name], judged, fitted)
+    if not quick:
+        problems = page_problems("confidence", lambda page: _from_text_page(page, found), is_written=is_written, path=PAGE)
+        if problems:
+            sys.exit("\n".join(problems))
+    return {"from_text": found, "systems": {key: first[key] for key in found}}
+
+
+def _gold_found(row: Row, judged: JudgedAnswers, fitted: Calibration) -> Figures:
+    is_confident = fitted.confidences(judged.answers) >= fitted.curve.at(PRECISION).threshold
+    right = sum(rank == 1 for rank, is_kept in zip(judged.ranks, is_confident, strict=True) if is_kept)
+    gold = int(row.figures["gold"])
+    return {"gold": gold, "gold_found_at_95": round(100 * right / gold, 1)}
+
+
 def _on_test(key: str) -> Figures:
     fitted = _fitted(*(WITH_DEV if key == "nlm_chem" else (key,)))
     return _judged(fitted, answers_of(key, "test"))
@@ -98,13 +133,10 @@ def _judged(fitted: Calibration, judged: JudgedAnswers) -> Figures:
 
 def _cross_validated(judged: JudgedAnswers) -> Figures:
     """Return the figures of answers, each by a calibration that was fitted to the other folds of documents."""
-    numbers = {doc: number for number, doc in enumerate(dict.fromkeys(judged.documents))}
-    folds = np.array([numbers[doc] % FOLDS for doc in judged.documents])
-    fitted = [_part(judged, folds != fold).fit() for fold in range(FOLDS)]
-    confidences = np.zeros(len(folds))
-    for fold, each in enumerate(fitted):
-        confidences[folds == fold] = each.confidences(judged.answers.part(folds == fold))
-    return _figures(judged, confidences, [fitted[fold] for fold in folds])
+    confidences, fitted = np.zeros(len(judged.ranks)), np.empty(len(judged.ranks), dtype=object)
+    for is_out, each in folds_of(judged):
+        confidences[is_out], fitted[is_out] = each.confidences(judged.answers.part(is_out)), each
+    return _figures(judged, confidences, fitted.tolist())
 
 
 def _figures(judged: JudgedAnswers, confidences: np.ndarray, fitted: Sequence[Calibration]) -> Figures:
@@ -140,14 +172,6 @@ def _joined(parts: Sequence[JudgedAnswers]) -> JudgedAnswers:
     )
 
 
-def _part(judged: JudgedAnswers, rows: np.ndarray) -> JudgedAnswers:
-    def kept(values: Iterable[object]) -> list[object]:
-        return [value for value, row in zip(values, rows, strict=True) if row]
-
-    lists = (kept(judged.ranks), kept(judged.documents), kept(judged.types))
-    return JudgedAnswers(judged.answers.part(rows), *lists)  # type: ignore[arg-type]
-
-
 def _page(page: str, found: dict[str, dict[str, Figures]]) -> str:
     header = (
         "fitted on",
@@ -168,6 +192,21 @@ def _page(page: str, found: dict[str, dict[str, Figures]]) -> str:
         first, _, second = key.partition("_to_")
         lines.append(_line(f"`{first}` dev", f"`{second}` test", each))
     return between(page, "confidence", table(header, lines))
+
+
+def _from_text_page(page: str, found: dict[str, Figures]) -> str:
+    header = ("judged on", "mentions found", "right", "ECE", "AUROC", "precision at 0.95", "answered", "gold found at 0.95")
+    lines = [
+        [
+            f"`{key}` test",
+            f"{each['mentions']:,}",
+            f"{each['right_pct']:.1f} %",
+            *(f"{each[name]:.3f}" for name in ("ece", "auroc", "precision_at_95")),
+            *(f"{each[name]:.1f} %" for name in ("coverage_at_95", "gold_found_at_95")),
+        ]
+        for key, each in found.items()
+    ]
+    return between(page, "confidence-from-text", table(header, lines))
 
 
 def _line(fitted: str, judged: str, figures: Figures) -> list[str]:

@@ -80,14 +80,16 @@ def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
 
 
 def best(rows: Sequence[Row]) -> dict[str, Row]:
-    """Return for each corpus the test row of the system that is best on dev."""
-    found = {}
-    for key in KINDS:
+    """Return for each corpus the test row of the system that is best on dev: on its own, or on that of another corpus."""
+    found: dict[str, Row] = {}
+    for key, kind in KINDS.items():
         dev = [row for row in rows if row.dataset == key and row.split == "dev" and row.search != ANNOTATED]
-        if not dev:
-            continue
-        first = max(dev, key=lambda row: (row.figures["strict_f1"], row.row))
-        tests = [row for row in rows if row.dataset == key and row.split == "test" and row.model_folder == first.model_folder]
+        tests = [row for row in rows if row.dataset == key and row.split == "test"]
+        if dev:
+            first = max(dev, key=lambda row: (row.figures["strict_f1"], row.row))
+            tests = [row for row in tests if row.model_folder == first.model_folder]
+        else:
+            tests = [row for row in tests if kind.dev_corpus in found and row.stage == found[kind.dev_corpus].stage]
         if tests:
             found[key] = max(tests, key=lambda row: row.trained_on == "train+dev")
     return found
@@ -192,6 +194,8 @@ def _rerun(store: Store, key: str) -> list[str]:
     row = next((row for row in store.rows() if row.row == key), None)
     if row is None:
         return [f"{key}: there is no such row"]
+    if "confidence" in json.loads(row.model_folder):
+        return [f"{key}: it is made of the row that has its key without +confidence: rerun that one"]
     task, kept = task_of(row), store.predictions(row)
     again = found_by(open_system(json.loads(row.model_folder), task), task, _RERUN)
     ids = {doc.id for doc in task.documents[:_RERUN]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import tempfile
 from pathlib import Path
 
@@ -20,6 +21,18 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
         old, new = (build_hpo_kb(Path(folder) / release, release) for release in ("2025-01-16", NEWEST))
         changes = {f"diff_{name}": count for name, count in diff(old, new).counts().items()}
         return {"active_terms": len(new), "definitions": new.manifest.counts["definitions"], **changes}
+
+
+def hpo_parents(release: str = NEWEST) -> dict[str, list[str]]:
+    """Return the terms of a release that are in use, each with those directly above it."""
+    with gzip.open(data_folder() / f"ontologies/hp-{release}.obo.gz", "rt", encoding="utf-8") as lines:
+        stanzas = lines.read().split("\n[Term]\n")[1:]
+    clauses = [[line.partition(": ")[::2] for line in stanza.partition("\n[")[0].split("\n")] for stanza in stanzas]
+    return {
+        dict(each)["id"]: [value.partition(" ")[0] for tag, value in each if tag == "is_a"]
+        for each in clauses
+        if ("is_obsolete", "true") not in each
+    }
 
 
 def build_hpo_kb(dest: Path, release: str = NEWEST) -> KnowledgeBase:

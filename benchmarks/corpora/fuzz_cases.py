@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -99,7 +100,10 @@ def _says(document: Document) -> Said:
 
 def _damaged(rng: random.Random, data: bytes, piece: Piece, reader: str) -> bytes:
     part = data[piece.start : piece.end]
-    part = rng.choice(BINARY)(rng, part, _OTHERS) if reader == "parquet" else mutated(rng, part, _OTHERS)
+    if reader == "docbin" and rng.random() < 0.8:  # else the checksum of what is packed tells all
+        part = zlib.compress(rng.choice(BINARY)(rng, zlib.decompress(part), _OTHERS))
+    else:
+        part = rng.choice(BINARY)(rng, part, _OTHERS) if reader in ("parquet", "docbin") else mutated(rng, part, _OTHERS)
     return data[: piece.start] + part + data[piece.end :]
 
 

@@ -16,7 +16,7 @@ BY_FILE = ("brat", "biosyn", "text")
 """Formats with files of its own for each document."""
 _SUFFIX = {
     "parquet": "parquet", "pubtator": "pubtator", "jsonl": "jsonl", "bigbio": "jsonl", "cometa": "tsv", "askapatient": "txt",
-    "hpo_gsc": "txt", "bioc_xml": "xml", "bioc_json": "json", "pubannotation": "json",
+    "hpo_gsc": "txt", "bioc_xml": "xml", "bioc_json": "json", "pubannotation": "json", "docbin": "spacy",
 }  # fmt: skip
 _MESH, _SNOMED = ("mesh:D005334", "mesh:D001249"), ("snomedct:386661006", "snomedct:195967001")
 _HEADERS = {"cometa": b"\n"}  # what ends the first line, which is of no document

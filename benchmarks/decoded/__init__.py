@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.decoded import archives, jsons, lines, markup, parquets
+from benchmarks.decoded import archives, docbins, jsons, lines, markup, parquets
 from benchmarks.hostile.case import Case
 
-CASES: tuple[Case, ...] = (*parquets.CASES, *jsons.CASES, *markup.CASES, *lines.CASES, *archives.CASES)
+CASES: tuple[Case, ...] = (*parquets.CASES, *docbins.CASES, *jsons.CASES, *markup.CASES, *lines.CASES, *archives.CASES)

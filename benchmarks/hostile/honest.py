@@ -34,6 +34,6 @@ def honest_corpora(folder: Path) -> Iterator[tuple[Path, str]]:
     """Write a corpus for each door into a folder, and yield their paths and formats."""
     documents = [Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))]
     folder.mkdir()
-    for name in ("jsonl", "bioc_json", "bioc_xml", "parquet", "cometa", "brat"):
+    for name in ("jsonl", "bioc_json", "bioc_xml", "parquet", "docbin", "cometa", "brat"):
         write_corpus(documents, folder / name, name)
         yield folder / name, name

@@ -38,7 +38,7 @@ def _document(row: dict[str, Any]) -> Document:
 
 def _digest(linked: Any) -> str:
     links = [
-        (link.mention.start, link.mention.end, link.mention.type, [(c.concept_id, c.name, c.score) for c in link.candidates])
+        (link.mention.start, link.mention.end, [(c.concept_id, c.name, c.score) for c in link.candidates])
         for link in linked.links
     ]
     return hashlib.sha256(repr((linked.document.id, links)).encode()).hexdigest()[:16]

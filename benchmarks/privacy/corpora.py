@@ -16,7 +16,15 @@ from onym.testing.documents import written
 
 FORMATS = ORDER
 WRITABLE = tuple(name for name in ORDER if name not in READ_ONLY)
-_SUFFIX = {"parquet": ".parquet", "jsonl": ".jsonl", "pubtator": ".txt", "bioc_xml": ".xml", "pubmed": ".xml", "cometa": ".tsv"}
+_SUFFIX = {
+    "parquet": ".parquet",
+    "docbin": ".spacy",
+    "jsonl": ".jsonl",
+    "pubtator": ".txt",
+    "bioc_xml": ".xml",
+    "pubmed": ".xml",
+    "cometa": ".tsv",
+}
 _TIGHT = Limits(**{limit.name: min(max(1, getattr(DEFAULT_LIMITS, limit.name) // 10), 300) for limit in fields(Limits)})
 _ENCODINGS = ("utf-16", "utf-8-sig", "utf-7", "utf-32-le")
 

@@ -43,7 +43,8 @@ STORE = Store(FOLDER / "e2e")
 DICTIONARY, ANNOTATED, COMPETE = "dictionary", "gold", "others_compete"
 _RANKED = 10  # concepts that are kept of a given mention
 _PARTS = ("detector", "classifier", "encoder", "model")
-_CHOICES = ("kb", "convention", "types")
+_CHOICES = ("kb", "convention", "types", "inflections")
+_CANDIDATES = 2  # that are kept of a mention that was found: the margin between them is evidence
 
 
 def main(arguments: list[str], store: Store = STORE) -> int:
@@ -53,7 +54,7 @@ def main(arguments: list[str], store: Store = STORE) -> int:
         sys.exit(f"there is a row {key}: add --force to put another in its place")
     task = end_to_end_task(options.dataset, options.split, options.kb)
     described = {name: getattr(options, name) for name in ("linker", *_PARTS, *_CHOICES) if getattr(options, name)}
-    described[COMPETE] = True
+    described |= {COMPETE: True, "candidates": _CANDIDATES}
     if options.kb == OPEN:
         del described["kb"]
     system = open_system(described, task)
@@ -103,7 +104,9 @@ def key_of(options: argparse.Namespace) -> str:
 def parts_of(options: argparse.Namespace) -> list[str]:
     """Return what a system is made of, by name."""
     base = "" if options.kb == OPEN else options.kb
-    parts = (base, options.detector, options.classifier, options.convention, options.linker, options.encoder, options.model)
+    forms = "inflections" if options.inflections else ""
+    models = (options.linker, options.encoder, options.model)
+    parts = (base, options.detector, options.classifier, options.convention, forms, *models)
     return [part.removeprefix("model:") for part in parts if part]
 
 
@@ -123,25 +126,29 @@ def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> F
 
 def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
     """Open a detector and a linker; where both are one model, it reads a document once."""
-    folders = {name: folder_of(described[name]) for name in ("encoder", "model") if name in described}
-    linker = open_linker(linker_config(described["linker"], **folders), task.kb)
+    own: dict[str, Any] = {name: folder_of(described[name]) for name in ("encoder", "model") if name in described}
+    if described["linker"] == "exact":
+        own["inflections"] = described.get("inflections", False)
+    linker = open_linker(linker_config(described["linker"], **own), task.kb)
     restrict = not described.get(COMPETE, False)  # rows that do not say it were made with the other concepts ignored
     if described["detector"] == ANNOTATED:
         return Pipeline(linker, only=task.only, restrict=restrict, top_k=_RANKED)
     detector = _detector(described, task, getattr(linker, "model", None))
-    return Pipeline(linker, detector, only=task.only, restrict=restrict, threshold=described.get("threshold"), top_k=1)
+    kept = {"threshold": described.get("threshold"), "top_k": described.get("candidates", 1)}
+    return Pipeline(linker, detector, only=task.only, restrict=restrict, **kept)
 
 
 def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:
     """Open a detector; `shared` is the linker's model."""
     if described["detector"] == DICTIONARY:
-        config = dictionary.Config(types=described.get("types"), convention=described.get("convention", ""))
+        own: dict[str, Any] = {name: described[name] for name in ("types", "convention", "inflections") if name in described}
+        config = dictionary.Config.of(own)
         classifier = open_classifier(folder_of(described["classifier"])) if "classifier" in described else None
         return DictionaryDetector(task.kb, config, only=task.only, classifier=classifier)
     if isinstance(shared, Collective) and described.get("model") == described["detector"]:
         return detector_of(shared)
-    own = model.Config(types=described.get("types"), convention=described.get("convention", ""))
-    return detector_of(Collective.open(folder_of(described["detector"])), own)
+    wanted = model.Config(types=described.get("types"), convention=described.get("convention", ""))
+    return detector_of(Collective.open(folder_of(described["detector"])), wanted)
 
 
 def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
@@ -200,6 +207,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--classifier", default="", help="for the dictionary: a classifier below ONYM_RUNS")
     parser.add_argument("--convention", default="", help="the corpus whose annotation a detector follows")
     parser.add_argument("--types", default="", help="types that a detector looks for, separated by commas")
+    parser.add_argument(
+        "--inflections", action="store_true", help="for dictionary and exact match: singular and plural of names"
+    )
     parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
     parser.add_argument("--model", default="", help="the linker's model")
     parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))

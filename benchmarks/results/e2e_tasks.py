@@ -5,20 +5,22 @@
     biored          chemicals and diseases; the genes, variants, species and cell lines of BioRED are not asked for
 
     nlm_chem        chemicals of whole articles; it has a test split alone
+    hpo_gsc         phenotypic abnormalities, linked to the Human Phenotype Ontology; no training split
 
-They are linked to the open knowledge base, or to the joined one, where groups say which concepts are looked for. Nothing is
-left out: a mention whose id the knowledge base lacks cannot be found.
+The others are linked to the open knowledge base, or to the joined one, where groups say which concepts are looked for. Nothing
+is left out: a mention whose id the knowledge base lacks cannot be found.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from benchmarks.commands.kb_hpo import hpo_parents
 from benchmarks.report import data_folder
-from benchmarks.results.tasks import open_kb, open_kb_joined
+from benchmarks.results.tasks import hpo_kb, open_kb, open_kb_joined
 from onym.datasets.cached import open_dataset
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, select_concepts
+from onym.kb.masks import ConceptMask, concepts_with_ids, select_concepts
 from onym.types import Document
 
 DISEASES = (*(f"C{number:02}" for number in range(1, 27)), "F03")
@@ -30,23 +32,32 @@ CHEMICALS = ("D01", "D02", "D03", "D04", "D06", "D09", "D10")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A corpus; mentions of other types than `types` are not asked for, and concepts of other kinds are not looked for."""
+    """A corpus; mentions of other types than `types` are not asked for, and concepts of other kinds are not looked for.
+
+    `base` is its knowledge base, where there is no choice; `dev_corpus` the corpus whose dev split chooses the best system,
+    where it has none.
+    """
 
     title: str
     dataset: str
     concepts: tuple[str, ...]
     types: tuple[str, ...] = ()
     groups: tuple[str, ...] = ("Disease", "Chemical")
+    base: str = ""
+    dev_corpus: str = ""
 
 
 KINDS = {
     "bc5cdr": Kind("BC5CDR", "bc5cdr", DISEASES + CHEMICALS),
     "ncbi_disease": Kind("NCBI disease", "ncbi-disease", DISEASES, groups=("Disease",)),
     "biored": Kind("BioRED, diseases and chemicals", "biored", DISEASES + CHEMICALS, ("Disease", "Chemical")),
-    "nlm_chem": Kind("NLM-Chem", "nlm-chem", CHEMICALS, ("Chemical",), groups=("Chemical",)),
+    "nlm_chem": Kind("NLM-Chem", "nlm-chem", CHEMICALS, ("Chemical",), groups=("Chemical",), dev_corpus="bc5cdr"),
+    "hpo_gsc": Kind("HPO GSC+", "hpo-gsc", (), base="hpo"),
 }
 OPEN, JOINED = "open", "joined"
 """The knowledge bases."""
+PHENOTYPES = "HP:0000118"
+"""The term of HPO that all phenotypic abnormalities are below; the others are modes of inheritance, modifiers and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +79,29 @@ class EndToEndTask:
 
 def end_to_end_task(key: str, split: str, base: str = OPEN) -> EndToEndTask:
     """Open a task over a knowledge base; what was never built on this machine is built in the cache folder."""
-    kind, kb = KINDS[key], open_kb_joined() if base == JOINED else open_kb()
+    kind = KINDS[key]
     prepared = open_dataset(kind.dataset, data_folder())
     documents = tuple(_of_types(doc, kind.types) for doc in prepared.documents(split))
-    wanted = kind.groups if base == JOINED else [each for each in kind.concepts if kb.types.find(each) >= 0]
-    only = select_concepts(kb, wanted, ())
-    seen = _trained_on(kind.dataset) if base == OPEN else frozenset[str]()
+    kb, only = _phenotypes() if kind.base else _wanted(kind, base)
+    seen = _trained_on(kind.dataset) if base == OPEN and not kind.base else frozenset[str]()
     shared = frozenset(doc.id for doc in documents) & seen
     return EndToEndTask(documents, kb, only, {"name": prepared.name, "digest": prepared.digest, "split": split}, shared)
+
+
+def _wanted(kind: Kind, base: str) -> tuple[KnowledgeBase, ConceptMask | None]:
+    """Return a knowledge base, and the concepts of it that are looked for."""
+    kb = open_kb_joined() if base == JOINED else open_kb()
+    wanted = kind.groups if base == JOINED else [each for each in kind.concepts if kb.types.find(each) >= 0]
+    return kb, select_concepts(kb, wanted, ())
+
+
+def _phenotypes() -> tuple[KnowledgeBase, ConceptMask]:
+    """Return the Human Phenotype Ontology, and its phenotypic abnormalities."""
+    kb, parents = hpo_kb(), hpo_parents()
+    below = {PHENOTYPES}
+    while more := {term for term, above in parents.items() if term not in below and not below.isdisjoint(above)}:
+        below |= more
+    return kb, concepts_with_ids(kb, sorted(below))
 
 
 def _trained_on(dataset: str) -> frozenset[str]:

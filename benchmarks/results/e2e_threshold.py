@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from benchmarks.results.e2e_judge import judge_found
 from benchmarks.results.e2e_predict import STORE, task_of
-from benchmarks.results.e2e_tasks import EndToEndTask
-from benchmarks.results.store import Row, Store, file_of
+from benchmarks.results.store import Figures, Row, Store, file_of
 from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.thresholds import above_threshold, tune_threshold
-from onym.predictions.file import Predictions
+
+THRESHOLD = "+threshold"
 
 
 def main(arguments: Sequence[str], store: Store = STORE) -> int:
@@ -35,22 +35,23 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
     threshold = tune_threshold(dev.documents, store.predictions(rows[keys["dev"]]), canonical).threshold
     for split, key in keys.items():
         predictions = above_threshold(store.predictions(rows[key]), threshold)
-        row = _row(rows[key], threshold, tasks[split], predictions)
+        row = derived(rows[key], "threshold", threshold, judge_found(tasks[split], predictions))
         store.add(row, predictions)
         print(json.dumps({"row": row.row, "threshold": threshold, "figures": row.figures}))
     return 0
 
 
-def _row(row: Row, threshold: float, task: EndToEndTask, predictions: Predictions) -> Row:
-    key = row.row.removesuffix("-on-dev") + "+threshold" + ("-on-dev" if row.split == "dev" else "")
+def derived(row: Row, what: str, least: float, figures: Figures) -> Row:
+    """Return the row of a system that answers only above a threshold or a confidence, made of the row without it."""
+    key = f"{row.row.removesuffix('-on-dev')}+{what}{'-on-dev' if row.split == 'dev' else ''}"
     return replace(
         row,
         row=key,
-        stage=f"{row.stage}+threshold",
-        ranking=f"{row.ranking}, above threshold",
-        model_folder=json.dumps({**json.loads(row.model_folder), "threshold": threshold}, sort_keys=True),
+        stage=f"{row.stage}+{what}",
+        ranking=f"{row.ranking}, above {what}",
+        model_folder=json.dumps({**json.loads(row.model_folder), what: least}, sort_keys=True),
         file=file_of(key),
-        figures=judge_found(task, predictions),
+        figures=figures,
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onym.corpora import read_corpus, write_corpus
     from onym.datasets import open_dataset
     from onym.detect import Detector, detector_config, open_detector
+    from onym.integrations import map_series
     from onym.kb import KnowledgeBase, Recipe, build_kb
     from onym.linkers import Linker, linker_config, open_linker
     from onym.pipeline import Pipeline, build_pipeline, load
@@ -52,6 +53,7 @@ __all__ = [
     "detector_config",
     "linker_config",
     "load",
+    "map_series",
     "open_dataset",
     "open_detector",
     "open_linker",
@@ -63,6 +65,7 @@ _ROOMS = {
     "corpora": ("read_corpus", "write_corpus"),
     "datasets": ("open_dataset",),
     "detect": ("Detector", "detector_config", "open_detector"),
+    "integrations": ("map_series",),
     "kb": ("KnowledgeBase", "Recipe", "build_kb"),
     "linkers": ("Linker", "linker_config", "open_linker"),
     "pipeline": ("Pipeline", "build_pipeline", "load"),

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Literal, TypeVar
 
 from onym.errors import InputError, shown_id
+from onym.views import LinkedViews
 
 T = TypeVar("T")
 Progress = Callable[[str, int], None]
@@ -222,11 +223,16 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A concept that a linker proposes, with the name that led to it and the model's score."""
+    """A concept that a linker proposes, with the name that led to it and the model's score.
+
+    `preferred_name` and `type`, its semantic group, are what a knowledge base says of the concept; equality ignores them.
+    """
 
     concept_id: str
     name: str
     score: float
+    preferred_name: str = field(default="", compare=False)
+    type: str = field(default="", compare=False)
 
 
 NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out"]
@@ -298,8 +304,8 @@ class Problem:
         object.__setattr__(self, "document_id", shown_id(self.document_id))
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedDocument:
+@dataclass(frozen=True, slots=True, repr=False)
+class LinkedDocument(LinkedViews):
     """A document and a link for each of its mentions, in their order. One that could not be linked has problems instead.
 
     >>> LinkedDocument(Document("1", "fever"), problems=(Problem("1", "limit-record", "too long"),)).is_complete

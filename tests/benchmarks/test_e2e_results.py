@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from benchmarks.commands.e2e_results import ANNOTATED_FIGURES, FIGURES, best, page_with, run
 from benchmarks.results import check as results_check
-from benchmarks.results import e2e_tasks, e2e_threshold
+from benchmarks.results import e2e_confidence, e2e_tasks, e2e_threshold
 from benchmarks.results.e2e_judge import judge_annotated, judge_found
 from benchmarks.results.e2e_predict import main
 from benchmarks.results.e2e_tasks import EndToEndTask, end_to_end_task
@@ -22,7 +22,7 @@ from onym.kb import KnowledgeBase
 from onym.predictions.file import Prediction, Predictions
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
-from tests.datasets.made import write
+from tests.datasets.made import write, write_graded
 
 pytest.importorskip("faiss")
 KEY = "ncbi_disease/dictionary+exact"
@@ -112,6 +112,23 @@ def test_a_threshold_is_selected_on_dev(store: Store) -> None:
     run(options(write=True, rerun=test.row), store)
 
 
+def test_confidences_are_fitted_on_dev(store: Store, made_data: Path) -> None:
+    write_graded(made_data)
+    key = "ncbi_disease/dictionary+tfidf"
+    with pytest.raises(SystemExit, match="no row ncbi_disease/dictionary[+]tfidf-on-dev, ncbi_disease/dictionary[+]tfidf"):
+        e2e_confidence.main([key], store)
+    for split in ("test", "dev"):
+        predict(store, "--linker", "tfidf", "--split", split)
+    assert e2e_confidence.main([key], store) == 0
+    rows = {row.row: row for row in store.rows()}
+    dev, test = rows[f"{key}+confidence-on-dev"], rows[f"{key}+confidence"]
+    assert json.loads(dev.model_folder)["confidence"] == json.loads(test.model_folder)["confidence"]
+    assert dev.figures["strict_f1"] >= rows[f"{key}-on-dev"].figures["strict_f1"]
+    assert {0 <= one.answers[0][1] <= 1 for one in store.predictions(dev) if one.answers} == {True}
+    with pytest.raises(SystemExit, match="without [+]confidence"):
+        run(options(write=True, rerun=test.row), store)
+
+
 def test_annotated_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
     predict(store)
     predict(store, "--split", "dev")
@@ -167,4 +184,4 @@ def test_the_kept_rows_are_those_of_the_page() -> None:
     rows = Store(FOLDER / "e2e").rows()
     assert rows
     assert page_with(rows, PAGE.read_text("utf-8")) == PAGE.read_text("utf-8")
-    assert set(best(rows)) == {"bc5cdr", "ncbi_disease", "biored"}
+    assert set(best(rows)) == {"bc5cdr", "ncbi_disease", "biored", "nlm_chem", "hpo_gsc"}

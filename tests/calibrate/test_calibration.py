@@ -37,6 +37,18 @@ def test_the_better_way_is_kept_and_its_probabilities_are_true(is_by_margin: boo
     assert fitted.quality.auroc > 0.75
 
 
+def test_one_probability_covers_span_and_concept() -> None:
+    generator = np.random.default_rng(0)
+    concept, mention = generator.random(3_000), generator.random(3_000)
+    right = generator.random(3_000) < concept * mention
+    answers = Answers.of(ScoredAnswer(each, 0.0, 2, 0, 8, score) for each, score in zip(concept, mention, strict=True))
+    ranks, documents = [1 if each else None for each in right], [str(row // 5) for row in range(3_000)]
+    joint = Calibration.fit(answers, ranks, documents, [""] * 3_000)
+    alone = Calibration.fit(Answers(np.c_[answers.columns[:, :5], np.ones(3_000)]), ranks, documents, [""] * 3_000)
+    assert joint.quality.log_loss < 0.9 * alone.quality.log_loss
+    assert joint.quality.ece < 0.05
+
+
 @pytest.mark.parametrize("is_by_margin", [False, True])
 def test_it_can_be_written_and_read(is_by_margin: bool) -> None:
     answers, ranks, documents = drawn(200, 0, is_by_margin=is_by_margin)

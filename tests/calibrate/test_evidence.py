@@ -29,6 +29,17 @@ def test_equal_scores_are_not_bent() -> None:
     assert fitted.of(answers).shape == (10, 6)
 
 
+def test_the_score_of_a_detector_is_evidence_where_it_differs() -> None:
+    link = Link(Mention(0, 5, "fever"), (Candidate("a:1", "fever", 0.9),), detection_score=0.25)
+    assert ScoredAnswer.of_link(link).detection == 0.25
+    same, differing = ([ScoredAnswer(0.9, 0.4, 2, 0, 5, score) for score in scores] for scores in ((1.0, 1.0), (0.2, 0.0)))
+    assert Evidence.fit(Answers.of(same)).detections is None
+    fitted, answers = Evidence.fit(Answers.of(differing)), Answers.of(differing)
+    assert fitted.detections is not None
+    assert np.isfinite(fitted.of(answers)).all()
+    assert fitted.of(answers).shape[1] == Evidence.fit(Answers.of(same)).of(answers).shape[1] + 1 + len(fitted.detections)
+
+
 def test_what_a_file_says_is_checked() -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         Evidence(tuple(map(float, range(11))), ())

@@ -45,7 +45,7 @@ def test_convert_refuses(folder: Path) -> None:
     assert "part-unknown" in onym("corpus", "convert", "good.txt", "x", "--to", "word", cwd=folder, status=2).stderr
     assert "format-read-only" in onym("corpus", "convert", "good.txt", "x", "--to", "pubmed", cwd=folder, status=2).stderr
     words = ("corpus", "convert", "good.txt", "x", "--to", "jsonl", "--id-style", "loud")
-    assert "config-invalid" in onym(*words, cwd=folder, status=2).stderr
+    assert "curie" in onym(*words, cwd=folder, status=2).stderr
     assert "input-missing" in onym("corpus", "convert", "none", "x", "--to", "jsonl", cwd=folder, status=3).stderr
     assert not (folder / "x").exists()
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from onym.cli._progress import bar_on
+from onym.cli.console import shown_on
 from onym.testing.tiny_encoder import save_encoder
 from tests.cli.command import onym
 
@@ -65,12 +67,7 @@ def test_the_help_has_an_example(folder: Path, command: str) -> None:
 
 
 def test_a_bar_shows_what_is_being_done() -> None:
-    shown = """
-from onym.cli.console import progress, shown_on
-with progress("encoding names", total=4) as bar:
-    shown_on(bar)("building the index", 3)
-    (task,) = bar.tasks
-print(task.description, task.completed, task.total)
-"""
-    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
-    assert done.stdout == "building the index 3 4\n"
+    with bar_on(Console(file=io.StringIO(), force_terminal=True), "encoding names", 4) as bar:
+        shown_on(bar)("building the index", 3)
+        (task,) = bar.tasks
+    assert (task.description, task.completed, task.total) == ("building the index", 3, 4)

@@ -116,7 +116,7 @@ def test_export_does_not_overwrite(folder: Path) -> None:
     assert (folder / "hp.txt").read_text().splitlines()[0] == "hp:0000001||all"
     assert "[output-exists]" in onym("kb", "export", "hp", "-o", "hp.txt", cwd=folder, status=2).stderr
     onym("kb", "export", "hp", "-o", "hp.txt", "--force", cwd=folder)
-    assert "config-invalid" in onym("kb", "export", "hp", "-o", "loud.txt", "--id-style", "loud", cwd=folder, status=2).stderr
+    assert "curie" in onym("kb", "export", "hp", "-o", "loud.txt", "--id-style", "loud", cwd=folder, status=2).stderr
 
 
 def test_download_of_a_licensed_release_explains(folder: Path) -> None:

@@ -42,7 +42,7 @@ def test_predictions(folder: Path) -> None:
         "documents": 1, "mentions": 1, "linked": 1, "tied": 0, "left_out": 0, "problems": 0, "output": "p.jsonl",
     }  # fmt: skip
     first, second = (folder / "p.jsonl").read_text().splitlines()
-    assert json.loads(first)["source"]["linker"] == {"linker": "exact", "expand_abbreviations": True}
+    assert json.loads(first)["source"]["linker"] == {"linker": "exact", "expand_abbreviations": True, "inflections": False}
     assert json.loads(second)["answers"] == [["mesh:D005334", 1.0, 0]]
 
 
@@ -71,7 +71,7 @@ def test_one_first_answer_in_links_tables_and_pipelines(tmp_path: Path, prefer: 
     onym("link", "doc.txt", "--kb", "kb", "-o", "out.txt", "--format", "pubtator", *words, cwd=tmp_path)
     assert first.partition(":")[2] in (tmp_path / "out.txt").read_text()
     onym("map", "terms.tsv", "--column", "term", "--kb", "kb", "-o", "m.tsv", "--linker", "exact", *words, cwd=tmp_path)
-    assert (tmp_path / "m.tsv").read_text().splitlines()[1].split("\t")[1:5:3] == [first, "yes"]
+    assert (tmp_path / "m.tsv").read_text().splitlines()[1].split("\t")[1:7:5] == [first.upper(), "1"]
     onym("pipeline", "build", "--kb", "kb", "-o", "pipe", *words, cwd=tmp_path)
     onym("link", "doc.txt", "--pipeline", "pipe", "-o", "q.jsonl", cwd=tmp_path)
     assert json.loads((tmp_path / "q.jsonl").read_text().splitlines()[1])["answers"][0][0] == first
@@ -221,7 +221,7 @@ def test_each_format_of_answers_from_stdin(with_pipeline: Path, to: str) -> None
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--types", "C14"), ("--pipeline", "p", "--width", "3")]
+    "words", [("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--types", "C14"), ("--pipeline", "p", "--width", "3")]
 )
 def test_a_pipeline_says_itself_how_it_links(with_pipeline: Path, words: tuple[str, ...]) -> None:
     done = onym("link", "one.txt", *words, "-o", "out", cwd=with_pipeline, status=2)

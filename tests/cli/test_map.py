@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from onym.predictions.mapping.table import COLUMNS
+from onym.store.files.xlsx import read_cells, write_xlsx
 from onym.testing.tiny_seq2seq import save_model
-from tests.cli.command import onym
+from tests.cli.command import onym, onym_bytes
 
 
 @pytest.fixture
@@ -23,8 +25,37 @@ def test_the_candidates_stand_next_to_the_terms(folder: Path) -> None:
     done = onym("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "-o", "out.tsv", "--json", cwd=folder)
     assert json.loads(done.stdout)["mapped"] == 2
     rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]
-    assert rows[0] == ["n", "diagnosis", "concept_id", "concept_name", "score", "tied", "candidates", "confidence"]
-    assert [row[2] for row in rows[1:]] == ["mesh:D009203", "mesh:D005334", ""]
+    assert rows[0] == ["n", "diagnosis", *COLUMNS]
+    assert [row[2] for row in rows[1:]] == ["MESH:D009203", "MESH:D005334", ""]
+
+
+def test_without_an_output_the_table_is_printed(folder: Path) -> None:
+    words = ("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "--linker", "exact")
+    rows = [line.split("\t") for line in onym_bytes(*words, "--id-style", "raw", cwd=folder).decode().splitlines()]
+    assert [row[:3] for row in rows] == [
+        ["n", "diagnosis", "concept_id"],
+        ["1", "hart attack", ""],
+        ["2", "Fever", "D005334"],
+        ["3", "", ""],
+    ]
+    lines = [json.loads(line) for line in onym(*words, "--json", cwd=folder).stdout.splitlines()]
+    assert [(line["diagnosis"], line["concept_id"], line["nil_reason"]) for line in lines] == [
+        ("hart attack", None, "no-candidate"),
+        ("Fever", "MESH:D005334", None),
+        ("", None, None),
+    ]
+    assert sorted(path.name for path in folder.iterdir()) == ["kb", "terms.csv"], "nothing is written"
+
+
+def test_from_a_spreadsheet_to_a_spreadsheet(folder: Path) -> None:
+    with (folder / "terms.xlsx").open("wb") as file:
+        write_xlsx([["1", "Fever"], ["2", "=1+1"], [None, None]], ["n", "diagnosis"], file)
+    onym("map", "terms.xlsx", "--column", "diagnosis", "--kb", "kb", "--linker", "exact", "-o", "out.xlsx", cwd=folder)
+    assert [row[:3] for row in read_cells(folder / "out.xlsx")] == [
+        ("n", "diagnosis", "concept_id"),
+        ("1", "Fever", "MESH:D005334"),
+        ("2", "=1+1", None),
+    ]
 
 
 def test_sssom(folder: Path) -> None:
@@ -45,7 +76,7 @@ def test_a_generative_linker(folder: Path, tiny_kb: Path) -> None:
     words = ("--column", "diagnosis", "--kb", "own", "--linker", "generative", "--model", "model", "--types", "C23")
     onym("map", "terms.csv", *words, "-o", "out.tsv", cwd=folder)
     rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]
-    assert [row[2] for row in rows[1:]] == ["mesh:D005334", "mesh:D005334", ""]
+    assert [row[2] for row in rows[1:]] == ["MESH:D005334", "MESH:D005334", ""]
 
 
 def test_by_a_pipeline(folder: Path) -> None:

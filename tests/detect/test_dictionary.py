@@ -51,6 +51,12 @@ def test_names_are_found(kb: KnowledgeBase, text: str, surfaces: list[str]) -> N
     assert found(kb, text) == surfaces
 
 
+def test_the_other_number_of_names_on_request(kb: KnowledgeBase) -> None:
+    text = "Hearts and heart attacks; sweethearts."
+    assert found(kb, text) == ["heart"]
+    assert found(kb, text, inflections=True) == ["Hearts", "heart attacks"]
+
+
 def test_nested_names_on_request(kb: KnowledgeBase) -> None:
     assert found(kb, "myocardial infarction, heart attack") == ["myocardial infarction", "heart attack"]
     surfaces = ["myocardial infarction", "infarction", "heart", "heart attack"]
@@ -122,6 +128,7 @@ def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
         "min_length": 5,
         "case_sensitive_below": 4,
         "abbreviations": True,
+        "inflections": False,
         "nested": False,
     }
 

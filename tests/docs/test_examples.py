@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+import onym.integrations.spacy  # noqa: F401 - as spaCy does by the entry point of the installed package
 from tests.cli.command import run_here
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ def first_cells(heading: str) -> list[str]:
 
 
 def test_the_configuration_is_that_of_the_manifest() -> None:
-    assert first_cells("What it was made of")[1:] == list(IndexOrigin.model_fields)
+    assert first_cells("What it was built from")[1:] == list(IndexOrigin.model_fields)
 
 
 def test_the_kinds_are_those_of_the_code() -> None:

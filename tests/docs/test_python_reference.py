@@ -123,7 +123,7 @@ def test_an_exported_name_is_not_a_module(room: str) -> None:
 
 
 def test_the_rooms_of_the_page_export_what_it_says() -> None:
-    section = TEXT.split("\n## Rooms\n")[1].split("\n### ")[0]
+    section = TEXT.split("\n## Sub-packages\n")[1].split("\n### ")[0]
     for rooms, names in re.findall(r"^\| (`onym\.[^|]+) \| (.+) \|$", section, re.MULTILINE):
         modules = [importlib.import_module(room) for room in re.findall(r"`([\w.]+)`", rooms)]
         exported = {name for module in modules for name in module.__all__}

@@ -21,7 +21,7 @@ def test_the_columns_are_those_on_disk() -> None:
 
 
 def test_the_configuration_is_that_of_the_manifest() -> None:
-    assert first_cells("What it was made of")[1:] == list(Origin.model_fields)
+    assert first_cells("What it was built from")[1:] == list(Origin.model_fields)
 
 
 def test_the_numbers_are_those_of_the_code() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.kb.curie import PREFIXES, canonical_prefix, curies, styled, to_curie
+from onym.kb.curie import PREFIXES, canonical_prefix, curies, to_curie
 
 WRITTEN = {
     "HP:0000118": "hp:0000118",
@@ -89,9 +89,3 @@ def test_known_prefixes_are_canonical() -> None:
     for written, prefix in PREFIXES.items():
         assert written == written.lower()
         assert canonical_prefix(written.upper()) == canonical_prefix(prefix) == prefix
-
-
-def test_styles() -> None:
-    assert styled("hp:0000118", "curie") == "hp:0000118"
-    assert styled("hp:0000118", "obo") == "HP:0000118"
-    assert styled("mesh:D003924", "raw") == "D003924"

@@ -76,7 +76,7 @@ def test_documents_come_back_in_order_and_empty_ones_too(kb: KnowledgeBase) -> N
 
 def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
     linker = ExactLinker(kb, Config(expand_abbreviations=False))
-    assert linker.config == {"linker": "exact", "expand_abbreviations": False}
+    assert linker.config == {"linker": "exact", "expand_abbreviations": False, "inflections": False}
 
 
 def test_the_options(kb: KnowledgeBase) -> None:
@@ -90,3 +90,9 @@ def test_the_spaces_of_typesetters_are_spaces(kb: KnowledgeBase) -> None:
     doc = Document("1", "heart\u2009\u00a0attack", (Mention(0, 13, "heart\u2009\u00a0attack"),))
     (linked,) = ExactLinker(kb).link([doc])
     assert linked.links[0].concept_id == "mesh:D009203"
+
+
+def test_the_other_number_on_request(kb: KnowledgeBase) -> None:
+    doc = document("heart attacks, then fevers", "heart attacks", "fevers")
+    assert answers(ExactLinker(kb), doc) == [[], []]
+    assert answers(ExactLinker(kb, Config(inflections=True)), doc) == [[("mesh:D009203", 1.0)], [("mesh:D005334", 1.0)]]

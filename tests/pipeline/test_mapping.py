@@ -11,8 +11,10 @@ import pytest
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.pipeline.mapping import map_table, map_terms
-from onym.predictions.mapping.terms import read_terms
+from onym.pipeline.mapping import map_table, map_terms, require_mapping
+from onym.predictions.mapping.reading import read_terms
+from onym.predictions.mapping.table import COLUMNS
+from onym.predictions.rows import read_rows
 from onym.types import Document, LinkedDocument, Problem
 
 
@@ -28,14 +30,26 @@ def test_the_name_of_the_output_tells_its_format(terms: Path, tiny_kb: Path, tmp
     counts = map_table(terms, "term", linker, tmp_path / "a.tsv", progress=lambda *step: steps.append(step))
     assert counts == {"rows": 4, "empty": 1, "mapped": 2, "tied": 1, "unmapped": 1}
     assert steps == [("mapping", 1), ("mapping", 2), ("mapping", 3), ("mapping", 4)]
-    assert (tmp_path / "a.tsv").read_text().splitlines()[1].startswith("fever\tmesh:D005334\tFever\t1.000\tno")
+    assert (tmp_path / "a.tsv").read_text().splitlines()[1].startswith("fever\tMESH:D005334\tFever\tfever\t1.0\t\t0")
     map_table(terms, "term", linker, tmp_path / "a.sssom.tsv")
     assert (tmp_path / "a.sssom.tsv").read_text().startswith("#mapping_set_id")
 
 
 def test_another_name_is_refused_before_anything_is_read(tiny_kb: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="format-unknown"):
-        map_table(tmp_path / "none.tsv", "term", ExactLinker(KnowledgeBase.open(tiny_kb)), tmp_path / "a.xlsx")
+    with pytest.raises(ConfigError, match="cannot end with '.doc'"):
+        map_table(tmp_path / "none.tsv", "term", ExactLinker(KnowledgeBase.open(tiny_kb)), tmp_path / "a.doc")
+
+
+def test_more_rows_than_a_sheet_holds_are_refused_before_work(
+    terms: Path, tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onym.store.files.xlsx.MAX_ROWS", 4)
+    with pytest.raises(ConfigError, match="xlsx-limit"):
+        require_mapping(terms, "term", tmp_path / "a.xlsx")
+    monkeypatch.setattr("onym.store.files.xlsx.MAX_ROWS", 5)
+    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
+    assert map_table(terms, "term", linker, tmp_path / "a.xlsx")["mapped"] == 2
+    assert read_rows(tmp_path / "a.xlsx", COLUMNS)["concept_id"].to_list()[0] == "MESH:D005334"
 
 
 def test_rows_keep_their_order_and_empty_cells_have_no_concept(tmp_path: Path, tiny_kb: Path) -> None:

@@ -23,8 +23,13 @@ def pipeline(tiny_kb: Path) -> Pipeline:
     return Pipeline(ExactLinker(kb), DictionaryDetector(kb))
 
 
-@pytest.mark.parametrize("texts", ["fever", b"fever", None, 5, {"1": "fever"}])
-def test_texts_that_are_not_many_are_refused(pipeline: Pipeline, texts: Any) -> None:
+@pytest.mark.parametrize("texts", ["fever", Document("1", "fever"), ["fever"], iter([Document("1", "fever")])])
+def test_one_text_or_document_is_as_good_as_many(pipeline: Pipeline, texts: Any) -> None:
+    assert [(linked.document.id, len(linked.links)) for linked in pipeline.link_many(texts)] == [("1", 1)]
+
+
+@pytest.mark.parametrize("texts", [b"fever", None, 5, {"1": "fever"}])
+def test_what_is_no_text_is_refused(pipeline: Pipeline, texts: Any) -> None:
     with pytest.raises(InputError, match="type-document") as caught:
         list(pipeline.link_many(texts))
     assert "fever" not in str(caught.value)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.errors import ConfigError
 from onym.text.similarity import NameSimilarity
 
 NAMES = ["heart attack", "heart failure", "fever", "yellow fever", "attack heart"]
@@ -58,8 +57,33 @@ def test_pairs_agree_with_the_search(queries: list[str]) -> None:
         assert (np.diff(scores) <= 0).all()
 
 
-def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+TEXTS = st.lists(st.text(alphabet="abcé DE\u1e9e\t", max_size=14), min_size=1, max_size=10)
+
+
+@given(TEXTS, TEXTS)
+def test_without_the_extra_the_answers_are_the_same(names: list[str], queries: list[str]) -> None:
+    vectors = NameSimilarity(names)
+    fast = vectors.top(queries, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "sparse_dot_topn", None)
+        slow = vectors.top(queries, 3)
+    for (rows, scores), (own_rows, own_scores) in zip(fast, slow, strict=True):
+        assert own_scores.tolist() == scores.tolist()
+        above = scores > scores[-1] if len(scores) else scores
+        assert own_rows[above.astype(bool)].tolist() == rows[above.astype(bool)].tolist()
+
+
+def test_filters_need_no_extra_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sparse_dot_topn", None)
-    with pytest.raises(ConfigError, match="extra-missing") as caught:
-        NameSimilarity(NAMES)
-    assert "onym[lexical]" in caught.value.fix
+    wanted = np.array([False, True, False, True, False])
+    rows, _ = NameSimilarity(NAMES).within(wanted).top(["heart fever attack"], 5)[0]
+    assert set(rows.tolist()) == {1, 3}
+
+
+def test_many_pairs_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    similarity = NameSimilarity(NAMES)
+    queries, pairs = ["heart", "fever", "attacks"], np.array([(q, n) for n in range(5) for q in (2, 0, 1)])
+    whole = similarity.between(queries, pairs[:, 0], pairs[:, 1])
+    for name, value in (("_PAIRS", 4), ("_DENSE", 1)):
+        monkeypatch.setattr(f"onym.text.similarity.{name}", value)
+        assert similarity.between(queries, pairs[:, 0], pairs[:, 1]).tolist() == whole.tolist()

@@ -52,6 +52,17 @@ class PrecisionCurve:
         shares = (np.minimum(1 - risk[kept], shown), coverage[kept])
         return cls(tuple(values[kept].tolist()), *(tuple(np.clip(each, 0, 1).tolist()) for each in shares))
 
+    def best_f1(self, answers: int, gold: int) -> Reachable:
+        """Return the threshold with the highest F1 of so many answers, where so many mentions should have one.
+
+        >>> curve = PrecisionCurve.fit(np.repeat([0.9, 0.8, 0.3], 100), np.repeat([1, 1, 0], 100))
+        >>> curve.best_f1(300, gold=250).threshold
+        0.8
+        """
+        answered = np.array(self.coverages) * answers
+        row = int(np.argmax(np.array(self.precisions) * answered / (answered + gold)))
+        return Reachable(self.thresholds[row], self.precisions[row], self.coverages[row], is_reached=True)
+
     def at(self, precision: float) -> Reachable:
         """Return the lowest threshold at and above which answers are right that often; the most precise one where none is.
 

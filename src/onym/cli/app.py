@@ -6,7 +6,25 @@ from typing import Annotated
 
 import typer
 
-from onym.cli import calibrate, compare, corpus, dataset, evaluate, index, info, kb, link, model, pipeline, plot, train, trie
+from onym.cli import (
+    calibrate,
+    compare,
+    corpus,
+    dataset,
+    evaluate,
+    explain,
+    index,
+    info,
+    kb,
+    link,
+    mcp,
+    model,
+    pipeline,
+    plot,
+    show,
+    train,
+    trie,
+)
 from onym.cli import map as map_
 from onym.cli.console import write_plain
 from onym.cli.options import WithLinker
@@ -18,7 +36,6 @@ HELP = (
 app = typer.Typer(
     help=HELP,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.add_typer(kb.app, name="kb")
@@ -32,6 +49,9 @@ app.add_typer(plot.app, name="plot")
 app.add_typer(pipeline.app, name="pipeline")
 app.command(name="link", cls=WithLinker)(link.command)
 app.command(name="map", cls=WithLinker)(map_.command)
+app.command(name="explain")(explain.command)
+app.command(name="mcp")(mcp.command)
+app.command(name="show")(show.command)
 app.command(name="evaluate", cls=WithLinker)(evaluate.command)
 app.command(name="compare")(compare.command)
 app.command(name="calibrate")(calibrate.command)

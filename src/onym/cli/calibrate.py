@@ -24,13 +24,13 @@ def command(
     mentions: Annotated[
         Literal["given", "found"] | None,
         typer.Option(
-            help="found: the mentions that the pipeline finds in raw text; given: those that are annotated. "
+            help="found: mentions that the pipeline detects in raw text; given: annotated mentions. "
             "By default found, if it has a detector."
         ),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Fit the confidence of a pipeline's links to documents that it was not trained on, and store it in the pipeline.
+    """Calibrate the confidence of a pipeline on annotated documents that it was not trained on, and store it in the pipeline.
 
     Example: onym calibrate mesh-pipeline --dataset bc5cdr
     """
@@ -61,6 +61,8 @@ def _figures(fitted: FittedCalibration) -> dict[str, object]:
         f"answered_at_{precision}": round(each.coverage, 3) if each.is_reached else f"not reached; {each.precision:.3f} is"
         for precision, each in reached.items()
     }
+    if fitted.gold:
+        shares["best_f1_at_precision"] = round(made.curve.best_f1(quality.answers, fitted.gold).precision, 3)
     return {
         "mentions": fitted.mentions,
         "answers": quality.answers,

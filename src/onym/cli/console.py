@@ -7,9 +7,9 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
+    from onym.cli._progress import Lines
+
 JSON = typer.Option("--json", help="Print JSON, for machines.")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def stderr() -> Console:
@@ -74,20 +80,33 @@ def write_json(value: Any, *, to_stderr: bool = False) -> None:
 
 def write_lines(rows: Sequence[tuple[str, ...]], *, to_stderr: bool = False) -> None:
     """Print rows, control characters escaped: in aligned columns on a terminal, else separated by tabs."""
+    if not _is_terminal(sys.stderr if to_stderr else sys.stdout):
+        if rows:
+            write_plain("\n".join("\t".join(printable(cell) for cell in row) for row in rows), to_stderr=to_stderr)
+        return
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     console = Console(stderr=to_stderr)
-    if not console.is_terminal and rows:
-        write_plain("\n".join("\t".join(printable(cell) for cell in row) for row in rows), to_stderr=to_stderr)
-    if not console.is_terminal:
-        return
     table = Table(box=None, show_header=False, pad_edge=False)
     for row in rows:
         table.add_row(*(escape(printable(cell)) for cell in row))
     with _printing(is_stderr=to_stderr):
         console.print(table)
+
+
+def write_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table with a header, control characters escaped."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, show_header=bool(header), pad_edge=False, header_style="bold")
+    for name in header or [""]:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(printable(cell)) for cell in row))
+    write_tables([table])
 
 
 def write_tables(tables: Iterable[Table]) -> None:
@@ -101,18 +120,17 @@ def write_tables(tables: Iterable[Table]) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Progress]:
-    """Show a progress bar on stderr while the block runs, if that is a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+def progress(what: str, total: int | None = None) -> Iterator[Progress | Lines]:
+    """Show progress on stderr while the block runs, with rate and time left: a bar on a terminal, else a line a minute."""
+    from onym.cli._progress import Lines, bar_on
 
-    console = stderr()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=console, transient=True)
-    bar.add_task(what, total=total)
-    with bar if console.is_terminal else nullcontext():
+    if not _is_terminal(sys.stderr):
+        yield Lines(what, total)
+        return
+    with bar_on(stderr(), what, total) as bar:
         yield bar
 
 
-def shown_on(bar: Progress) -> Callable[[str, int], None]:
+def shown_on(bar: Progress | Lines) -> Callable[[str, int], None]:
     """Return what a library tells its progress to: it shows what is being done, and how much of it is."""
     return lambda what, done: bar.update(bar.task_ids[0], description=what, completed=done)

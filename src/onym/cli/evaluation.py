@@ -12,6 +12,6 @@ PROTOCOL = typer.Option(
     help="strict, one-id, any-id or biosyn; end to end: bhowmik-strict, bhowmik-partial, neleval-overlap-maxmax or document."
 )
 ALLOW_PARTIAL = typer.Option(
-    "--allow-partial", help="Score predictions that lack some of the mentions or documents, or repeat some."
+    "--allow-partial", help="Score predictions with missing or repeated mentions or documents; missing ones count as wrong."
 )
-REPLACED = typer.Option(help="For scoring alone, a table of retired ids: two columns, the old id and the new one.")
+REPLACED = typer.Option(help="Table of retired ids, used for scoring only. Two columns: old id, new id.")

@@ -8,7 +8,7 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(json: Annotated[bool, JSON] = False) -> None:
-    """List the parts that can be named, with the package that each comes from.
+    """List all linkers, detectors, readers and formats, with the package that each comes from.
 
     Example: onym info
     """

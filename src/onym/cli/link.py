@@ -23,8 +23,9 @@ from onym.cli.corpus._items import (
     tell,
 )
 from onym.cli.linking import ASSERTION, CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
-from onym.cli.options import DOWNLOAD
+from onym.cli.options import DOWNLOAD, ID_STYLE
 from onym.store.verify import Verify
+from onym.views import IdStyle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,21 +38,34 @@ _BUG = 1
 
 def command(
     context: typer.Context,
-    sources: Annotated[list[Path], typer.Argument(help="Corpora or plain texts: files, folders, archives, or - for stdin.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file or folder to write, or - for stdout.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT|FILE...", help="A text in quotes; or corpora: files, folders, archives, - for stdin."),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Output file or folder, - for stdout. Without it a table is printed.")
+    ] = None,
     kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, for documents with annotated mentions.")] = None,
     pipeline: Annotated[
-        Path | None, typer.Option(help="Pipeline, for raw text: it finds the mentions where a document has none.")
+        Path | None,
+        typer.Option(
+            help="Pipeline, for raw text: it detects mentions in documents without annotations. By default the starter, which "
+            "comes with Onym: diseases, as MONDO has them."
+        ),
     ] = None,
     linker: Annotated[str | None, LINKER] = None,
     format: Annotated[  # noqa: A002
         str,
         typer.Option(
-            help="predictions: every candidate with its score, no text. jsonl, parquet: documents with all candidates. "
-            "Another corpus format: the best concept alone."
+            help="table: one row per mention with the best concept and its name; the extension of -o is .tsv, .csv, .xlsx, "
+            ".jsonl or .parquet. predictions: all candidates with scores, no text. jsonl, parquet: documents with all "
+            "candidates. Any other corpus format: the best concept only. By default table for .tsv, .csv and .xlsx, "
+            "else predictions."
         ),
-    ] = "predictions",
-    from_: Annotated[str, typer.Option("--from", help="The format to read, where it is not recognised.")] = "",
+    ] = "",
+    no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the table.")] = False,
+    id_style: Annotated[IdStyle | None, ID_STYLE] = None,
+    from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     restrict: Annotated[bool, RESTRICT] = False,
@@ -65,36 +79,42 @@ def command(
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     problems: Annotated[Path | None, PROBLEMS] = None,
     max_problems: Annotated[str, MAX_PROBLEMS] = "",
-    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Link the mentions of documents to concepts. Exit status 5 if files, documents or mentions could not be read or linked.
+    """Link mentions in text to concepts. Exit status 5 if files, documents or mentions could not be read or linked.
 
-    Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.jsonl
+    Example: onym link "Patients with breast cancer (BC) and type 2 diabetes"
+    Example: onym link notes.txt --pipeline mesh-pipeline -o links.csv
+    Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.tsv
     """
+    from onym.cli._shown import Shown
     from onym.cli.linking import allowed, listed, open_sources, require_either, require_pipeline
     from onym.cli.options import own_options
-    from onym.corpora.corpus import read_sources, require_output, require_writable
+    from onym.corpora.corpus import read_sources
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
     from onym.pipeline.drift import DriftWatch
     from onym.pipeline.folder import load
-    from onym.pipeline.output import PREDICTIONS, require_assertion, write_linked, write_links
-    from onym.store.output_path import require_file
+    from onym.pipeline.output import TABLE, format_of, require_linked_output, write_linked, write_links
+    from onym.pipeline.packs import STARTER
+    from onym.store.output_path import STDOUT
     from onym.store.parts import OpenContext
 
     of_linker = own_options(context.obj)
+    if kb is None and pipeline is None:
+        pipeline = Path(STARTER)
+        tell("no --pipeline is named: this is the starter, diseases of MONDO")
     require_either(kb, pipeline, has_own=bool(linker or types or concepts or restrict or prefer or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
-    if assertion:
-        require_assertion(format)
-    if format != PREDICTIONS:
-        require_output(output, require_writable(format), force=force)
-    else:
-        require_file(output, force=force, may_stream=True)
+    format = format or format_of(output)  # noqa: A001
+    shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text)
+    output = output or STDOUT
+    if shown is None:
+        require_linked_output(output, format, assertion=assertion, force=force)
     with (
         progress("linking") as bar,
-        open_sources(sources, follow_links=follow_links) as found,
+        open_sources(sources, follow_links=follow_links, texts=True) as found,
         open_log(output, problems, max_problems, force=force) as log,
     ):
         opening = OpenContext(download, shown_on(bar), verify)
@@ -111,8 +131,11 @@ def command(
                 loaded.source(),
                 output,
                 format,
+                text=not no_text,
+                style=id_style or "",
                 force=force,
                 log=log,
+                sink=shown,
             )
         elif kb is not None:
             known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
@@ -128,9 +151,14 @@ def command(
                 only=only,
                 restrict=restrict,
                 assertion=assertion,
+                text=not no_text,
+                style=id_style or "",
                 force=force,
                 log=log,
+                sink=shown,
             )
+    if shown:
+        shown.print()
     _report(counts, reading.files, output, json=json)
     report_log(log)
     if pipeline is not None and drift.warning:

@@ -16,33 +16,37 @@ if TYPE_CHECKING:
     from onym.store.files.source import Source
 
 LINKER = typer.Option(
-    help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, rerank, or a plug-in's."
+    help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, rerank, or that of a plug-in."
 )
 KB = typer.Option("--kb", help="The knowledge base.")
 TYPES = typer.Option(help="Only concepts of these semantic groups or types, separated by commas.")
 CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
 PREFER = typer.Option(
-    help="Vocabularies that come first where scores are equal, separated by commas: mesh,mondo. Else the order of the recipe."
+    help="Vocabularies that win ties, in this order, separated by commas: mesh,mondo. By default the order of the recipe."
 )
 RESTRICT = typer.Option(
     "--restrict",
-    help="With --types or --concepts: ignore the other concepts. Else they compete: a mention that means one is left unlinked.",
+    help="With --types or --concepts: ignore all other concepts. By default they compete, and a mention whose best concept is "
+    "one of them is left unlinked (NIL).",
 )
 VERIFY = typer.Option(
-    help="full: hash all bytes of the knowledge base and of what is derived from it again, and of the models' files. "
-    "once: only if this machine has not done so, or if a file was touched since."
+    help="full: verify the SHA-256 of all files of the knowledge base, its tries and indexes, and the models. "
+    "once: only the first time on this machine, or if a file has changed since."
 )
 PRECISION = typer.Option(
-    help="With a calibrated pipeline: answers that are right this often, as 0.95; others are left unlinked, with candidates."
+    help="Target precision, such as 0.95, for a calibrated pipeline: less confident answers are left unlinked (NIL), and their "
+    "candidates are kept."
 )
 COVERAGE = typer.Option(
-    help="With a calibrated pipeline: as few candidates for each mention as hold the right one this often, as 0.90."
+    help="Target coverage, such as 0.90, for a calibrated pipeline: the smallest set of candidates that contains the right "
+    "concept this often (conformal prediction)."
 )
 ASSERTION = typer.Option(
     "--assertion",
-    help="Mark links whose mention is negated, possible, historical, hypothetical or of a family member. Drops none.",
+    help="Mark mentions that are negated, possible, historical, hypothetical or about a family member (NegEx, ConText). "
+    "No link is dropped.",
 )
-TOP_K = typer.Option(min=1, max=1000, help="How many candidates a mention gets.")
+TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
 
 
 def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
@@ -57,7 +61,7 @@ def require_either(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> 
     from onym.errors import ConfigError
 
     if (kb is None) == (pipeline is None):
-        fix = "give --pipeline, or --kb and perhaps --linker; raw text needs a pipeline, which finds the mentions"
+        fix = "give --pipeline (starter comes with Onym), or --kb and perhaps --linker"
         raise ConfigError("config-invalid", "one of --kb and --pipeline is needed", fix=fix)
     if pipeline is not None and has_own:
         what = "a pipeline has its own linker and options"
@@ -88,19 +92,42 @@ def ids_in(path: Path) -> Iterator[str]:
 
 
 @contextmanager
-def open_sources(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator[list[Source]]:
-    """Give what paths lead to, opened; `-` is standard input. Files of several sources have their path before their names."""
+def open_sources(names: Sequence[str | Path], *, follow_links: bool = False, texts: bool = False) -> Iterator[list[Source]]:
+    """Give what paths lead to, opened; `-` is standard input. Files of several sources have their path before their names.
+
+    With `texts`, a name that is no path is a text itself.
+    """
     from onym.store.files.source import Source
     from onym.store.files.standard_input import spooled
 
+    def open_one(name: str, number: int) -> Source:
+        if texts and name != "-" and _is_text(name):
+            return _text_source(name, number)
+        is_stdin = name == "-"
+        source = stack.enter_context(spooled(_standard_input())) if is_stdin else Source.open(name, follow_links=follow_links)
+        return source if len(names) == 1 else source.under(name)
+
     with ExitStack() as stack:
-        found = [
-            stack.enter_context(spooled(_standard_input()))
-            if str(path) == "-"
-            else Source.open(path, follow_links=follow_links)
-            for path in paths
-        ]
-        yield found if len(paths) == 1 else [source.under(str(path)) for path, source in zip(paths, found, strict=True)]
+        yield [open_one(str(name), number) for number, name in enumerate(names, 1)]
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether an argument is a text: no path leads there, and it does not look like one that was mistyped."""
+    looks_like_a_path = bool(Path(name).suffix) or "/" in name
+    return not _exists(name) and (not looks_like_a_path or any(letter.isspace() for letter in name))
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long to be a path, or with a character that no path has
+        return False
+
+
+def _text_source(text: str, number: int) -> Source:
+    from onym.store.files.source import InputFile, Source
+
+    return Source.of_files("texts", [InputFile.from_bytes(f"{number}.txt", text.encode("utf-8", "replace"))])
 
 
 def _standard_input() -> BinaryIO:

@@ -9,8 +9,9 @@ import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
 from onym.cli.linking import CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, TOP_K, TYPES, VERIFY
-from onym.cli.options import DOWNLOAD
+from onym.cli.options import DOWNLOAD, ID_STYLE
 from onym.store.verify import Verify
+from onym.views import IdStyle
 
 if TYPE_CHECKING:
     from onym.linkers.base import Linker
@@ -19,9 +20,17 @@ if TYPE_CHECKING:
 
 def command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A table with a header, .csv or .tsv.")],
-    column: Annotated[str, typer.Option(help="The column that holds the terms.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The .tsv to write, - for stdout; .sssom.tsv for SSSOM.")],
+    file: Annotated[Path, typer.Argument(help="A table with a header: .csv, .tsv, .xlsx or .parquet.")],
+    column: Annotated[str, typer.Option(help="Column with the terms.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Output table: .tsv, .csv, .xlsx, .jsonl, .parquet; .sssom.tsv for SSSOM; - for stdout. "
+            "Without it the table is printed.",
+        ),
+    ] = None,
     kb: Annotated[Path | None, typer.Option("--kb", help="The knowledge base; or give a pipeline.")] = None,
     pipeline: Annotated[Path | None, typer.Option(help="A pipeline instead of a knowledge base and a linker.")] = None,
     linker: Annotated[str, LINKER] = "",
@@ -31,29 +40,36 @@ def command(
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
+    id_style: Annotated[IdStyle, ID_STYLE] = "obo",
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
-    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Map a column of terms to concepts, and add the best candidates to each row.
 
-    Example: onym map diagnoses.csv --column diagnosis --kb mesh -o mapped.tsv
+    Example: onym map diagnoses.csv --column diagnosis --kb mesh
+    Example: onym map diagnoses.xlsx --column diagnosis --kb mesh -o mapped.xlsx
     """
+    from onym.cli._shown import Shown
     from onym.cli.linking import allowed, listed, require_either, require_pipeline
     from onym.cli.options import own_options
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
     from onym.pipeline.folder import load
-    from onym.pipeline.mapping import map_table, require_mapping
+    from onym.pipeline.mapping import counted, map_terms, new_counts, require_mapping, write_mappings
+    from onym.predictions.mapping.reading import count_rows, read_terms
     from onym.store.output_path import STDOUT
     from onym.store.parts import OpenContext
 
     of_linker = own_options(context.obj)
     require_either(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
-    require_mapping(output, force=force)
-    with progress("mapping") as bar:
+    shown = Shown.of(is_shown=output is None, json=json)
+    output = output or STDOUT
+    rows = count_rows(file, column) if shown else require_mapping(file, column, output, force=force)
+    table = read_terms(file, column)
+    with progress("mapping", total=rows) as bar:
         opening, only = OpenContext(download, shown_on(bar), verify), None
         if kb is not None:
             known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
@@ -62,7 +78,16 @@ def command(
         elif pipeline is not None:
             named = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
         shown_on(bar)("mapping", 0)
-        counts = map_table(file, column, named, output, top_k=top_k or 5, only=only, force=force, progress=shown_on(bar))
+        if shown:
+            counts = new_counts()
+            mappings = counted(map_terms(table, named, top_k=top_k or 5, only=only), counts, shown_on(bar))
+            shown.mappings(mappings, table.columns, named.kb, id_style)
+        else:
+            counts = write_mappings(
+                table, named, output, top_k=top_k or 5, only=only, style=id_style, force=force, progress=shown_on(bar)
+            )
+    if shown:
+        shown.print()
     if json:
         write_json({**counts, "output": str(output)}, to_stderr=output == STDOUT)
     else:

@@ -18,8 +18,9 @@ from typer.main import get_command
 from onym.errors import ConfigError
 from onym.registry import DETECTORS, LINKERS, Registry
 
-DOWNLOAD = typer.Option("--download", help="Fetch a model that is named from the hub.")
-DEVICE = typer.Option(help="Where the model runs: auto, cpu, cuda, cuda:N or mps.")
+ID_STYLE = typer.Option(help="Style of concept ids: curie (mesh:D009203), obo (MESH:D009203) or raw (D009203).")
+DOWNLOAD = typer.Option("--download", help="Download models that are given by their name on the Hugging Face hub.")
+DEVICE = typer.Option(help="Device: auto, cpu, cuda, cuda:N or mps.")
 DETECTOR_PREFIX = "detector_"
 _NUMBERS = (int, float, bool)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import BinaryIO, Literal, Protocol, get_args
 
-from onym.kb.curie import IdStyle
 from onym.store.files.source import Source
 from onym.types import Document, Problem, iter_checked
+from onym.views import IdStyle
 
 Facet = Literal[
     "document ids",

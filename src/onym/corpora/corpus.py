@@ -91,6 +91,7 @@ def write_linked_corpus(
     format: str,  # noqa: A002
     *,
     force: bool = False,
+    style: Style = "",
 ) -> Written:
     """Write linked documents: with all candidates and scores where the format carries links, else the answers alone.
 
@@ -98,7 +99,7 @@ def write_linked_corpus(
     """
     form = require_writable(format)
     if not hasattr(form, "write_linked"):
-        return write_corpus(map(with_answers, linked), path, format, force=force)
+        return write_corpus(map(with_answers, linked), path, format, force=force, style=style)
     written = Written()
     with output_at(path, form, force=force) as output:
         form.write_linked(_taken_linked(linked, written), output)

@@ -10,6 +10,9 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from unicodedata import east_asian_width
 
+import numpy as np
+import numpy.typing as npt
+
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.text.abbreviations import FUNCTION_WORDS
@@ -17,6 +20,8 @@ from onym.text.abbreviations import FUNCTION_WORDS
 _CACHE_SIZE = 200_000  # names
 _GENERAL = 100  # names that end with a word, at least, until it says too little
 _ONE_IN = 400  # of all names
+_SPACE = ord(" ")
+_BASE = 0x9E3779B97F4A7C15  # odd, and as good as random
 
 
 class NameFilter:
@@ -47,12 +52,16 @@ class NameFilter:
     @cached_property
     def general(self) -> frozenset[str]:
         """The words with which so many names end that they say little by themselves."""
-        import polars as pl
-
-        least = max(_GENERAL, len(self.kb.names) // _ONE_IN)
-        last = pl.Series("word", self.kb.names.to_arrow()).str.extract(r" ([^ ]+)$").drop_nulls()
-        counts = last.value_counts(name="names").filter(pl.col("names") >= least)
-        return frozenset(counts["word"].to_list())
+        names = self.kb.names
+        least = max(_GENERAL, len(names) // _ONE_IN)
+        data, ends = names.data.view(np.ndarray), names.offsets.astype(np.int64)
+        spaces = np.concatenate(([-1], np.flatnonzero(data == _SPACE)))
+        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last words
+        has_more = starts > ends[:-1]
+        rows = np.flatnonzero(has_more)
+        hashes = _hashes(data, starts[has_more], ends[1:][has_more])
+        _, numbers, counts = np.unique(hashes, return_index=True, return_counts=True)
+        return frozenset(names[int(row)].rpartition(" ")[2] for row in rows[numbers[counts >= least]])
 
     def _forms_allowed(self, name: int) -> frozenset[str] | None:
         """Return how a name must be written, bare; None is in any way, and nothing is never."""
@@ -72,6 +81,18 @@ class NameFilter:
                 first = int(kb.concept_terms[concept])
                 found += [kb.term_forms[first + row] for row in (kb.names_of(concept) == name).nonzero()[0].tolist()]
         return found
+
+
+def _hashes(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """Return a number for each stretch of bytes, the same for the same bytes."""
+    lengths = ends - starts
+    after = np.concatenate(([0], np.cumsum(lengths)))
+    within = np.arange(int(after[-1])) - np.repeat(after[:-1], lengths)
+    powers = np.cumprod(np.full(int(lengths.max(initial=0)) + 1, _BASE, dtype=np.uint64))
+    values = (data[np.repeat(starts, lengths) + within].astype(np.uint64) + np.uint64(1)) * powers[within]
+    totals = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values)))
+    hashes: npt.NDArray[np.uint64] = totals[after[1:]] - totals[after[:-1]]
+    return hashes
 
 
 def _width(text: str) -> int:

@@ -42,6 +42,15 @@ class Span:
         return self.end - self.start
 
 
+def split_types(types: str | None) -> tuple[str, ...]:
+    """Return types that an option names, separated by commas.
+
+    >>> split_types("Disease, Chemical"), split_types(None)
+    (('Disease', 'Chemical'), ())
+    """
+    return tuple(name.strip() for name in (types or "").split(",") if name.strip())
+
+
 @dataclass(frozen=True, slots=True)
 class Detected:
     """A document with the mentions that were found in it, and the score of each, in their order.

@@ -24,7 +24,7 @@ from pydantic import Field
 from onym.detect._classifier import MentionClassifier, open_classifier
 from onym.detect._filter import NameFilter
 from onym.detect._overlaps import resolved
-from onym.detect.base import Detected, DetectorConfig, Span, detect_batches
+from onym.detect.base import Detected, DetectorConfig, Span, detect_batches, split_types
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_of_types, names_of, own_names_of
@@ -34,6 +34,7 @@ from onym.text.align import Aligned
 from onym.text.analysis import TextAnalysis, analysis_of
 from onym.text.boundaries import may_cross_sentences, words
 from onym.text.brackets import closed
+from onym.text.inflection import other_numbers
 from onym.text.normal import normal_name
 from onym.types import Document
 
@@ -44,28 +45,31 @@ class Config(DetectorConfig):
     """Which names are taken for mentions, see `NameFilter`, and whether mentions may be nested."""
 
     kind: Literal["dictionary"] = "dictionary"
-    min_length: int = Field(default=3, ge=1, le=100, description="Shorter names are never mentions.")
+    min_length: int = Field(default=3, ge=1, le=100, description="Minimum length of a name.")
     case_sensitive_below: int = Field(
-        default=4, ge=0, le=100, description="Abbreviations of up to so many letters must be written as in the vocabulary."
+        default=4, ge=0, le=100, description="Match abbreviations of up to this many letters case-sensitively."
     )
-    abbreviations: bool = Field(default=True, description="Find the short forms that a text defines.")
+    abbreviations: bool = Field(default=True, description="Find abbreviations that the text defines.")
+    inflections: bool = Field(default=False, description="Also find the singular or the plural of names.")
     nested: bool = Field(default=False, description="Allow nested mentions.")
     types: str | None = Field(
         default=None,
-        description="Look only for names of these semantic groups or types, separated by commas; by default of all that may "
-        "be answers.",
+        description="Find only names of these semantic groups or types, separated by commas; by default of all concepts that "
+        "may be answers.",
     )
     lent_names: bool | None = Field(
-        default=None, description="Look also for names that a concept has only from joined concepts of other vocabularies."
+        default=None, description="Also find names that a concept has only through joined concepts of other vocabularies."
     )
     classifier: ModelReference | None = Field(
-        default=None, description="Folder of a classifier of onym train mentions, which tells mentions from words."
+        default=None, description="Folder of a classifier of onym train mentions, which filters out ordinary words."
     )
     threshold: float | None = Field(
-        default=None, ge=0, le=1, description="Minimum probability of a mention; else the one tuned in training."
+        default=None, ge=0, le=1, description="Minimum probability of a mention; by default the one tuned in training."
     )
     convention: str = Field(
-        default="", max_length=100, description="Find what this corpus annotates, of those that the model learnt from."
+        default="",
+        max_length=100,
+        description="Follow the annotation guidelines of this training corpus, such as ncbi-disease.",
     )
 
 
@@ -174,6 +178,12 @@ class DictionaryDetector:
                     break
 
     def _looked_up(self, key: str) -> tuple[int, bool]:
+        """Return the name that is `key`, or the other number of it, or -1; and whether a longer one begins with `key`."""
+        name, goes_on = self._found(key)
+        others = other_numbers(key) if name < 0 and self._config.inflections else ()
+        return next((found for found in (self._found(other)[0] for other in others) if found >= 0), name), goes_on
+
+    def _found(self, key: str) -> tuple[int, bool]:
         """Return the name that is `key`, or -1, and whether a longer one begins so."""
         names, data = self.kb.names, key.encode("utf-8", "surrogatepass")
         row = names.lower_bound(data)
@@ -202,13 +212,10 @@ class DictionaryDetector:
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
-        """Return the semantic group of the first concept of a name that may be meant; its first type if it has none."""
+        """Return the semantic group of the first concept of a name that may be meant and has one; else its first type."""
         concepts = [c for c in self.kb.name_concepts[name].tolist() if self._only is None or self._only[c]]
-        for labels, members in ((self.kb.groups, self.kb.concept_groups), (self.kb.types, self.kb.concept_types)):
-            for concept in concepts:
-                if len(found := members[concept]):
-                    return labels[int(found[0])]
-        return ""
+        grouped = [concept for concept in concepts if len(self.kb.concept_groups[concept])]
+        return next((found for concept in (*grouped, *concepts) if (found := self.kb.label_of(concept)[1])), "")
 
 
 def _threshold(classifier: MentionClassifier | None, config: Config) -> float:
@@ -226,7 +233,7 @@ def _narrowed(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -> Co
     """Return the concepts whose names are looked for: fewer than may be answers, where the configuration names types."""
     if config.types is None:
         return only
-    wanted = concepts_of_types(kb, [name.strip() for name in config.types.split(",") if name.strip()])
+    wanted = concepts_of_types(kb, split_types(config.types))
     return wanted if only is None else wanted & only
 
 

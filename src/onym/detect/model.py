@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from onym.detect.base import Detector, DetectorConfig
+from onym.detect.base import Detector, DetectorConfig, split_types
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
-from onym.store.parts import ModelReference, OpenContext, Precision, require_model
+from onym.store.parts import ModelReference, OpenContext, ReaderPrecision, require_model
 
 if TYPE_CHECKING:
     from onym.encoders.collective import Collective
@@ -21,19 +21,27 @@ class Config(DetectorConfig):
     """A trained detector; what is None is the model's own."""
 
     kind: Literal["model"] = "model"
-    model: ModelReference | None = Field(default=None, description="Folder that onym train collective wrote.")
+    model: ModelReference | None = Field(
+        default=None, description="Folder of a model of onym train detect or onym train collective."
+    )
     threshold: float | None = Field(
-        default=None, ge=0, le=1, description="Minimum probability of a mention; else the one tuned in training."
+        default=None, ge=0, le=1, description="Minimum probability of a mention; by default the one tuned in training."
     )
     types: str | None = Field(
         default=None,
-        description="Find mentions of these types, separated by commas; by default of all that may be answers.",
+        description="Find mentions of these types, separated by commas; by default those of all concepts that may be answers.",
     )
     convention: str = Field(
-        default="", max_length=100, description="Find what this corpus annotates, of those that the model learnt from."
+        default="",
+        max_length=100,
+        description="Follow the annotation guidelines of this training corpus, such as ncbi-disease.",
     )
     nested: bool = Field(default=False, description="Allow nested mentions.")
-    dtype: Precision = Field(default="auto", description="fp32 or bf16; auto chooses what is fast on this machine.")
+    dtype: ReaderPrecision = Field(
+        default="auto",
+        description="fp32, bf16 or int8; auto is bf16 if the hardware supports it, else fp32. int8 is faster on CPUs, with "
+        "almost the same results.",
+    )
     device: str = Field(
         default="auto", pattern=r"^(auto|cpu|mps|cuda(:[0-9]+)?)$", description="auto, cpu, cuda, cuda:N or mps."
     )
@@ -65,7 +73,7 @@ def detector_of(model: Collective, config: Config | None = None) -> Detector:
 
     config = config or Config()
     if model.settings.detect == "spans":
-        types = tuple(map(str.strip, config.types.split(","))) if config.types else ()
+        types = split_types(config.types)
         return SpanDetector(model, types=types, convention=config.convention, threshold=config.threshold, nested=config.nested)
     if model.settings.detect == "tags":
         return TagDetector(model, threshold=config.threshold)

@@ -21,13 +21,14 @@ from onym.encoders.documents import DocumentReader
 from onym.encoders.encoder import Encoder, Vectors, max_length, open_body, require_fitting
 from onym.encoders.finite import require_finite
 from onym.encoders.heads import Detect, Heads, Represent
+from onym.encoders.int8 import in_int8, precision_of
 from onym.encoders.vectors import comparable
 from onym.encoders.weights import read_tensors
 from onym.errors import ConfigError, InputError
 from onym.store.config import Strict
 from onym.store.model_settings import FolderSettings
 from onym.store.models import folder_digest, require_safe
-from onym.store.parts import ModelReference, OpenContext
+from onym.store.parts import ModelReference, OpenContext, ReaderPrecision
 from onym.text.tokens import Tokenizer
 from onym.types import Document
 
@@ -83,25 +84,27 @@ class Collective:
         self.name = ""
 
     @classmethod
-    def open(cls, folder: Path | str, precision: Precision = "auto", *, device: str = "auto") -> Collective:
-        """Open the model of a folder."""
+    def open(cls, folder: Path | str, precision: ReaderPrecision = "auto", *, device: str = "auto") -> Collective:
+        """Open the model of a folder; `int8` is that of the encoder of documents alone."""
         folder = Path(folder)
         require_safe(folder)
         if not (folder / CollectiveSettings.FILE).is_file():
             fix = "name a folder that `onym train collective` wrote"
             raise ConfigError("model-family", "the model reads no documents", where=str(folder), fix=fix)
         settings = CollectiveSettings.read(folder)
-        model, tokenizer = open_body(folder, precision, device=device), Tokenizer.open(folder)
+        other: Precision = "fp32" if precision == "int8" else precision
+        model, tokenizer = open_body(folder, other, device=device), Tokenizer.open(folder)
+        model = in_int8(model) if precision == "int8" else model
         require_fitting(model, tokenizer)
         _require_windows(settings, max_length(model), tokenizer, folder)
         digest = folder_digest(folder)
         reader = DocumentReader(
-            model, tokenizer, length=settings.window, overlap=settings.overlap, key=f"{digest} {model.dtype}"
+            model, tokenizer, length=settings.window, overlap=settings.overlap, key=f"{digest} {precision_of(model)}"
         )
         heads = _open_heads(folder / HEADS, reader.width, settings)
         names = None
         if settings.links:
-            names = Encoder.open(folder / NAMES, precision=precision, device=device, name=f"{folder.name}/{NAMES}")
+            names = Encoder.open(folder / NAMES, precision=other, device=device, name=f"{folder.name}/{NAMES}")
         found = cls(reader, heads, settings, names, digest)
         found.name = folder.name
         return found
@@ -111,7 +114,7 @@ class Collective:
         """What its answers depend on, to be told beside results."""
         sizes = [sum(each.numel() for each in part.parameters()) for part in (self.reader.model, self.heads)]
         sizes += [self.names.config["parameters"]] if self.names is not None and "parameters" in self.names.config else []
-        precision = str(self.reader.model.dtype).removeprefix("torch.")
+        precision = precision_of(self.reader.model)
         about = {"model": self.name, "digest": self.digest, "parameters": sum(sizes), "precision": precision}
         return about | self.settings.model_dump()
 
@@ -136,7 +139,7 @@ class Collective:
         return np.asarray(found.numpy(), dtype=np.float32)
 
 
-def open_shared(reference: ModelReference, precision: Precision, device: str, context: OpenContext) -> Collective:
+def open_shared(reference: ModelReference, precision: ReaderPrecision, device: str, context: OpenContext) -> Collective:
     """Return a model, opened once for all parts of a pipeline: a detector and a linker then share one reading of a document."""
     folder = reference.folder(context)
     key = ("collective", str(folder.resolve()), precision, device)

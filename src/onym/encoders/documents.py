@@ -19,7 +19,7 @@ from onym.text.analysis import TextAnalysis, analysis_of
 from onym.text.tokens import Placed, Tokenizer
 from onym.types import Document
 
-_BUDGET = 4_096  # tokens read at once, padding included
+_BUDGET = 2_048  # tokens read at once, padding included: what a layer works on stays in the cache of a core
 _TOGETHER = 32_768  # tokens of documents that are read together
 
 

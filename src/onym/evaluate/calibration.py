@@ -25,7 +25,7 @@ PROTOCOL = "strict"
 class JudgedAnswers:
     """Answers, the rank of the right one among each mention's candidates, and the document and type of each mention.
 
-    `unanswered` counts the mentions that have no candidate.
+    `unanswered` counts the mentions that have no answer. `keys` say which predictions they are.
     """
 
     answers: Answers
@@ -33,6 +33,7 @@ class JudgedAnswers:
     documents: list[str]
     types: list[str]
     unanswered: int = 0
+    keys: Sequence[Key] = ()
 
     def fit(self) -> Calibration:
         """Fit a calibration to them."""
@@ -56,7 +57,8 @@ def calibrate_pipeline(task: EvaluationTask, pipeline: Pipeline, mentions: Menti
     predictions = Predictions.of(predictions_of(linked), pipeline.source())
     judged = judged_answers(task, gold, predictions, mentions)
     about = {"dataset": task.dataset.name, "split": task.split, "digest": task.dataset.digest, "mentions": mentions}
-    return FittedCalibration.of({**about, "documents": len(gold), "calibration": judged.fit()})
+    count = sum(bool(mention.concept_ids) for doc in gold for mention in doc.mentions)
+    return FittedCalibration.of({**about, "documents": len(gold), "gold": count, "calibration": judged.fit()})
 
 
 def judged_answers(
@@ -68,13 +70,14 @@ def judged_answers(
     ranks, annotated = _ranks(task, gold, found, is_decided=predictions.is_decided), dict(_annotated(gold, names))
     surfaces = {names.of(doc.key): doc.text for doc in gold}
     judged = [key for key in found if mentions == "found" or key in ranks]
-    keys = [key for key in judged if found[key].answers]
+    keys = [key for key in judged if found[key].answers and not found[key].nil_reason]
     return JudgedAnswers(
         Answers.of(_answer(found[key], surfaces[key[0]]) for key in keys),
         [ranks.get(key) for key in keys],
         [str(key[0]) for key in keys],
         [annotated[key].type if key in annotated else "" for key in keys],
         len(judged) - len(keys),
+        keys,
     )
 
 
@@ -97,4 +100,5 @@ def _annotated(gold: Sequence[Document], names: DocumentNames) -> Iterator[tuple
 
 
 def _answer(one: Prediction, text: str) -> ScoredAnswer:
-    return ScoredAnswer.of(tuple(score for _, score, _ in one.answers[:2]), one.tied or 0, len(text[one.start : one.end]))
+    scores = tuple(score for _, score, _ in one.answers[:2])
+    return ScoredAnswer.of(scores, one.tied or 0, len(text[one.start : one.end]), one.detection_score)

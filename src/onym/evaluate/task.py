@@ -14,6 +14,7 @@ from onym.errors import ConfigError
 from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
 from onym.kb.replacements import read_replacements
+from onym.kb.similarity import open_similarity
 from onym.store.verify import Verify
 from onym.text.similarity import NameSimilarity
 from onym.types import Document
@@ -81,8 +82,8 @@ class EvaluationTask:
 
     @cached_property
     def similarity(self) -> NameSimilarity:
-        """The string similarity of names of the knowledge base; needs `onym[lexical]`."""
-        return NameSimilarity.of(self.kb.names)
+        """The string similarity of names of the knowledge base."""
+        return open_similarity(self.kb)
 
     def manifest(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
         """Return everything that a figure depends on; `predictions` says what the answers came from."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
-
-IdStyle = Literal["curie", "obo", "raw"]
 
 # What sources write -> what bioregistry calls it. A prefix that is not here is only put in lower case.
 PREFIXES = {
@@ -121,13 +119,3 @@ def prefix_of(column: str) -> pl.Expr:
     import polars as pl
 
     return pl.col(column).str.extract(r"^([^:]+):", 1)
-
-
-def styled(curie: str, style: IdStyle) -> str:
-    """Write a CURIE as it is, with an upper-case prefix (`obo`), or without its prefix (`raw`).
-
-    >>> styled("hp:0000118", "obo"), styled("mesh:D003924", "raw")
-    ('HP:0000118', 'D003924')
-    """
-    prefix, _, local = curie.partition(":")
-    return {"curie": curie, "obo": f"{prefix.upper()}:{local}", "raw": local}[style]

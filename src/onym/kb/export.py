@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
 import polars as pl
 
 from onym.errors import ConfigError
-from onym.kb.curie import IdStyle, styled
 from onym.kb.frames import term_frame
+from onym.views import IdStyle, styled
 
 if TYPE_CHECKING:
     from onym.kb.knowledge_base import KnowledgeBase

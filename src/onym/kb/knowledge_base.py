@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.curie import canonical_prefix
+from onym.kb.groups.tables import VOCABULARIES, groups_of_type
 from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
 from onym.kb.order import CandidateOrder, iter_prefixes
 from onym.store.artefact.arrays import Ragged, Strings, corrupt
@@ -20,6 +21,8 @@ from onym.store.artefact.reader import Artefact
 from onym.store.verify import Verify
 from onym.text.normal import normal_name
 from onym.types import Concept, Name, NameKind
+
+_MAX_LABELS = 200_000  # concepts whose names are kept in memory
 
 
 class KnowledgeBase:
@@ -69,6 +72,7 @@ class KnowledgeBase:
         self._artefact = artefact
         self._prefixes: tuple[str, ...] | None = None
         self._prefer = tuple(prefer)
+        self._labels: dict[int, tuple[str, str]] = {}
 
     @classmethod
     def open(cls, folder: Path | str, *, verify: Verify = "once", prefer: Sequence[str] = ()) -> KnowledgeBase:
@@ -202,6 +206,27 @@ class KnowledgeBase:
         if start == end:
             raise corrupt("a concept has no names", str(self.folder))
         return self.term_forms[start]
+
+    def label_of(self, row: int) -> tuple[str, str]:
+        """Return the name of a concept that a person should see, and its semantic group; else its first type.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> kb.label_of(kb.concept_ids.find("mesh:D005334"))
+        ('Fever', 'Disease')
+        """
+        found = self._labels.get(row)
+        if found is None:
+            found = self.preferred_form(row), self._group_of(row)
+            if len(self._labels) < _MAX_LABELS:
+                self._labels[row] = found
+        return found
+
+    def _group_of(self, row: int) -> str:
+        if len(groups := self.concept_groups[row]):
+            return self.groups[int(groups[0])]
+        types = [self.types[int(each)] for each in self.concept_types[row]]
+        of_vocabulary = VOCABULARIES.get(self.concept_ids[row].partition(":")[0], "")
+        return next((group for each in types for group in groups_of_type(each)), types[0] if types else of_vocabulary)
 
     def report(self) -> dict[str, Any]:
         """Return what the build dropped and decided, by reason."""

@@ -54,5 +54,7 @@ def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
     if not best or not top_k:
         return Ranked()
     ranked = list(islice(kb.order.ranked(best), top_k))
-    candidates = tuple(Candidate(kb.concept_ids[concept], kb.names[name], score) for concept, score, name in ranked)
+    candidates = tuple(
+        Candidate(kb.concept_ids[concept], kb.names[name], score, *kb.label_of(concept)) for concept, score, name in ranked
+    )
     return Ranked(candidates, sum(score == candidates[0].score for score, _ in best.values()) - 1)

@@ -29,9 +29,9 @@ class LinkerConfig(PartConfig):
 class ModelLinkerConfig(LinkerConfig):
     """The configuration of a linker with a model."""
 
-    model: ModelReference | None = Field(default=None, description="Folder of the model, or its name on the hub.")
-    dtype: Precision = Field(default="auto", description="fp32 or bf16; auto chooses what is fast on this machine.")
-    device: str = Field(default="auto", pattern=DEVICE, description="Where the model runs: auto, cpu, cuda, cuda:N or mps.")
+    model: ModelReference | None = Field(default=None, description="Folder of the model, or its name on the Hugging Face hub.")
+    dtype: Precision = Field(default="auto", description="fp32 or bf16; auto is the faster one on this machine.")
+    device: str = Field(default="auto", pattern=DEVICE, description="Device: auto, cpu, cuda, cuda:N or mps.")
 
 
 class Linker(Protocol):

@@ -47,8 +47,10 @@ class Config(LinkerConfig):
     dense: dense_part.Config | None = None
     generative: generative_part.Config | None = None
     rerank: rerank_part.Config | None = None
-    candidates: int = Field(default=10, ge=1, le=1_000, description="How many candidates the generative part is asked about.")
-    names: int = Field(default=3, ge=1, le=100, description="By how many names of each: the nearest, then the preferred ones.")
+    candidates: int = Field(default=10, ge=1, le=1_000, description="Candidates per mention that the generative part scores.")
+    names: int = Field(
+        default=3, ge=1, le=100, description="Names per candidate that it scores: the nearest, then the preferred ones."
+    )
 
     @classmethod
     def options(cls) -> dict[str, FieldInfo]:

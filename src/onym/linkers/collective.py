@@ -33,10 +33,10 @@ class Config(ModelLinkerConfig):
     """All mentions of a document by one reading of it. Both ways in which mentions help each other were chosen on dev."""
 
     kind: Literal["collective"] = "collective"
-    index: str = Field(default="auto", description="Kind of the index of names: auto, flat, flat16, sq8, hnsw or ivfpq.")
-    expand_abbreviations: bool = Field(default=True, description="Read an abbreviation where its document defines it.")
+    index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw or ivfpq.")
+    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     average_repeated_mentions: bool = Field(
-        default=True, description="Give repeated mentions (same surface) of a document one embedding, the mean of theirs."
+        default=True, description="Use the mean embedding of repeated mentions (same surface) of a document."
     )
 
 

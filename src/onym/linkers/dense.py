@@ -32,9 +32,9 @@ class Config(ModelLinkerConfig):
     """Nearest names by the embeddings of an encoder."""
 
     kind: Literal["dense"] = "dense"
-    index: str = Field(default="auto", description="Kind of the index of names: auto, flat, flat16, sq8, hnsw or ivfpq.")
-    expand_abbreviations: bool = Field(default=True, description="Look up what an abbreviation stands for in its document.")
-    cache_size: int = Field(default=50_000, ge=0, description="How many surfaces keep their answers during a run.")
+    index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw or ivfpq.")
+    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
+    cache_size: int = Field(default=50_000, ge=0, description="Number of distinct surfaces whose results are cached.")
 
 
 def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: EncoderSettings | None = None) -> DenseLinker:

@@ -14,6 +14,7 @@ from onym.kb.ranking import Ranked, rank_concepts
 from onym.linkers._queries import queries
 from onym.linkers.base import LinkerConfig, link_batches
 from onym.store.parts import OpenContext
+from onym.text.inflection import other_numbers
 from onym.types import Document, Link, LinkedDocument
 
 _BATCH = 64  # documents
@@ -24,7 +25,8 @@ class Config(LinkerConfig):
     """Exact match."""
 
     kind: Literal["exact"] = "exact"
-    expand_abbreviations: bool = Field(default=True, description="Look up what an abbreviation stands for in its document.")
+    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
+    inflections: bool = Field(default=False, description="Also match the singular or the plural of a name.")
 
 
 def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> ExactLinker:
@@ -72,6 +74,6 @@ class ExactLinker:
 
     def _find(self, query: str) -> int:
         """Return the id of a name, or -1. Spaces that only Unicode knows, as typesetters use them, are spaces too."""
-        name = self.kb.names.find(query)
         plain = " ".join(query.split())
-        return name if name >= 0 or plain == query else self.kb.names.find(plain)
+        others = other_numbers(plain) if self._config.inflections else ()
+        return next((name for name in map(self.kb.names.find, (query, plain, *others)) if name >= 0), -1)

@@ -60,24 +60,26 @@ class Config(ModelLinkerConfig):
 
     kind: Literal["generative"] = "generative"
     tokenizer: TokenizerReference | None = Field(
-        default=None, description="Folder of a tokenizer, where the model has none of its own."
+        default=None, description="Folder of the tokenizer, if the model's folder has none."
     )
-    template: str | None = Field(default=None, description="genbioel, or genre for no prompt; else the model's own.")
+    template: str | None = Field(default=None, description="genbioel, or genre for no prompt; by default the model's own.")
     window: int | None = Field(
         default=None,
         ge=8,
         le=100_000,
-        description="Tokens read of a mention in its context; else the model's own.",
+        description="Tokens of a mention with its context; by default the model's own.",
     )
     search: Search | None = Field(
-        default=None, description="beam, or exact for the best name with a proof; else the model's own."
+        default=None, description="beam, or exact (provably the best names); by default the model's own."
     )
     ranking: Ranking | None = Field(
-        default=None, description="Rank names by the mean or the sum of their tokens' log-probabilities; else the model's own."
+        default=None, description="Score of a name: mean or sum of its token log-probabilities; by default the model's own."
     )
-    width: int = Field(default=5, ge=1, le=100, description="Width of the beam, and how many names a mention gets at most.")
-    pooling: Literal["best", "sum"] = Field(default="best", description="Score of a concept: its best name, or all its names.")
-    expand_abbreviations: bool = Field(default=True, description="Read what an abbreviation stands for in its document.")
+    width: int = Field(default=5, ge=1, le=100, description="Beam width, and maximum number of names per mention.")
+    pooling: Literal["best", "sum"] = Field(
+        default="best", description="Score of a concept: that of its best name, or the sum over the probabilities of its names."
+    )
+    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
 
     def resolved(self, own: ModelSettings | None = None) -> Config:
         """Return the configuration with everything said, by a model's own settings."""

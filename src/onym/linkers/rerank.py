@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
+import numpy as np
 from pydantic import Field
 
 from onym.corpora.isolation import require_complete
@@ -19,9 +20,10 @@ from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
-from onym.linkers._features import FeatureMaker
+from onym.linkers._evidence import Evidence, FeatureEffect, Reason, name_reasons
+from onym.linkers._features import NAMES, FeatureMaker
 from onym.linkers._memory import KbMemory
-from onym.linkers._pool import Pool, Pooling
+from onym.linkers._pool import Floats, Pool, PooledMention, Pooling
 from onym.linkers._reranker import Reranker, open_reranker
 from onym.linkers.base import Linker, LinkerConfig, link_batches
 from onym.store.parts import ModelReference, OpenContext, require_model
@@ -35,6 +37,7 @@ CANDIDATES = 15
 NAMES_PER_MENTION = 60
 """How many similar names are looked at for them."""
 _BATCH = 64  # documents
+_TINY = 1e-12  # a probability that is told from 0
 
 
 class Config(LinkerConfig):
@@ -137,6 +140,39 @@ class RerankLinker:
 
         return link_batches(documents, links, batch=_BATCH)
 
+    def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
+        """Return of each link the names and memories that speak for the answer, and what each feature did for it."""
+        docs = [analysed(doc)]
+        pool = self._pooling.pool(docs, self.parts.propose(docs))
+        matrix = self._features.features(pool).matrix
+        return [self._evidence(pool, matrix, row, link) if link.candidates else Evidence() for row, link in enumerate(links)]
+
+    def _evidence(self, pool: Pool, matrix: Floats, row: int, link: Link) -> Evidence:
+        mention = pool.mentions[row]
+        concepts = pool.concepts[pool.offsets[row] : pool.offsets[row + 1]].tolist()
+        known = [self.kb.concept_ids.find(each.concept_id) for each in link.candidates[:2]]
+        names = name_reasons(self.kb, self.parts.similarity, mention.query, link)
+        reasons = (*names, *_memories(mention, known[0]))
+        if len(known) < 2 or not set(known) <= set(concepts):
+            return Evidence(reasons)
+        first, second = (int(pool.offsets[row]) + concepts.index(concept) for concept in known)
+        return Evidence(reasons, self._effects(matrix, first, second))
+
+    def _effects(self, matrix: Floats, answer: int, runner_up: int) -> tuple[FeatureEffect, ...]:
+        """Return by how much the answer's log-odds fall if one feature at a time has the runner-up's value."""
+        used = [NAMES.index(name) for name in self.reranker.origin.features]
+        changed = np.repeat(matrix[answer : answer + 1], len(used) + 1, axis=0)
+        changed[np.arange(len(used)), used] = matrix[runner_up, used]
+        probabilities = np.clip(self.reranker.probabilities(changed), _TINY, 1 - _TINY)
+        odds = np.log(probabilities / (1 - probabilities))
+        effects = (odds[-1] - odds[:-1]).tolist()
+        found = [
+            FeatureEffect(NAMES[column], float(matrix[answer, column]), float(matrix[runner_up, column]), effect)
+            for column, effect in zip(used, effects, strict=True)
+            if effect
+        ]
+        return tuple(sorted(found, key=lambda each: (-abs(each.effect), each.feature)))
+
     def _ranked(self, pool: Pool, top_k: int) -> list[Ranked]:
         """Return the candidates of each mention, best first."""
         found = self._features.features(pool)
@@ -151,3 +187,13 @@ class RerankLinker:
         if not link.candidates:
             return link
         return replace(link, stage=STAGE, confidence=self.reranker.confidence(link.candidates[0].score))
+
+
+def _memories(mention: PooledMention, concept: int) -> Iterator[Reason]:
+    """Yield what annotated documents say for a concept."""
+    texts = {mention.query: mention.recalled_query, mention.surface: mention.recalled_surface}
+    for text, recalled in texts.items():
+        if concept in recalled:
+            yield Reason("memory", text, float(recalled[concept]))
+    if concept in mention.similar:
+        yield Reason("similar-mention", mention.query, mention.similar[concept])

@@ -11,11 +11,12 @@ from pydantic import Field
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, names_of
 from onym.kb.ranking import rank_concepts
+from onym.kb.similarity import open_similarity
+from onym.linkers._evidence import Evidence, name_reasons
 from onym.linkers._queries import queries
 from onym.linkers.base import LinkerConfig, link_batches
 from onym.store.parts import OpenContext
-from onym.text.similarity import NameSimilarity
-from onym.types import Document, Link, LinkedDocument
+from onym.types import Document, Link, LinkedDocument, Progress, silent
 
 _BATCH = 256  # documents
 
@@ -24,13 +25,13 @@ class Config(LinkerConfig):
     """TF-IDF similarity."""
 
     kind: Literal["tfidf"] = "tfidf"
-    expand_abbreviations: bool = Field(default=True, description="Look up what an abbreviation stands for in its document.")
-    names_per_mention: int = Field(default=100, ge=1, le=10_000, description="How many similar names are looked at.")
+    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
+    names_per_mention: int = Field(default=100, ge=1, le=10_000, description="Number of similar names that are retrieved.")
 
 
 def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> TfidfLinker:
     """Open the linker."""
-    return TfidfLinker(kb, config)
+    return TfidfLinker(kb, config, progress=context.progress)
 
 
 class TfidfLinker:
@@ -43,10 +44,10 @@ class TfidfLinker:
     ['mesh:D009203']
     """
 
-    def __init__(self, kb: KnowledgeBase, config: Config | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, config: Config | None = None, *, progress: Progress = silent) -> None:
         self.kb = kb
         self._config = config or Config()
-        self.similarity = NameSimilarity.of(kb.names)
+        self.similarity = open_similarity(kb, progress=progress)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -70,3 +71,8 @@ class TfidfLinker:
                 yield [each.link(mention) for mention, each in zip(doc.mentions, ranked, strict=True)]
 
         return link_batches(documents, links, batch=_BATCH)
+
+    def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
+        """Return of each link the name that matched, and another one that is similar."""
+        texts = queries(doc, expand=self._config.expand_abbreviations)
+        return [Evidence(name_reasons(self.kb, self.similarity, *each)) for each in zip(texts, links, strict=True)]

@@ -40,13 +40,17 @@ class PlugIn(Strict):
 
 
 class FittedCalibration(Strict):
-    """A calibration and what it was fitted on: a split of a dataset, with mentions that were `given` or `found` in raw text."""
+    """A calibration and what it was fitted on: a split of a dataset, with mentions that were `given` or `found` in raw text.
+
+    `gold` is the number of mentions that should have had an answer.
+    """
 
     dataset: str
     split: str
     digest: str
     mentions: Literal["given", "found"]
     documents: int = Field(ge=1)
+    gold: int = Field(default=0, ge=0)
     calibration: Calibration
 
 

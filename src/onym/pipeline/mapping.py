@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from onym.corpora.isolation import require_complete
-from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
 from onym.pipeline.pipeline import Pipeline
+from onym.predictions.mapping.reading import count_rows, read_terms
 from onym.predictions.mapping.sssom import write_sssom
 from onym.predictions.mapping.table import write_table
-from onym.predictions.mapping.terms import TermMapping, TermTable, read_terms
+from onym.predictions.mapping.terms import TermMapping, TermTable, term_document
+from onym.predictions.rows import require_rows
+from onym.store.files.xlsx import require_few_rows
 from onym.store.output import whole_file
-from onym.store.output_path import STDOUT, require_file
-from onym.types import Document, LinkedDocument, Progress, silent
+from onym.store.output_path import require_file
+from onym.types import LinkedDocument, Progress, silent
+from onym.views import IdStyle
 
-SSSOM, TABLE = ".sssom.tsv", ".tsv"
+SSSOM = ".sssom.tsv"
 
 
 def map_terms(
     table: TermTable, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> Iterator[TermMapping]:
-    """Yield every row with the concepts of its term; an empty cell has none.
+    """Yield each row with the concepts of its term; an empty cell has none.
 
     A column holds terms of one kind: with `only`, other concepts are ignored and do not compete. A pipeline has its own.
     """
-    rows: list[tuple[str, ...]] = []
+    rows: deque[tuple[str, ...]] = deque()
 
-    def documents() -> Iterator[Document]:
+    def terms() -> Iterator[str]:
         for cells in table.rows:
             rows.append(cells)
-            yield table.document(cells, str(len(rows)))
+            yield cells[table.column]
 
+    for linked in link_terms(terms(), linker, top_k=top_k, only=only):
+        yield TermMapping.of(rows.popleft(), linked)
+
+
+def link_terms(
+    terms: Iterable[str], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+) -> Iterator[LinkedDocument]:
+    """Yield each term, linked as a document of one mention; an empty one has none. A term that cannot be linked is an error.
+
+    >>> from onym.kb import KnowledgeBase
+    >>> from onym.linkers.exact import ExactLinker
+    >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> [len(linked.links) for linked in link_terms(["Fever", ""], linker)]
+    [1, 0]
+    """
+    documents = (term_document(term, str(number)) for number, term in enumerate(terms, 1))
     if isinstance(linker, Pipeline):
-        found: Iterable[LinkedDocument] = linker.link_many(documents())
-    else:
-        found = linker.link(documents(), top_k=top_k, only=only)
-    for linked in require_complete(found):
-        yield TermMapping.of(rows[int(linked.document.id) - 1], linked)
+        return require_complete(linker.without_detector().link_many(documents))
+    return require_complete(linker.link(documents, top_k=top_k, only=only))
 
 
 def map_table(
@@ -51,32 +67,59 @@ def map_table(
     *,
     top_k: int = 5,
     only: ConceptMask | None = None,
+    style: IdStyle = "obo",
     force: bool = False,
     progress: Progress = silent,
-) -> dict[str, int]:
-    """Map a column of terms; the name of `output` tells the format, and `-` is a table on standard output. Return counts."""
-    require_mapping(output, force=force)
+) -> Counter[str]:
+    """Map a column of terms; the name of `output` says the format, and `-` is a table on standard output. Return counts."""
+    require_mapping(path, column, output, force=force)
     table = read_terms(path, column)
-    counts: Counter[str] = Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
-    mappings = _counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
+    return write_mappings(table, linker, output, top_k=top_k, only=only, style=style, force=force, progress=progress)
+
+
+def write_mappings(
+    table: TermTable,
+    linker: Linker | Pipeline,
+    output: Path,
+    *,
+    top_k: int = 5,
+    only: ConceptMask | None = None,
+    style: IdStyle = "obo",
+    force: bool = False,
+    progress: Progress = silent,
+) -> Counter[str]:
+    """Map an open table, whose output was found writable by `require_mapping`."""
+    counts = new_counts()
+    mappings = counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
     source = linker.linker if isinstance(linker, Pipeline) else linker
     with whole_file(output, force=force) as file:
         if output.name.endswith(SSSOM):
             write_sssom(mappings, source, file)
         else:
-            write_table(mappings, table.columns, linker.kb, file)
-    return dict(counts)
+            write_table(mappings, table.columns, linker.kb, output, file, style=style)
+    return counts
 
 
-def require_mapping(output: Path, *, force: bool = False) -> None:
-    """Refuse, before any work, an output that could not be written, or whose name tells no format; `-` is standard output."""
-    if output != STDOUT and not output.name.endswith(TABLE):
-        fix = f"name it {output.stem}.tsv, or {output.stem}.sssom.tsv for SSSOM"
-        raise ConfigError("format-unknown", "mappings are written as .tsv", where=str(output), fix=fix)
+def require_mapping(path: Path, column: str, output: Path, *, force: bool = False) -> int:
+    """Refuse, before any work, a table without the column, and an output that could not be written; `-` is standard output.
+
+    Returns the number of rows.
+    """
+    require_rows(output)
     require_file(output, force=force, may_stream=True)
+    rows = count_rows(path, column)
+    if output.suffix == ".xlsx":
+        require_few_rows(rows, str(output))
+    return rows
 
 
-def _counted(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress) -> Iterator[TermMapping]:
+def new_counts() -> Counter[str]:
+    """Return the counts of a mapping before its first row."""
+    return Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
+
+
+def counted(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress = silent) -> Iterator[TermMapping]:
+    """Yield mappings, and count them."""
     for mapping in mappings:
         counts["rows"] += 1
         counts["mapped" if mapping.answer else "unmapped" if mapping.term else "empty"] += 1

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onym.corpora.base import Facet, Item, iter_items
-from onym.corpora.corpus import require_writable, unwritable, write_linked_corpus
+from onym.corpora.base import Facet, Item, Style, iter_items
+from onym.corpora.corpus import require_output, require_writable, unwritable, write_linked_corpus
 from onym.corpora.isolation import INTERNAL
 from onym.corpora.problems import ProblemLog
 from onym.corpora.reading import is_loss
@@ -17,11 +17,16 @@ from onym.detect import with_assertion
 from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among
+from onym.pipeline.flat import is_table, write_flat
 from onym.predictions.file import lines_of, source_of, write_predictions
+from onym.predictions.rows import require_rows
 from onym.store.output import whole_file
+from onym.store.output_path import require_file
 from onym.types import Document, LinkedDocument, Problem
 
-PREDICTIONS = "predictions"
+Sink = Callable[[Iterable[LinkedDocument]], None]
+"""Takes linked documents one by one."""
+PREDICTIONS, TABLE = "predictions", "table"
 
 
 @dataclass
@@ -69,8 +74,11 @@ def write_links(
     only: ConceptMask | None = None,
     restrict: bool = False,
     assertion: bool = False,
+    text: bool = True,
+    style: Style = "",
     force: bool = False,
     log: ProblemLog | None = None,
+    sink: Sink | None = None,
 ) -> LinkCounts:
     """Link every annotated mention and write the answers; the output appears only when complete. `log` notes the problems.
 
@@ -84,13 +92,34 @@ def write_links(
         linked = link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
         return map(with_assertion, linked) if assertion else linked
 
-    return write_linked(items, link, source, path, format, force=force, log=log)
+    return write_linked(items, link, source, path, format, text=text, style=style, force=force, log=log, sink=sink)
+
+
+def format_of(path: Path | None) -> str:
+    """Return the format of an output where none is named; None is the terminal.
+
+    >>> format_of(None), format_of(Path("links.csv")), format_of(Path("links.jsonl"))
+    ('table', 'table', 'predictions')
+    """
+    return TABLE if path is None or is_table(path) else PREDICTIONS
+
+
+def require_linked_output(path: Path, format: str, *, assertion: bool = False, force: bool = False) -> None:  # noqa: A002
+    """Refuse, before any work, an output that could not be written in a format."""
+    if assertion:
+        require_assertion(format)
+    if format == TABLE:
+        require_rows(path)
+    if format in (PREDICTIONS, TABLE):
+        require_file(path, force=force, may_stream=True)
+    else:
+        require_output(path, require_writable(format), force=force)
 
 
 def require_assertion(format: str) -> None:  # noqa: A002
     """Refuse a format that cannot store what a text asserts of its mentions."""
-    if format != PREDICTIONS and not hasattr(require_writable(format), "write_linked"):
-        fix = "write predictions, jsonl or parquet"
+    if format not in (PREDICTIONS, TABLE) and not hasattr(require_writable(format), "write_linked"):
+        fix = "write predictions, a table, jsonl or parquet"
         raise ConfigError("config-invalid", f"{format} cannot store assertion marks", fix=fix)
 
 
@@ -101,18 +130,29 @@ def write_linked(
     path: Path,
     format: str = PREDICTIONS,  # noqa: A002
     *,
+    text: bool = True,
+    style: Style = "",
     force: bool = False,
     log: ProblemLog | None = None,
+    sink: Sink | None = None,
 ) -> LinkCounts:
-    """Write what `link` makes of documents. `source` is what the answers depend on, for the first line of predictions."""
+    """Write what `link` makes of documents. `source` is what the answers depend on, for the first line of predictions.
+
+    Without `text`, a table has no column of the mentions' texts. A `sink` takes the linked documents instead of a file.
+    """
     counts = LinkCounts()
     linked = link(_documents(log.watch(items) if log else items, counts))
     linked = _counted(log.watch_linked(linked) if log else linked, counts)
-    if format == PREDICTIONS:
+    if sink is not None:
+        sink(linked)
+    elif format in (PREDICTIONS, TABLE):
         with whole_file(path, force=force) as file:
-            write_predictions(lines_of(_writable(linked, counts, log)), source, file)
+            if format == TABLE:
+                write_flat(_writable(linked, counts, log), path, file, text=text, style=style or "obo")
+            else:
+                write_predictions(lines_of(_writable(linked, counts, log)), source, file)
     else:
-        written = write_linked_corpus(linked, path, format, force=force)
+        written = write_linked_corpus(linked, path, format, force=force, style=style)
         counts.left_out += len(written.left_out)
         if log:
             for problem in written.problems:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from onym.corpora.isolation import require_complete
 from onym.detect import with_assertion
 from onym.detect.base import Detected, Detector
 from onym.kb.masks import ConceptMask
@@ -18,6 +19,9 @@ from onym.pipeline.config import FittedCalibration
 from onym.predictions.file import source_of
 from onym.text.analysis import AnalysedDocument, analysed, plain
 from onym.types import Document, Link, LinkedDocument, iter_checked, require_text
+
+if TYPE_CHECKING:
+    from onym.pipeline.explanation import Explanation
 
 _BATCH = 64  # documents that a detector sees together
 
@@ -112,8 +116,13 @@ class Pipeline:
         """
         return self._changed(assertion=assertion)
 
+    def without_detector(self) -> Pipeline:
+        """Return the same pipeline that links annotated mentions alone: a text without any has no links."""
+        return self._changed(detector=None)
+
     def _changed(self, **changes: Any) -> Pipeline:
         own: dict[str, Any] = {
+            "detector": self.detector,
             "only": self._only,
             "restrict": self._restrict,
             "threshold": self._threshold,
@@ -123,16 +132,35 @@ class Pipeline:
             "coverage": self._coverage,
             "assertion": self._assertion,
         }
-        return Pipeline(self.linker, self.detector, **own | changes)
+        return Pipeline(self.linker, **own | changes)
 
     def link(self, text: str | Document) -> LinkedDocument:
         """Link one text, or one document: its annotated mentions are kept, and looked for where it has none."""
         return next(self.link_many([text]))
 
-    def link_many(self, texts: Iterable[str | Document]) -> Iterator[LinkedDocument]:
+    def explain(self, text: str | Document) -> list[Explanation]:
+        """Link one text or document, and say of each link why it is what it is.
+
+        >>> from onym.kb import KnowledgeBase
+        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.types import Mention
+        >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))
+        >>> [explanation] = pipeline.explain(Document("1", "Pyrexia", (Mention(0, 7, "Pyrexia"),)))
+        >>> print("\\n".join(explanation.lines()[:3]))
+        concept: MESH:D005334 Fever
+        matched name: 'pyrexia' (exact, tiny)
+        score 1.000
+        """
+        from onym.pipeline.explanation import explain_linked
+
+        (linked,) = require_complete([self.link(text)])
+        return explain_linked(linked, self.linker, self.source())
+
+    def link_many(self, texts: Iterable[str | Document] | Document) -> Iterator[LinkedDocument]:
         """Yield texts or documents with their links, in order. They are read as they are needed, some hundred at a time.
 
-        A text has its number as its document's id. A document that cannot be linked has problems instead of links.
+        A single one is taken as one of one. A text has its number as its document's id. A document that cannot be linked has
+        problems instead of links.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -179,8 +207,9 @@ class Pipeline:
         return replace(link, nil_reason=link.nil_reason or "below-threshold") if is_below else link
 
 
-def _documents(texts: Iterable[object]) -> Iterator[Document]:
-    for number, text in enumerate(iter_checked(texts, object, of="texts"), 1):
+def _documents(texts: Iterable[object] | Document) -> Iterator[Document]:
+    several: Iterable[object] = [texts] if isinstance(texts, str | Document) else texts
+    for number, text in enumerate(iter_checked(several, object, of="texts"), 1):
         if isinstance(text, Document):
             yield text
         else:

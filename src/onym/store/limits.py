@@ -37,6 +37,8 @@ class Limits:
     json_item_bytes: int = 16 * MIB
     json_item_values: int = 100_000  # some 250 bytes of memory each
     parquet_bytes: int = 160 * MIB  # to decode rows of one row group
+    docbin_bytes: int = 160 * MIB  # of a DocBin, which is read whole
+    docbin_values: int = 500_000  # strings, and what each document of it has; not its tokens, nor a document's own record
     manifest_bytes: int = 2 * MIB
     model_json_bytes: int = 4 * MIB  # one file of settings of a model
     model_header_bytes: int = 2 * MIB  # what a file of weights says of itself

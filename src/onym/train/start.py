@@ -13,6 +13,9 @@ from onym.encoders.shape import read_shape
 from onym.store.models import require_safe
 from onym.train.config import StartConfig
 
+_QUERIES = ("q_proj", "q", "query")
+"""How models call what an attention makes queries with."""
+
 
 def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any:
     """Return a seq2seq model to train, in fp32, on the CPU.
@@ -29,7 +32,7 @@ def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any
 def open_encoder(folder: Path, start: StartConfig) -> Any:
     """Return an encoder to train, in fp32, on the CPU."""
     model = open_body(folder, "fp32", device="cpu").requires_grad_(True).train()
-    set_dropout(model, start.dropout, start.dropout)
+    set_dropout(model, start.dropout, start.dropout if start.attention_dropout is None else start.attention_dropout)
     if start.freeze_embeddings:
         model.get_input_embeddings().requires_grad_(False)
     return model
@@ -43,16 +46,20 @@ def set_dropout(model: Any, dropout: float, attention_dropout: float) -> None:
         if hasattr(model.config, name):
             setattr(model.config, name, value)
     for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = dropout
+    for module in model.modules():
         _set_dropout(module, dropout, attention_dropout)
 
 
 def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
     """Set it in a module that is built: transformers reads its configuration only before."""
-    is_attention = hasattr(module, "q_proj") or hasattr(module, "q")
-    if isinstance(module, torch.nn.Dropout):
-        module.p = dropout
-    elif isinstance(getattr(module, "dropout", None), float):
-        module.dropout = attention_dropout if is_attention else dropout
+    value = attention_dropout if any(hasattr(module, name) for name in _QUERIES) else dropout
+    own = getattr(module, "dropout", None)
+    if isinstance(own, torch.nn.Dropout):
+        own.p = value
+    elif isinstance(own, float):
+        module.dropout = value
 
 
 def _bart_of(folder: Path) -> Any:

@@ -20,12 +20,12 @@ def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
     both = (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))
     mappings = [TermMapping(("1", "a\tb\n"), "x", both, tied=1), TermMapping(("2", ""), "", ())]
     file = io.BytesIO()
-    write_table(mappings, ["n", "term"], KnowledgeBase.open(tiny_kb), file)
+    write_table(mappings, ["n", "term"], KnowledgeBase.open(tiny_kb), Path("a.tsv"), file)
     rows = list(csv.DictReader(io.StringIO(file.getvalue().decode()), dialect="excel-tab"))
     assert rows[0] == {
-        "n": "1", "term": "a\tb\n", "concept_id": "mesh:D006973", "concept_name": "Hypertension", "score": "1.000",
-        "tied": "yes", "candidates": "mesh:D006973 Hypertension (1.000); mesh:D009203 Myocardial Infarction (1.000)",
-        "confidence": "",
+        "n": "1", "term": "a\tb\n", "concept_id": "MESH:D006973", "preferred_name": "Hypertension", "matched_name": "mi",
+        "score": "1.0", "confidence": "", "ties": "1", "nil_reason": "",
+        "candidates": "MESH:D006973 Hypertension (1.000); MESH:D009203 Myocardial Infarction (1.000)",
     }  # fmt: skip
     assert rows[1]["concept_id"] == rows[1]["candidates"] == ""
 
@@ -34,9 +34,9 @@ def test_an_answer_that_is_not_confident_enough_is_left_out_and_its_candidates_a
     fever = (Candidate("mesh:D005334", "fever", 0.6),)
     mapping = TermMapping(("fevr",), "fevr", fever, confidence=0.25, nil_reason="below-precision")
     file = io.BytesIO()
-    write_table([mapping], ["term"], KnowledgeBase.open(tiny_kb), file)
+    write_table([mapping], ["term"], KnowledgeBase.open(tiny_kb), Path("a.tsv"), file, style="curie")
     row = next(csv.DictReader(io.StringIO(file.getvalue().decode()), dialect="excel-tab"))
-    assert (row["concept_id"], row["score"], row["confidence"]) == ("", "", "0.250")
+    assert (row["concept_id"], row["score"], row["confidence"]) == ("", "", "0.25")
     assert row["candidates"] == "mesh:D005334 Fever (0.600)"
 
 
@@ -48,6 +48,6 @@ class Full(io.BytesIO):
 def test_a_full_output_is_not_closed(tiny_kb: Path) -> None:
     file = Full()
     with pytest.raises(OSError, match="No space left"):
-        write_table([], ["n"], KnowledgeBase.open(tiny_kb), file)
+        write_table([], ["n"], KnowledgeBase.open(tiny_kb), Path("a.tsv"), file)
     gc.collect()
     assert not file.closed

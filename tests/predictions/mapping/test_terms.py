@@ -4,33 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from onym.errors import InputError
-from onym.predictions.mapping.terms import TermMapping, read_terms
+from onym.predictions.mapping.reading import read_terms
+from onym.predictions.mapping.terms import TermMapping, term_document
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-
-
-def test_a_quoted_csv(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text('n,"term"\n1,"pain, chest"\n2,fever\n')
-    table = read_terms(path, "term")
-    assert (table.columns, table.column, list(table.rows)) == (("n", "term"), 1, [("1", "pain, chest"), ("2", "fever")])
-
-
-def test_a_missing_column_is_said_without_the_first_row_which_may_be_data(tmp_path: Path) -> None:
-    path = tmp_path / "t.tsv"
-    path.write_text("n\tterm\n1\tfever\n")
-    with pytest.raises(InputError, match="table-columns") as caught:
-        list(read_terms(path, "name").rows)
-    assert caught.value.fix.endswith("it has 2")
 
 
 def test_a_row_is_a_document_and_an_empty_cell_has_no_mention(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("n\tterm\n1\t Fever \n2\t\n")
     table = read_terms(path, "term")
-    first, second = (table.document(cells, cells[0]) for cells in table.rows)
+    first, second = (term_document(cells[table.column], cells[0]) for cells in table.rows)
     assert first == Document("1", "Fever", (Mention(0, 5, "Fever"),))
     assert second == Document("2", "")
 

@@ -13,7 +13,7 @@ TYPES = ("SpecificDisease", "Disease", "Modifier", "DiseaseClass")
 def config(corpus: Path, kb: Path, **more: dict[str, Any]) -> MentionsTrainingConfig:
     """Return a configuration; `more` are its tables, whose keys win."""
     tables: dict[str, dict[str, Any]] = {
-        "data": {"datasets": [str(corpus)], "kb": str(kb), "types": dict.fromkeys(TYPES, "C23")},
+        "data": {"datasets": [str(corpus)], "kb": str(kb), "types": dict.fromkeys(TYPES, "Disease")},
         "dictionary": {},
         "regression": {"strength": 10.0},
         "dev": {},

@@ -118,7 +118,7 @@ def test_a_pair_does_not_depend_on_its_batch(kb: KnowledgeBase, indices: list[in
 
 
 def test_nothing_is_compared_where_no_similar_name_is_wanted(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.train.samples.targets.NameSimilarity", None)
+    monkeypatch.setattr("onym.train.samples.targets.open_similarity", None)
     assert MentionPairs(DOC_MENTIONS, kb, count=9, similar=0.0).epoch == 5
 
 

@@ -14,24 +14,25 @@ from onym.cli.console import stderr
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from onym.cli._progress import Lines
     from onym.corpora.base import Item
     from onym.corpora.plan import PlannedFile
     from onym.corpora.problems import ProblemLog
 
 FAILED = 5
 """The exit status of a run that finished, but left something out: a file, a document or a mention."""
-FOLLOW_LINKS = typer.Option("--follow-links", help="Also read what links lead to outside of a folder.")
+FOLLOW_LINKS = typer.Option("--follow-links", help="Follow symbolic links that lead out of a folder.")
 PROBLEMS = typer.Option(
-    "--problems", help="File of problems, as JSON lines. Without it OUTPUT.problems.jsonl, or stdout.problems.jsonl, if any."
+    "--problems", help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl."
 )
 MAX_PROBLEMS = typer.Option(
-    "--max-problems", metavar="N|P%", help="End the run if more goes wrong: a number of problems, or a share of the documents."
+    "--max-problems", metavar="N|P%", help="Stop if there are more problems than this number, or this share of the documents."
 )
 _STEP = 100
 _SHOWN = 20
 
 
-def counted(items: Iterable[Item], bar: Progress) -> Iterator[Item]:
+def counted(items: Iterable[Item], bar: Progress | Lines) -> Iterator[Item]:
     """Yield items, moving the bar on."""
     for number, item in enumerate(items):
         if number % _STEP == 0:

@@ -23,40 +23,37 @@ from onym.cli.corpus._items import (
     report_log,
     tell,
 )
+from onym.cli.options import ID_STYLE
+from onym.views import IdStyle
 
 
 def command(
     source: Annotated[Path, typer.Argument(help="A corpus: a file, a folder or an archive.")],
     output: Annotated[Path, typer.Argument(help="The file or folder to write, or - for stdout.")],
     to: Annotated[str, typer.Option("--to", help="The format to write.")],
-    from_: Annotated[str, typer.Option("--from", help="The format to read, where it is not recognised.")] = "",
-    id_style: Annotated[
-        str, typer.Option(help="curie (mesh:D1), obo (MESH:D1) or raw (D1); else as the source has them.")
-    ] = "",
+    from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
+    id_style: Annotated[IdStyle | None, ID_STYLE] = None,
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     problems: Annotated[Path | None, PROBLEMS] = None,
     max_problems: Annotated[str, MAX_PROBLEMS] = "",
-    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Write a corpus in another format; what was left out goes to stderr. Exit status 5 if files, documents or mentions were.
+    """Convert a corpus to another format. Problems are listed on stderr; exit status 5 if anything was left out.
 
     Example: onym corpus convert CDR_TestSet.PubTator.txt cdr --to brat
     """
     from onym.corpora.corpus import read_corpus, require_output, require_writable, write_corpus
     from onym.corpora.facets import describe_loss
     from onym.corpora.reading import is_of_file
-    from onym.errors import ConfigError
     from onym.store.output_path import STDOUT
 
-    if id_style not in ("", "curie", "obo", "raw"):
-        raise ConfigError("config-invalid", f"no id style {id_style!r}", fix="known are curie, obo, raw")
     require_output(output, require_writable(to), force=force)
     is_streamed = output == STDOUT
     with progress("converting") as bar, open_log(output, problems, max_problems, force=force) as log:
         reading = read_corpus(source, from_, follow_links=follow_links)
         items = log.watch(counted(reading, bar))
-        written = write_corpus(items, output, to, force=force, style=id_style)  # type: ignore[arg-type]
+        written = write_corpus(items, output, to, force=force, style=id_style or "")
         for problem in written.unwritable:
             log.add(problem)
     if json:

@@ -13,7 +13,7 @@ from onym.cli.corpus._items import FAILED, FOLLOW_LINKS, any_failed, counted, fi
 
 def command(
     source: Annotated[Path, typer.Argument(help="A corpus: a file, a folder or an archive.")],
-    from_: Annotated[str, typer.Option("--from", help="The format, where it is not recognised.")] = "",
+    from_: Annotated[str, typer.Option("--from", help="Format of the corpus; by default it is recognised.")] = "",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:

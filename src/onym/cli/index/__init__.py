@@ -4,8 +4,6 @@ import typer
 
 from onym.cli.index import build, info
 
-app = typer.Typer(
-    help="Build the index in which a dense linker finds the nearest names, and look into it.", no_args_is_help=True
-)
+app = typer.Typer(help="Build and inspect the index of name embeddings for the dense linker.", no_args_is_help=True)
 for module in (build, info):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)

@@ -14,18 +14,14 @@ from onym.cli.options import DEVICE
 def command(
     kb: Annotated[Path, typer.Argument(help="A knowledge base.")],
     model: Annotated[Path, typer.Option(help="Folder of an encoder.")],
-    kind: Annotated[
-        str, typer.Option(help="auto for what is advised for so many names; flat, flat16, sq8, hnsw, ivfpq.")
-    ] = "auto",
+    kind: Annotated[str, typer.Option(help="flat, flat16, sq8, hnsw or ivfpq; auto chooses by the number of names.")] = "auto",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder of the index; by default it is kept with KB.")
+        Path | None, typer.Option("-o", "--output", help="Folder of the index; by default it is stored with the KB.")
     ] = None,
     device: Annotated[str, DEVICE] = "auto",
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Encode all names of a knowledge base and build the index of their vectors.
-
-    Linkers find one that is kept with it by themselves.
+    """Embed all names of a knowledge base and build the index. Linkers find an index that is stored with the knowledge base.
 
     Example: onym index build hpo-kb --model minilm --kind sq8
     """

@@ -11,12 +11,10 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(
-    folders: Annotated[
-        list[Path], typer.Argument(help="Indexes, or knowledge bases: then the indexes that are kept with them.")
-    ],
+    folders: Annotated[list[Path], typer.Argument(help="Indexes, or knowledge bases to list all indexes stored with them.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Tell of which kind an index is, how large, and what it was made of.
+    """Show the kind and size of an index, and which knowledge base and encoder it was built from.
 
     Example: onym index info hpo-kb
     """

@@ -13,15 +13,15 @@ from onym.cli.console import JSON, progress, write_json, write_lines
 def command(
     sources: Annotated[list[str], typer.Argument(help="Releases (files, folders, zips), or one recipe (.toml).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the knowledge base.")],
-    format: Annotated[str, typer.Option(help="Format of the releases, where it is not recognised.")] = "",  # noqa: A002
-    language: Annotated[list[str] | None, typer.Option(help="Keep names of this language; 'all' for every one.")] = None,
+    format: Annotated[str, typer.Option(help="Format of the releases; by default it is recognised.")] = "",  # noqa: A002
+    language: Annotated[list[str] | None, typer.Option(help="Keep names of this language; 'all' for all languages.")] = None,
     vocabulary: Annotated[list[str] | None, typer.Option(help="Keep names of this source (SAB in UMLS).")] = None,
     semantic_type: Annotated[list[str] | None, typer.Option(help="Keep concepts of this semantic type.")] = None,
-    shared_names: Annotated[str | None, typer.Option(help="A name of several concepts: keep, or fewest.")] = None,
-    replacements: Annotated[str | None, typer.Option(help="Table of replaced ids: old, new.")] = None,
-    undo: Annotated[list[str] | None, typer.Option(help="Join the concept of this id with no other one.")] = None,
-    column: Annotated[list[str] | None, typer.Option(help="For tables: role=name, as in id=Code.")] = None,
-    prefix: Annotated[str, typer.Option(help="For tables: the prefix of bare ids, as in mesh.")] = "",
+    shared_names: Annotated[str | None, typer.Option(help="Names shared by several concepts: keep, or fewest.")] = None,
+    replacements: Annotated[str | None, typer.Option(help="Table of replaced ids: old id, new id.")] = None,
+    undo: Annotated[list[str] | None, typer.Option(help="Do not join the concept with this id.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="For tables: role=column, such as id=Code.")] = None,
+    prefix: Annotated[str, typer.Option(help="For tables: prefix of ids without one, such as mesh.")] = "",
     root: Annotated[Path | None, typer.Option(help="Folder that the paths in a recipe are relative to.")] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:

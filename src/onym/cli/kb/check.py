@@ -12,7 +12,7 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(folder: Annotated[Path, typer.Argument(help="A knowledge base.")], json: Annotated[bool, JSON] = False) -> None:
-    """Hash every file again and look for what is wrong. Exit status 4 if the knowledge base is damaged.
+    """Verify the checksums of all files and report problems. Exit status 4 if the knowledge base is corrupt.
 
     Example: onym kb check hpo-kb
     """

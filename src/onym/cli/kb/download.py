@@ -12,9 +12,9 @@ from onym.cli.console import JSON, progress, stderr, write_json, write_lines
 
 def command(
     name: Annotated[str, typer.Argument(help="mesh, mondo or hpo; umls and snomed explain how to get them.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for the files.")] = Path(),
-    mirror: Annotated[str, typer.Option(help="Fetch the same file names from this address instead.")] = "",
-    sha256: Annotated[str, typer.Option(help="The digest that a single file must have.")] = "",
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(),
+    mirror: Annotated[str, typer.Option(help="Download the same file names from this address instead.")] = "",
+    sha256: Annotated[str, typer.Option(help="Expected SHA-256 of the file.")] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Download a terminology from its official address; an interrupted download resumes.

@@ -11,7 +11,7 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(folder: Annotated[Path, typer.Argument(help="A knowledge base.")], json: Annotated[bool, JSON] = False) -> None:
-    """Tell what a knowledge base holds, what it was made of, and what was dropped.
+    """Show the contents and the sources of a knowledge base, and what the build dropped.
 
     Example: onym kb info hpo-kb
     """

@@ -11,9 +11,9 @@ from onym.cli.console import JSON, stderr, write_json, write_lines
 
 
 def command(folder: Annotated[Path, typer.Argument(help="A knowledge base.")], json: Annotated[bool, JSON] = False) -> None:
-    """List the concepts that were joined into another one, and by which rule; the counts go to stderr.
+    """List the concepts that were joined with another one, with the rule; the counts go to stderr.
 
-    A join is undone by adding the first id to `undo` under `[joins]` in the recipe.
+    To undo a join, add the first id to `undo` under `[joins]` in the recipe.
 
     Example: onym kb joins open-kb > joins.txt
     """

@@ -16,7 +16,7 @@ def command(
     concept_id: Annotated[str, typer.Argument(help="An id, in any case, with or without its prefix; a retired one too.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Show all that is known of a concept.
+    """Show a concept: its ids, names, types, definitions and cross-references.
 
     Example: onym kb show hpo-kb HP:0001658
     """

@@ -11,7 +11,7 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(folder: Annotated[Path, typer.Argument(help="A knowledge base.")], json: Annotated[bool, JSON] = False) -> None:
-    """List the semantic groups and types, with how many concepts have each; `--types` takes both.
+    """List the semantic groups and types with their numbers of concepts; `--types` takes both.
 
     Example: onym kb types hpo-kb
     """

@@ -4,12 +4,12 @@ import typer
 
 from onym.cli.model import convert
 
-app = typer.Typer(help="Bring models into a safe form.", no_args_is_help=True)
+app = typer.Typer(help="Convert model weights to safetensors.", no_args_is_help=True)
 
 
 @app.callback()
 def _group() -> None:
-    """Bring models into a safe form."""
+    """Convert model weights to safetensors."""
 
 
 app.command(name="convert")(convert.command)

@@ -13,10 +13,10 @@ from onym.cli.console import JSON, progress, write_json, write_lines
 def command(
     source: Annotated[Path, typer.Argument(help="The folder of a model with pytorch_model.bin.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
-    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Write the weights of an old model as safetensors. The old file is unpickled, but nothing but tensors is let through.
+    """Convert pytorch_model.bin to safetensors. Only tensors are unpickled; a file with anything else in it is refused.
 
     Example: onym model convert ANGEL_ncbi -o angel-ncbi
     """

@@ -15,11 +15,11 @@ from onym.cli.options import DOWNLOAD
 def command(
     context: typer.Context,
     kb: Annotated[Path, KB],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the pipeline; it may hold the KB and models.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the pipeline; it may contain the KB and models.")],
     detector: Annotated[
         str,
         typer.Option(
-            help="dictionary: the names of the KB; model: a trained one; none: mentions are annotated; or a plug-in's."
+            help="dictionary (finds names of the KB), model (a trained detector), none (mentions are annotated), or a plug-in."
         ),
     ] = "dictionary",
     linker: Annotated[str, LINKER] = "exact",
@@ -30,7 +30,7 @@ def command(
     threshold: Annotated[float | None, typer.Option(help="Minimum score; below it a mention is left unlinked (NIL).")] = None,
     assertion: Annotated[bool, ASSERTION] = False,
     download: Annotated[bool, DOWNLOAD] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a pipeline that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing pipeline.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Build a pipeline: a small file that names a detector, a linker, a knowledge base and models, by path and digest.
@@ -42,7 +42,8 @@ def command(
     from onym.detect import detector_config
     from onym.errors import ConfigError
     from onym.linkers import linker_config
-    from onym.pipeline.folder import FILE, build_pipeline
+    from onym.pipeline.folder import build_pipeline
+    from onym.pipeline.packs import FILE
     from onym.store.output_path import require_file
     from onym.store.parts import OpenContext
 

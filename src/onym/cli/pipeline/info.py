@@ -14,7 +14,7 @@ def command(
     folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Show what a pipeline is made of, without opening any of it.
+    """Show the parts of a pipeline and their options, without loading them.
 
     Example: onym pipeline info mesh-pipeline
     """

@@ -4,7 +4,7 @@ import typer
 
 from onym.cli.plot import names
 
-app = typer.Typer(help="Draw pictures.", no_args_is_help=True)
+app = typer.Typer(help="Plot embeddings.", no_args_is_help=True)
 
 
 @app.callback()

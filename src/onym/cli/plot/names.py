@@ -17,21 +17,23 @@ def command(
     model: Annotated[
         list[str], typer.Option(help="The folder of an encoder, or its name on the hub with --download; one to three times.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The picture to write, .png or .svg.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Image to write, .png or .svg.")],
     concepts: Annotated[
         Path | None, typer.Option(help="Show the concepts listed in this file, one per line, at most 40.")
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=2, max=40, help="Without --concepts: how many to draw, among those with 5 names or more.")
+        int, typer.Option(min=2, max=40, help="Without --concepts: how many concepts to sample, each with at least 5 names.")
     ] = 20,
     types: Annotated[str, TYPES] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Another number draws other concepts.")] = 0,
-    download: Annotated[bool, typer.Option("--download", help="Fetch a model that is named from the hub.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample of concepts.")] = 0,
+    download: Annotated[
+        bool, typer.Option("--download", help="Download models that are given by their name on the Hugging Face hub.")
+    ] = False,
     device: Annotated[str, DEVICE] = "auto",
-    force: Annotated[bool, typer.Option("--force", help="Write over what exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Draw the names of some concepts as points, as encoders see them: before and after a training, side by side.
+    """Plot the name embeddings of some concepts (t-SNE), one panel per encoder, such as before and after training.
 
     Example: onym plot names --kb mesh --model minilm --model minilm-aligned -o names.png
     """

@@ -4,6 +4,6 @@ import typer
 
 from onym.cli.trie import build, info
 
-app = typer.Typer(help="Build the prefix tree that a generative linker decodes along, and look into it.", no_args_is_help=True)
+app = typer.Typer(help="Build and inspect the prefix tree (trie) for the generative linker.", no_args_is_help=True)
 for module in (build, info):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)

@@ -15,11 +15,11 @@ def command(
     tokenizer: Annotated[Path, typer.Option(help="Folder of a model, or of its tokenizer.json alone.")],
     template: Annotated[str, typer.Option(help="How names are written for the model: genbioel or genre.")] = "genbioel",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder of the trie; by default it is kept with KB.")
+        Path | None, typer.Option("-o", "--output", help="Folder of the trie; by default it is stored with the KB.")
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Build the prefix tree over all names of a knowledge base. Linkers find one that is kept with it by themselves.
+    """Build the trie over all names of a knowledge base. Linkers find a trie that is stored with the knowledge base.
 
     Example: onym trie build hpo-kb --tokenizer bart-base
     """

@@ -11,10 +11,10 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(
-    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases: then the tries that are kept with them.")],
+    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases to list all tries stored with them.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Tell how large a trie is, how deep, and what it was made of.
+    """Show the size and depth of a trie, and which knowledge base and tokenizer it was built from.
 
     Example: onym trie info hpo-kb
     """

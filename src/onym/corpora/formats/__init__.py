@@ -14,8 +14,8 @@ from onym.store.files.source import InputFile, Source
 
 # In the order in which a file is tried: the most particular first.
 ORDER = (
-    "parquet", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation", "jsonl",
-    "hpo_gsc", "cometa", "askapatient", "text",
+    "parquet", "docbin", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation",
+    "jsonl", "hpo_gsc", "cometa", "askapatient", "text",
 )  # fmt: skip
 READ_ONLY = ("pubmed",)
 _ALSO = {"bioc": "bioc_xml"}  # as most programs write it

@@ -12,9 +12,10 @@ from onym.corpora.base import ALL, Facet, Item, Output, Style
 from onym.corpora.draft import Draft, MalformedError, require_good
 from onym.corpora.formats._files import FileNames, file_name, id_of_file, iter_lines, require_few_lines, whole_text
 from onym.errors import InputError
-from onym.kb.curie import styled, to_curie
+from onym.kb.curie import to_curie
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Offsets, Relation
+from onym.views import styled
 
 HOLDS: frozenset[Facet] = ALL - {"passages"}
 IS_FOLDER = True

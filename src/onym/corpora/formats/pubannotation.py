@@ -16,9 +16,10 @@ from onym.corpora.draft import Draft, MalformedError
 from onym.corpora.formats._files import any_looks, head
 from onym.corpora.formats._json import iter_objects
 from onym.corpora.plain import Plain, number, objects, string
-from onym.kb.curie import styled, to_curie
+from onym.kb.curie import to_curie
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Offsets, Relation
+from onym.views import styled
 
 HOLDS: frozenset[Facet] = ALL - {"passages", "notes"}
 IS_FOLDER = False

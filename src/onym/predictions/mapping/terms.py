@@ -1,14 +1,11 @@
-"""A column of terms: every cell is a document that is one mention, and gets its candidates."""
+"""A column of terms: each cell is a document that is one mention, and gets its candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from onym.store.files.source import InputFile
-from onym.store.files.table import TableFormat, header, iter_table
 from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
 
 
@@ -53,32 +50,15 @@ class TermTable:
     rows: Iterable[tuple[str, ...]]
     column: int
 
-    def document(self, cells: tuple[str, ...], document_id: str) -> Document:
-        """Return the term of a row as a document; an empty cell has no mention."""
-        term = cells[self.column].strip()
-        return Document(document_id, term, (Mention(0, len(term), term),) if term else ())
 
+def term_document(term: str, document_id: str) -> Document:
+    """Return a term as a document that is one mention; an empty one has no mention.
 
-def read_terms(path: Path | str, column: str) -> TermTable:
-    """Open a table: comma-separated if its name says csv, else by tabs. Packed files are unpacked.
-
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.csv"
-    >>> _ = path.write_text("code,term\\n1,fever\\n")
-    >>> table = read_terms(path, "term")
-    >>> table.columns, list(table.rows)
-    (('code', 'term'), [('1', 'fever')])
+    >>> term_document(" Fever ", "1").mentions[0].end
+    5
     """
-    file = InputFile.from_path(Path(path))
-    form = TableFormat(delimiter="," if file.stem.endswith(".csv") else "\t", quoted=True)
-    columns = header(file, form)
-    batches = iter_table(file, form, list(dict.fromkeys([column, *columns])))  # also refuses a column that is not there
-    rows = (row for batch in batches for row in _rows(batch, columns))
-    return TermTable(tuple(columns), rows, columns.index(column) if column in columns else 0)
-
-
-def _rows(batch: object, columns: list[str]) -> Iterator[tuple[str, ...]]:
-    return zip(*(batch.column(name).to_pylist() for name in columns), strict=True)  # type: ignore[attr-defined]
+    term = term.strip()
+    return Document(document_id, term, (Mention(0, len(term), term),) if term else ())
 
 
 def shown_name(candidate: Candidate, kb: KnowledgeBase) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _SLICE = 4 * 1024 * 1024  # bytes decoded at a time
 _POSTS = 16_384  # strings kept in memory to narrow a search
+_FEW_SEARCHES = 5_000
 _LET_GO: int | None = getattr(maps, "MADV_DONTNEED", None)
 _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
@@ -188,7 +189,7 @@ class Strings:
     ('fever', 1, -1)
     """
 
-    __slots__ = ("_base", "_ends", "_fence", "_is_sound", "_name", "_raw", "_stride", "data", "offsets")
+    __slots__ = ("_base", "_ends", "_fence", "_is_sound", "_name", "_raw", "_searches", "_stride", "data", "offsets")
 
     def __init__(self, offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8], *, name: str = "") -> None:
         self.offsets = offsets
@@ -198,6 +199,7 @@ class Strings:
         self._raw, self._base = _sliceable(data)
         self._ends = memoryview(offsets)  # type: ignore[arg-type]  # gives plain integers, faster than numpy
         self._fence: list[bytes] = []
+        self._searches = 0
         self._stride = (len(offsets) - 1) // _POSTS + 1
 
     @classmethod
@@ -249,11 +251,32 @@ class Strings:
         return low
 
     def _stretch(self, key: bytes) -> tuple[int, int]:
-        """Narrow a search to the stretch between two fence posts: strings at even distances, held in memory."""
+        """Narrow a search to the stretch between two fence posts: strings at even distances, held in memory.
+
+        A few searches are done sooner than the fence is put up: they look at each string on the way.
+        """
+        if self._searches < _FEW_SEARCHES:
+            self._searches += 1
+            return (self._lower_bound_checked(key),) * 2
         if not self._fence:
             self._fence = [self.bytes_at(i) for i in range(0, len(self), self._stride)]
         post = bisect_left(self._fence, key)
         return max(0, (post - 1) * self._stride), min(len(self._ends) - 1, post * self._stride)
+
+    def _lower_bound_checked(self, key: bytes) -> int:
+        """Search without a fence; offsets that do not ascend are refused where they are met."""
+        raw, base, ends, size = self._raw, self._base, self._ends, len(self.data)
+        low, high = 0, len(ends) - 1
+        while low < high:
+            middle = (low + high) >> 1
+            start, end = ends[middle], ends[middle + 1]
+            if not 0 <= start <= end <= size:
+                raise corrupt("a column's offsets do not ascend", self._name)
+            if bytes(raw[base + start : base + end]) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     def find(self, text: str) -> int:
         """Return the row of `text` in a sorted column, or -1."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from onym.errors import InputError, LimitError
 from onym.store.limits import MIB, Limits
@@ -44,6 +43,8 @@ class DecodedRows:
 
     def _costs(self, array: pa.Array) -> npt.NDArray[np.int64]:
         """Return what each member stands for, in bytes."""
+        import pyarrow.compute as pc
+
         kind = array.type
         if pa.types.is_dictionary(kind):
             self._require_known(array)
@@ -70,6 +71,8 @@ class DecodedRows:
 
     def _require_known(self, array: pa.DictionaryArray) -> None:
         """Refuse numbers that a dictionary does not have: Arrow would read what lies beside it."""
+        import pyarrow.compute as pc
+
         numbers = pc.min_max(array.indices).as_py()
         if numbers["min"] is not None and not 0 <= numbers["min"] <= numbers["max"] < len(array.dictionary):
             what = "a value is not in its dictionary"
@@ -95,6 +98,8 @@ def _without_dictionaries(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _plain(array: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
     kind, is_null = array.type, array.is_null() if array.null_count else None
     if pa.types.is_dictionary(kind):
         return array.dictionary_decode()

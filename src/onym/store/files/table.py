@@ -43,7 +43,7 @@ def iter_table(file: InputFile, form: TableFormat, columns: Sequence[str]) -> It
     if not first:
         return
     if not form.names:
-        _require_columns(_names(first, file, form), columns, file)
+        require_columns(_names(first, file, form), columns, file)
     with file.open() as stream:
         try:
             yield from _joined(_reader(stream, file, form, columns, skipped))
@@ -134,7 +134,8 @@ def _names(first: bytes, file: InputFile, form: TableFormat) -> list[str]:
     return [name.strip().strip('"') for name in text.split(form.delimiter)]
 
 
-def _require_columns(there: list[str], wanted: Sequence[str], file: InputFile) -> None:
+def require_columns(there: Sequence[str], wanted: Sequence[str], file: InputFile) -> None:
+    """Refuse a table that has too many columns, or not just one of each wanted name."""
     if len(there) > _MAX_COLUMNS:
         raise InputError("table-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
     for name in wanted:

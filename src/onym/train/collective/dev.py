@@ -34,6 +34,8 @@ from onym.types import Document, Mention
 THRESHOLDS = tuple(step / 20 for step in range(2, 19))
 _TOP = 5
 Offsets = tuple[int, int]
+Item = tuple[int | str, ...]
+"""What is right or wrong: a span, perhaps with a concept or a type."""
 
 
 def inference_model(
@@ -129,7 +131,7 @@ def _spans_at_thresholds(model: Collective, text: str, read: ReadText) -> list[t
     return [(each, resolved(span for span in spans if span.score >= each)) for each in THRESHOLDS]
 
 
-def f1(gold: Sequence[Sequence[tuple[int, ...]]], found: Sequence[Sequence[tuple[int, ...]]]) -> float:
+def f1(gold: Sequence[Sequence[Item]], found: Sequence[Sequence[Item]]) -> float:
     """Return F1 in percent, over all documents together.
 
     >>> f1([[(0, 5), (7, 9)]], [[(0, 5)]])

@@ -54,9 +54,9 @@ class CollectiveModule(nn.Module):
         if self.heads.detect == "tags":
             return cross_entropy(self.heads.tag_scores(states[batch["words"]]), batch["tags"], reduction="sum")
         scores = self.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
-        known = batch["is_known"] if "is_known" in batch else torch.ones_like(scores, dtype=torch.bool)
         is_mention = batch["is_mention"].reshape(scores.shape).to(scores.dtype)
-        return binary_cross_entropy_with_logits(scores[known], is_mention[known], reduction="sum")
+        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # the labels that a corpus speaks about
+        return binary_cross_entropy_with_logits(scores, is_mention, weight=known, reduction="sum")
 
     def _linking_loss(self, states: Tensor, batch: Batch) -> Tensor:
         """Return the loss of linking: all positive names of a mention together against all names of the batch."""

@@ -8,24 +8,22 @@ from pydantic import Field
 
 from onym.detect.dictionary import Config as DictionaryConfig
 from onym.store.config import Strict
+from onym.train.corpora import CorporaConfig
 
 MentionsStage = Literal["mentions"]
 
 
-class MentionsDataConfig(Strict):
-    """What is learnt from: the train splits of `datasets`, without documents of a dev or test split of these or of `exclude`.
+class MentionsDataConfig(CorporaConfig):
+    """The corpora, and the knowledge base whose names are looked for.
 
-    `types` names types of annotations as the groups of the knowledge base, such as `SpecificDisease` as `Disease`. What the
-    dictionary finds of a type that a corpus does not annotate is left out. `only` are the groups or types of concepts that are
-    looked for, all if none are named. With `private`, datasets may be named whose annotations may not be passed on.
+    `types` names types of annotations as the groups of the knowledge base, such as `SpecificDisease` as `Disease`; an empty
+    name leaves a type out. What the dictionary finds of a type that a corpus does not annotate is left out. `only` are the
+    groups or types of concepts that are looked for, all if none are named.
     """
 
-    datasets: tuple[str, ...] = Field(min_length=1)
-    exclude: tuple[str, ...] = ()
     types: dict[str, str] = Field(default_factory=dict)
     kb: str = Field(min_length=1)
     only: tuple[str, ...] = ()
-    private: bool = False
 
 
 class RegressionConfig(Strict):

@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
-from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
+from onym.datasets.training import TrainingCorpus
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
+from onym.train.corpora import OfCorpora, renamed
 from onym.train.mentions.config import MentionsTrainingConfig
-from onym.types import Document
 
 
 @dataclass(frozen=True)
-class MentionsContext:
+class MentionsContext(OfCorpora):
     """What a training run works with; `data` has the files of datasets not yet prepared."""
 
     config: MentionsTrainingConfig
     data: Path | None = None
 
     @cached_property
-    def datasets(self) -> list[PreparedDataset]:
-        """The datasets that are learnt from."""
-        if not self.config.data.private:
-            require_shippable(self.config.data.datasets)
-        return [open_dataset(name, self.data) for name in self.config.data.datasets]
-
-    @cached_property
     def corpora(self) -> list[TrainingCorpus]:
-        """Their training documents, without any that is held out, with the types of the knowledge base."""
-        found = training_corpora(self.datasets, [open_dataset(name, self.data) for name in self.config.data.exclude])
-        return [replace(corpus, documents=tuple(self.renamed(corpus.documents))) for corpus in found]
-
-    def renamed(self, documents: Iterable[Document]) -> list[Document]:
-        """Return documents with the types of mentions named as in the knowledge base."""
-        types = self.config.data.types
-        return [
-            replace(doc, mentions=tuple(replace(each, type=types.get(each.type, each.type)) for each in doc.mentions))
-            for doc in documents
-        ]
+        """The training documents with the types of the knowledge base."""
+        return [replace(corpus, documents=renamed(corpus.documents, self.config.data.types)) for corpus in self.training]
 
     @cached_property
     def annotated(self) -> dict[str, frozenset[str]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from onym.detect._classifier import RECORD, ClassifierSettings, MentionClassifier, write_classifier
 from onym.store.output import whole_folder
+from onym.train.corpora import renamed
 from onym.train.mentions.collate import occurrences_of
 from onym.train.mentions.config import MentionsTrainingConfig
 from onym.train.mentions.context import MentionsContext
@@ -32,7 +33,7 @@ def train_classifier(config: MentionsTrainingConfig, dest: Path, data: Path | No
         parts += [occurrences_of(context, corpus.name, corpus.documents, each) for each in ("", corpus.name)]
     weights = fit_weights(parts, config.regression)
     dev = {
-        dataset.name: occurrences_of(context, dataset.name, context.renamed(dataset.documents(config.dev.split)), "")
+        dataset.name: occurrences_of(context, dataset.name, renamed(dataset.documents(config.dev.split), config.data.types), "")
         for dataset in context.datasets
         if config.dev.split in dataset.splits
     }

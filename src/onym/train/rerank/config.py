@@ -7,22 +7,16 @@ from typing import Literal
 from pydantic import Field
 
 from onym.store.config import Strict
+from onym.train.corpora import CorporaConfig
 
 RerankStage = Literal["rerank"]
 
 
-class RerankDataConfig(Strict):
-    """What is learnt from: the train splits of `datasets`, without documents of a dev or test split of these or of `exclude`.
+class RerankDataConfig(CorporaConfig):
+    """The corpora, and the knowledge base that they are linked to. Mentions of other `types` are left out; no types are all."""
 
-    Mentions of other `types` are left out; no types are all. With `private`, datasets may be named whose annotations may not be
-    passed on: the reranker then is for your own use.
-    """
-
-    datasets: tuple[str, ...] = Field(min_length=1)
-    exclude: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     kb: str = Field(min_length=1)
-    private: bool = False
 
 
 class PoolConfig(Strict):

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
-from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
+from onym.datasets.training import TrainingCorpus
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers import dense
@@ -18,30 +16,22 @@ from onym.linkers._features import FEATURES
 from onym.linkers._memory import Counts, KbMemory, Memory, Own, count_mentions
 from onym.linkers.rerank import RerankParts, open_parts
 from onym.store.parts import OpenContext
+from onym.train.corpora import OfCorpora
 from onym.train.rerank.config import RerankTrainingConfig
 from onym.types import Document
 
 
 @dataclass(frozen=True)
-class RerankContext:
+class RerankContext(OfCorpora):
     """What a training run works with; `data` has the files of datasets not yet prepared."""
 
     config: RerankTrainingConfig
     data: Path | None = None
 
     @cached_property
-    def datasets(self) -> list[PreparedDataset]:
-        """The datasets that are learnt from."""
-        if not self.config.data.private:
-            require_shippable(self.config.data.datasets)
-        return [open_dataset(name, self.data) for name in self.config.data.datasets]
-
-    @cached_property
     def corpora(self) -> list[TrainingCorpus]:
-        """Their training documents, without any that is held out, with the mentions of the wanted types."""
-        exclude = [open_dataset(name, self.data) for name in self.config.data.exclude]
-        found = training_corpora(self.datasets, exclude)
-        return [replace(corpus, documents=tuple(self.of_types(corpus.documents))) for corpus in found]
+        """The training documents with the mentions of the wanted types."""
+        return [replace(corpus, documents=tuple(self.of_types(corpus.documents))) for corpus in self.training]
 
     def of_types(self, documents: Iterable[Document]) -> list[Document]:
         """Return documents with the mentions of the wanted types."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from onym.kb import KnowledgeBase
+from onym.kb.similarity import open_similarity
 from onym.text.normal import normal_name
-from onym.text.similarity import NameSimilarity
 from onym.train.samples.order import draw
 
 NONE = -1
@@ -29,7 +29,7 @@ class Lookalikes:
 
     def __init__(self, kb: KnowledgeBase, *, count: int = 5, seed: int = 0) -> None:
         self._kb, self._count, self._seed = kb, count, seed
-        self._similarity = NameSimilarity.of(kb.names)
+        self._similarity = open_similarity(kb)
 
     def names_for(self, surfaces: Sequence[str], gold: Sequence[Collection[int]], indices: Sequence[int]) -> list[int]:
         """Return the id of a wrong name for each mention, or NONE; the same index gives the same name."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from copy import copy
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+T = TypeVar("T")
 Ints = npt.NDArray[np.int64]
 Draws = npt.NDArray[np.uint64]
 
@@ -74,6 +75,22 @@ class OrderedSamples:
         other = copy(self)
         other._count = count  # noqa: SLF001 - its own
         return other
+
+
+class OrderedList(OrderedSamples, Generic[T]):
+    """Samples that are in memory, in that order.
+
+    >>> samples = OrderedList(["a", "b"], count=4, seed=3)
+    >>> sorted(samples.__getitems__([0, 1]))
+    ['a', 'b']
+    """
+
+    def __init__(self, items: Sequence[T], count: int, seed: int) -> None:
+        self._items = items
+        super().__init__(len(items), count, seed)
+
+    def __getitems__(self, indices: Sequence[int]) -> list[T]:
+        return [self._items[row] for row in self._order.at(np.asarray(indices, dtype=np.int64)).tolist()]
 
 
 def permute(

@@ -12,8 +12,8 @@ import numpy as np
 
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
+from onym.kb.similarity import open_similarity
 from onym.text.normal import normal_name
-from onym.text.similarity import NameSimilarity
 from onym.types import Document, Mention
 
 Choice = Literal["similar", "short", "sampled"]
@@ -85,7 +85,7 @@ def _closest_names(
 ) -> list[tuple[int, ...]]:
     if not names:
         return []
-    similarity = NameSimilarity.of(kb.names)
+    similarity = open_similarity(kb)
     left = [surface for surface, found in zip(surfaces, names, strict=True) for _ in found]
     right = [kb.names[name] for found in names for name in found]
     scores = np.split(similarity.pairwise(left, right), np.cumsum([len(found) for found in names])[:-1])

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from onym.encoders.windows import Window, windows
 from onym.text.tokens import Placed, Tokenizer
-from onym.train.samples.order import OrderedSamples
+from onym.train.samples.order import OrderedList
 from onym.train.samples.targets import DocMention
 from onym.types import Document, DocumentKey
 
@@ -30,7 +28,7 @@ class TrainingWindow:
     spans: tuple[tuple[int, int, int], ...]
 
 
-class TrainingWindows(OrderedSamples):
+class TrainingWindows(OrderedList[TrainingWindow]):
     """`count` windows of documents, each seen once in an epoch, in an order by `seed`.
 
     They are the windows of inference, `room` tokens long: they do not depend on mentions. `linkable` are the mentions to link;
@@ -49,11 +47,8 @@ class TrainingWindows(OrderedSamples):
         seed: int = 0,
     ) -> None:
         numbers = {(doc.key, mention.start, mention.end): number for number, (doc, mention) in enumerate(linkable)}
-        self._windows = [window for doc in documents for window in _windows(doc, tokenizer, numbers, room, overlap)]
-        super().__init__(len(self._windows), count, seed)
-
-    def __getitems__(self, indices: Sequence[int]) -> list[TrainingWindow]:
-        return [self._windows[row] for row in self._order.at(np.asarray(indices, dtype=np.int64)).tolist()]
+        found = [window for doc in documents for window in _windows(doc, tokenizer, numbers, room, overlap)]
+        super().__init__(found, count, seed)
 
 
 def _windows(

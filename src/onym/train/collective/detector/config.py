@@ -8,6 +8,7 @@ from pydantic import Field
 
 from onym.store.config import Strict
 from onym.train.config import EpochOptimConfig, RunConfig, StartConfig
+from onym.train.corpora import CorporaConfig
 
 DetectorStage = Literal["detect"]
 
@@ -24,20 +25,16 @@ class DetectorStartConfig(StartConfig):
     hidden: int = Field(default=128, ge=0, le=10_000)
 
 
-class DetectorDataConfig(Strict):
-    """What is learnt from: the train splits of `datasets`, without documents of a dev or test split of these or of `exclude`.
+class DetectorDataConfig(CorporaConfig):
+    """The corpora, and what their annotations are called.
 
     `types` names types of annotations anew, such as `SpecificDisease` as `Disease`; an empty name leaves a type out. With
     `conventions`, each corpus has labels of its own: what counts as a disease differs from one to another. Else a type has one
-    label, and a corpus says nothing about types that it does not annotate. With `private`, datasets may be named whose
-    annotations may not be passed on.
+    label, and a corpus says nothing about types that it does not annotate.
     """
 
-    datasets: tuple[str, ...] = Field(min_length=1)
-    exclude: tuple[str, ...] = ()
     types: dict[str, str] = Field(default_factory=dict)
     conventions: bool = True
-    private: bool = False
 
 
 class DetectorDevConfig(Strict):

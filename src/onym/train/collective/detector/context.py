@@ -10,19 +10,17 @@ from typing import Any
 
 import torch
 
-from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
-from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
 from onym.encoders.collective import HEADS, Collective, CollectiveSettings, Label, heads_bytes
 from onym.encoders.settings import EncoderSettings
 from onym.text.tokens import FILE, Tokenizer
 from onym.train.collective.config import CollectiveLossConfig
 from onym.train.collective.detector.config import DetectorTrainingConfig
-from onym.train.collective.detector.corpora import LabelledCorpus, labelled_corpora, renamed
+from onym.train.collective.detector.corpora import LabelledCorpus, labelled_corpora
 from onym.train.collective.detector.dev import DetectorDev
 from onym.train.collective.dev import inference_model
 from onym.train.collective.module import CollectiveModule
 from onym.train.context import RunContext
+from onym.train.corpora import OfCorpora, renamed
 from onym.train.dev import evenly_spaced
 from onym.train.start import open_encoder
 
@@ -30,22 +28,10 @@ _log = logging.getLogger("onym.train")
 
 
 @dataclass(frozen=True)
-class DetectorContext(RunContext[DetectorTrainingConfig]):
+class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
     """What the training of a detector works with. `tuned` has the threshold of each label, known only after it."""
 
     tuned: dict[int, float] = field(default_factory=dict)
-
-    @cached_property
-    def datasets(self) -> list[PreparedDataset]:
-        """The datasets that are learnt from."""
-        if not self.config.data.private:
-            require_shippable(self.config.data.datasets)
-        return [open_dataset(name, self.data) for name in self.config.data.datasets]
-
-    @cached_property
-    def training(self) -> list[TrainingCorpus]:
-        """Their training documents, without any that stands in a dev or test split."""
-        return training_corpora(self.datasets, [open_dataset(name, self.data) for name in self.config.data.exclude])
 
     @cached_property
     def _labelled(self) -> tuple[tuple[Label, ...], list[LabelledCorpus]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from onym.datasets.training import TrainingCorpus
 from onym.encoders.collective import Label
 from onym.train.collective.detector.config import DetectorDataConfig
+from onym.train.corpora import renamed
 from onym.types import Document
 
 
@@ -45,18 +46,3 @@ def labelled_corpora(
         columns = {name: labels.setdefault((convention, name), len(labels)) for name in types}
         found.append(LabelledCorpus(corpus.name, documents, columns))
     return tuple(Label(type=name, corpus=convention) for convention, name in labels), found
-
-
-def renamed(documents: Iterable[Document], types: Mapping[str, str]) -> tuple[Document, ...]:
-    """Return documents with types named anew; mentions of a type whose name is empty are left out.
-
-    >>> from onym.types import Mention
-    >>> doc = Document("1", "flu", (Mention(0, 3, "flu", ("a:1",), "SpecificDisease"), Mention(0, 3, "flu", (), "Other")))
-    >>> [mention.type for mention in renamed([doc], {"SpecificDisease": "Disease", "Other": ""})[0].mentions]
-    ['Disease']
-    """
-    found = []
-    for doc in documents:
-        named = (replace(mention, type=types.get(mention.type, mention.type)) for mention in doc.mentions)
-        found.append(replace(doc, mentions=tuple(mention for mention in named if mention.type), relations=()))
-    return tuple(found)

@@ -14,8 +14,8 @@ from onym.detect._spans import scored_spans
 from onym.detect.base import Span
 from onym.encoders.collective import Collective
 from onym.train.collective.detector.corpora import LabelledCorpus
+from onym.train.collective.dev import THRESHOLDS, f1
 
-THRESHOLDS = tuple(step / 20 for step in range(2, 19))
 Found = list[list[Span]]
 
 
@@ -65,9 +65,6 @@ def _above(spans: Sequence[Span], thresholds: Mapping[str, float]) -> list[Span]
 
 def _f1(corpus: LabelledCorpus, found: Found, name: str = "") -> float:
     """Return F1 in percent of all types, or of one."""
-    right = count = 0
-    for doc, spans in zip(corpus.documents, found, strict=True):
-        gold = {(each.start, each.end, each.type) for each in doc.mentions if not name or each.type == name}
-        own = {(span.start, span.end, span.type) for span in spans}
-        right, count = right + len(gold & own), count + len(gold) + len(own)
-    return 200 * right / count if count else 0.0
+    gold = [[each for each in doc.mentions if not name or each.type == name] for doc in corpus.documents]
+    items = ([[(each.start, each.end, each.type) for each in of_doc] for of_doc in side] for side in (gold, found))
+    return f1(*items)

@@ -15,7 +15,7 @@ from onym.encoders.windows import Window, windows
 from onym.text.tokens import Placed, Tokenizer
 from onym.train.collective.detector.corpora import LabelledCorpus
 from onym.train.samples.base import Batch
-from onym.train.samples.order import OrderedSamples
+from onym.train.samples.order import OrderedList
 from onym.types import Document
 
 
@@ -30,7 +30,7 @@ class LabelledWindow:
     columns: tuple[int, ...]
 
 
-class LabelledWindows(OrderedSamples):
+class LabelledWindows(OrderedList[LabelledWindow]):
     """`count` windows of the documents of corpora, each seen once in an epoch, in an order by `seed`."""
 
     def __init__(
@@ -43,16 +43,13 @@ class LabelledWindows(OrderedSamples):
         count: int = 0,
         seed: int = 0,
     ) -> None:
-        self._windows = [
+        found = [
             window
             for corpus in corpora
             for doc in corpus.documents
             for window in _windows(doc, corpus.columns, tokenizer, room, overlap)
         ]
-        super().__init__(len(self._windows), count, seed)
-
-    def __getitems__(self, indices: Sequence[int]) -> list[LabelledWindow]:
-        return [self._windows[row] for row in self._order.at(np.asarray(indices, dtype=np.int64)).tolist()]
+        super().__init__(found, count, seed)
 
 
 def _windows(doc: Document, columns: Mapping[str, int], tokenizer: Tokenizer, room: int, overlap: int) -> list[LabelledWindow]:

@@ -1,0 +1,118 @@
+"""The starter: what comes with `pip install onym` and nothing else. How large, how soon it answers, and how right.
+
+wheel_mb, names, dependencies    of the wheel, built here; the packages that it needs without any extra
+first_answer_s                   CPU seconds of `onym link` on one abstract in a fresh process, the least of three
+strict_f1                        from raw text, diseases, spans and concepts exact, on the test splits of two corpora
+precision_at_95, coverage_at_95  with `--precision 0.95`: the share of answers that are right, and the share that is left of all
+documents_per_s, memory_gb       dev or test abstracts of BC5CDR a second of CPU, and the most memory of this process after them
+deterministic                    1 where two runs over the same documents give the same links
+
+Corpora are annotated with MeSH, so a concept of MONDO counts as the MeSH record that it refers to; one that refers to none is
+wrong. `--split dev` is for choices. With `--quick`, few documents are read and no wheel is built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from importlib.metadata import requires
+
+from benchmarks.fresh import fresh_environment
+from benchmarks.report import data_folder
+from onym.corpora.plain import with_answers
+from onym.datasets.cached import open_dataset
+from onym.evaluate.end_to_end.protocols import EndToEndScores, score_end_to_end
+from onym.kb import KnowledgeBase
+from onym.pipeline import Pipeline, load
+from onym.types import Document, LinkedDocument
+
+UPPER_BOUNDS = {"wheel_mb": 10.0, "first_answer_s": 1.0}
+LOWER_BOUNDS = {"deterministic": 1}
+_CORPORA = {"bc5cdr": "bc5cdr", "ncbi_disease": "ncbi-disease"}
+_CHEMICAL, _MESH = "Chemical", "mesh:"
+_QUICK = 40  # documents
+_PRECISION = 0.95
+_TURNS = 3
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pipeline", default="starter", help="another pipeline in its place")
+    parser.add_argument("--split", default="test", help="dev for choices")
+    parser.add_argument("--only-accuracy", action="store_true", help="build and install nothing")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    pipeline = load(options.pipeline)
+    splits = {key: _diseases(open_dataset(name, data=data_folder()).documents(options.split)) for key, name in _CORPORA.items()}
+    figures: dict[str, object] = {"names": len(pipeline.kb.names), "dependencies": _dependencies()}
+    if not options.quick and not options.only_accuracy:
+        figures |= _installed(splits["bc5cdr"][0].text)
+    figures |= _speed(pipeline, splits["bc5cdr"][: _QUICK if options.quick else None])
+    is_same = True
+    for key, whole in splits.items():
+        docs = whole[:_QUICK] if options.quick else whole
+        answers = _linked(pipeline, docs)
+        is_same &= answers == _linked(load(options.pipeline), docs)
+        figures[key] = _figures(pipeline, docs, answers)
+    return figures | {"deterministic": int(is_same)}
+
+
+def _speed(pipeline: Pipeline, docs: Sequence[Document]) -> dict[str, object]:
+    began = time.process_time()
+    _linked(pipeline, docs)
+    seconds = time.process_time() - began
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return {"documents_per_s": round(len(docs) / seconds, 1), "memory_gb": round(memory, 2)}
+
+
+def _figures(pipeline: Pipeline, docs: Sequence[Document], answers: Sequence[LinkedDocument]) -> dict[str, float]:
+    score = _score(pipeline.kb, docs, answers)
+    figures = {"strict_f1": score.f1, "strict_p": score.precision, "strict_r": score.recall}
+    if pipeline.calibration is not None:
+        confident = _linked(pipeline.with_precision(_PRECISION), docs)
+        left = _count(confident) / max(1, _count(answers))
+        figures |= {"precision_at_95": _score(pipeline.kb, docs, confident).precision, "coverage_at_95": left}
+    return {name: round(100 * value, 1) for name, value in figures.items()} | {"documents": len(docs)}
+
+
+def _diseases(documents: object) -> list[Document]:
+    """Return documents with the diseases that are annotated in them."""
+    return [
+        replace(doc, mentions=tuple(each for each in doc.mentions if each.type != _CHEMICAL))
+        for doc in documents  # type: ignore[attr-defined]
+    ]
+
+
+def _linked(pipeline: Pipeline, docs: Sequence[Document]) -> list[LinkedDocument]:
+    return list(pipeline.link_many(replace(doc, mentions=()) for doc in docs))
+
+
+def _count(linked: Sequence[LinkedDocument]) -> int:
+    return sum(link.concept_id is not None for each in linked for link in each.links)
+
+
+def _score(kb: KnowledgeBase, gold: Sequence[Document], linked: Sequence[LinkedDocument]) -> EndToEndScores:
+    @lru_cache(None)
+    def canonical(concept_id: str) -> str:
+        """Return the MeSH record that a concept of MONDO refers to, the first of several."""
+        row = kb.concept_ids.find(concept_id)
+        xrefs = [kb.xrefs[int(number)] for number in kb.concept_xrefs[row]] if row >= 0 else []
+        return min((each for each in xrefs if each.startswith(_MESH)), default=concept_id)
+
+    return score_end_to_end(gold, map(with_answers, linked), canonical=canonical)
+
+
+def _dependencies() -> list[str]:
+    """Return the packages that Onym needs without any extra."""
+    return sorted(each for each in requires("onym") or () if "extra ==" not in each)
+
+
+def _installed(text: str) -> dict[str, object]:
+    """Install the wheel in a fresh environment, and ask it for the first answer."""
+    with fresh_environment() as fresh:
+        seconds = [fresh.cpu_seconds(["onym", "link", text]) for _ in range(_TURNS + 1)]
+        return {"wheel_mb": round(fresh.wheel.stat().st_size / 1e6, 1), "first_answer_s": round(min(seconds[1:]), 2)}

@@ -1,0 +1,122 @@
+"""Give the answers of a system the probability that span and concept are right, by dev, and keep the likely ones as rows.
+
+    python -m benchmarks.results.e2e_confidence bc5cdr/joined+granite-three-spans+bc5cdr+rerank+rerank-open
+
+The system has its rows on dev and test already: no model is asked again. The confidences of dev are those of a calibration
+that was fitted to its other documents, five times in turn; those of test are of one fitted to all of dev. An answer is none
+below the confidence with the best strict F1 on dev. The rows have the key of the old ones and `+confidence`, and confidences as
+scores. NLM-Chem has no dev split: its row has the calibration and the threshold of `--fitted-on`, a row on another corpus.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.report import data_folder
+from benchmarks.results.e2e_judge import judge_found
+from benchmarks.results.e2e_predict import STORE, task_of
+from benchmarks.results.e2e_tasks import KINDS, EndToEndTask
+from benchmarks.results.e2e_threshold import derived
+from benchmarks.results.store import Row, Store, shortened
+from onym.calibrate import Calibration
+from onym.calibrate.calibration import FOLDS
+from onym.calibrate.values import Floats
+from onym.datasets.cached import open_dataset
+from onym.evaluate.calibration import JudgedAnswers, judged_answers
+from onym.evaluate.cases import ConceptResolver
+from onym.evaluate.task import EvaluationTask
+from onym.evaluate.thresholds import above_threshold, tune_threshold
+from onym.predictions.file import Key, Prediction, Predictions
+from onym.predictions.identity import DocumentNames
+
+CONFIDENCE = "+confidence"
+
+
+def main(arguments: Sequence[str], store: Store = STORE) -> int:
+    options = _parser().parse_args(arguments)
+    rows = {row.row: row for row in store.rows()}
+    fitted_on = f"{options.fitted_on or options.row}-on-dev"
+    if missing := [key for key in (fitted_on, options.row) if key not in rows]:
+        sys.exit(f"there is no row {', '.join(missing)}: see python -m benchmarks.results.e2e_predict")
+    dev, judged = task_of(rows[fitted_on]), judged_row(store, rows[fitted_on])
+    unseen = scored_by(dev, store.predictions(rows[fitted_on]), judged, held_out(judged))
+    threshold = tune_threshold(dev.documents, unseen, ConceptResolver(dev.kb).canonical).threshold
+    if not options.fitted_on:
+        _keep(store, rows[fitted_on], dev, unseen, threshold)
+    row = rows[options.row]
+    task, found = task_of(row), judged_row(store, row)
+    scored = scored_by(task, store.predictions(row), found, judged.fit().confidences(found.answers))
+    _keep(store, row, task, scored, threshold)
+    return 0
+
+
+def judged_row(store: Store, row: Row) -> JudgedAnswers:
+    """Judge all that a system found; a mention where gold has none is wrong."""
+    task = task_of(row)
+    of_split = EvaluationTask(open_dataset(KINDS[row.dataset].dataset, data_folder()), row.split, task.kb)
+    return judged_answers(of_split, list(task.documents), store.predictions(row), "found")
+
+
+def held_out(judged: JudgedAnswers) -> Floats:
+    """Return the confidence of each answer by a calibration that was fitted to the other folds of documents."""
+    confidences = np.zeros(len(judged.ranks))
+    for is_out, fitted in folds_of(judged):
+        confidences[is_out] = fitted.confidences(judged.answers.part(is_out))
+    return confidences
+
+
+def folds_of(judged: JudgedAnswers) -> list[tuple[np.ndarray, Calibration]]:
+    """Return for each fold of documents which answers are in it, and a calibration that was fitted to the others."""
+    numbers = {doc: number for number, doc in enumerate(dict.fromkeys(judged.documents))}
+    folds = np.array([numbers[doc] % FOLDS for doc in judged.documents])
+    return [(folds == fold, part_of(judged, folds != fold).fit()) for fold in range(FOLDS)]
+
+
+def part_of(judged: JudgedAnswers, rows: np.ndarray) -> JudgedAnswers:
+    """Return some of the answers."""
+    kept = np.flatnonzero(rows).tolist()
+    lists = ([values[row] for row in kept] for values in (judged.ranks, judged.documents, judged.types))
+    return JudgedAnswers(judged.answers.part(rows), *lists)  # type: ignore[arg-type]
+
+
+def scored_by(task: EndToEndTask, predictions: Predictions, judged: JudgedAnswers, confidences: Floats) -> Predictions:
+    """Return the best answers alone, with confidences as scores."""
+    by_key: dict[Key, float] = dict(zip(judged.keys, confidences.tolist(), strict=True))
+    named = predictions.keys_to(DocumentNames.of_documents(task.documents))
+    lines = (_scored(one, by_key.get(named[key])) for key, one in predictions.mentions.items())
+    return Predictions.of(shortened(lines), predictions.source)
+
+
+def _scored(one: Prediction, confidence: float | None) -> Prediction:
+    if confidence is None:
+        return replace(one, answers=())
+    concept_ids, _, name = one.answers[0]
+    return replace(one, answers=((concept_ids, confidence, name),))
+
+
+def _keep(store: Store, row: Row, task: EndToEndTask, scored: Predictions, threshold: float) -> None:
+    predictions = above_threshold(scored, threshold)
+    made = derived(row, "confidence", threshold, judge_found(task, predictions))
+    store.add(made, predictions)
+    print(json.dumps({"row": made.row, "confidence": threshold, "figures": made.figures}))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results.e2e_confidence",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("row", help="the key of the system's row on test")
+    parser.add_argument("--fitted-on", default="", help="the key of a row on test of another corpus, that has one on dev")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

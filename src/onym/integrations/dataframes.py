@@ -1,0 +1,78 @@
+"""Columns of dataframes, of pandas or polars: terms in, their concepts out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from onym.errors import InputError
+from onym.kb.masks import ConceptMask
+from onym.linkers.base import Linker
+from onym.pipeline.mapping import link_terms
+from onym.pipeline.pipeline import Pipeline
+from onym.types import LinkedDocument, require_text
+from onym.views import Row, frame_of, kinds_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
+"""The columns of the flat table that a column of terms becomes."""
+_NOTHING: Row = dict.fromkeys(COLUMNS)
+
+
+def map_series(
+    series: pl.Series | pd.Series, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+) -> Any:
+    """Return a dataframe of the series' own kind with the best concept of each term; length, order and index stay.
+
+    A null or an empty term has nulls. A term without an answer has the reason in `nil_reason`. A term is linked once, however
+    often it stands in the series. `only` are the concepts that may be answers; a pipeline has its own.
+
+    >>> import polars as pl
+    >>> from onym import KnowledgeBase, open_linker
+    >>> linker = open_linker("exact", KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> map_series(pl.Series(["Pyrexia", None, "xyz"]), linker)["concept_id", "nil_reason"].rows()
+    [('MESH:D005334', None), (None, None), (None, 'no-candidate')]
+    """
+    kind = type(series).__module__.partition(".")[0]
+    if kind not in ("pandas", "polars") or not hasattr(series, "to_list"):
+        what = f"a column of pandas or polars is needed, not {type(series).__name__}"
+        raise InputError("type-series", what, fix="make a series of the terms")
+    terms = [None if is_null else term for term, is_null in zip(series.to_list(), _nulls(series, kind), strict=True)]
+    rows = mapped_rows(terms, linker, top_k=top_k, only=only)
+    if kind == "pandas":
+        return _pandas_frame(rows, series)
+    return frame_of([[row[name] for name in COLUMNS] for row in rows], kinds_of(COLUMNS))
+
+
+def _nulls(series: Any, kind: str) -> list[bool]:
+    nulls = series.is_null() if kind == "polars" else series.isna()
+    return nulls.to_list()  # type: ignore[no-any-return]
+
+
+def mapped_rows(
+    terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+) -> list[Row]:
+    """Return a row of `COLUMNS` for each term; None has one of nulls."""
+    for number, term in enumerate(terms, 1):
+        if term is not None:
+            require_text(term, where=f"row {number}")
+    distinct = [term for term in dict.fromkeys(terms) if term is not None]
+    linked = link_terms(distinct, linker, top_k=top_k, only=only)
+    rows = {term: _cut(each) for term, each in zip(distinct, linked, strict=True)}
+    return [_NOTHING if term is None else rows[term] for term in terms]
+
+
+def _cut(linked: LinkedDocument) -> Row:
+    return next(({name: row[name] for name in COLUMNS} for row in linked.rows()), _NOTHING)
+
+
+def _pandas_frame(rows: Sequence[Row], series: Any) -> Any:
+    import pandas as pd
+
+    index = series.index
+    kinds = {name: "float64" if kind is float else "string" for name, kind in kinds_of(COLUMNS).items()}
+    return pd.DataFrame({name: pd.Series([row[name] for row in rows], index, kinds[name]) for name in COLUMNS}, index)

@@ -1,0 +1,133 @@
+"""Onym as tools of an assistant, over the Model Context Protocol: link a text, explain its links, look a concept up, map terms.
+
+Nothing is written and nothing is fetched. What is asked for is bounded, and an error is a code and a sentence, never a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import WithJsonSchema
+
+from onym._version import __version__
+from onym.corpora.isolation import require_complete
+from onym.errors import InputError, LimitError, coded, missing_extra
+from onym.integrations.dataframes import mapped_rows
+from onym.kb.search import search
+from onym.types import Concept, require_text
+from onym.views import Row, styled
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
+
+    from onym.pipeline.pipeline import Pipeline
+
+MAX_TEXT, MAX_TERMS, MAX_TERM = 100_000, 1_000, 1_000
+"""How long a text may be, how many terms may be mapped at once, and how long a term or a query may be: code points."""
+_HITS = 10
+# Checked here: an error of pydantic would show what it was given.
+_Text = Annotated[Any, WithJsonSchema({"type": "string"})]
+_Terms = Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "string"}})]
+
+
+class Tools:
+    """What an assistant may ask of a pipeline.
+
+    >>> from onym import build_pipeline
+    >>> tools = Tools(build_pipeline(getfixture("tiny_kb"), getfixture("tmp_path") / "pipeline"))
+    >>> [(row["start"], row["concept_id"]) for row in tools.link("High fever.")]
+    [(5, 'MESH:D005334')]
+    >>> tools.lookup("pyrexia")[0]["id"], tools.map(["pyrexia"])[0]["concept_id"]
+    ('MESH:D005334', 'MESH:D005334')
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+
+    def link(self, text: _Text) -> list[dict[str, Any]]:
+        """Find biomedical mentions in a text and link them to concepts.
+
+        A row for each mention: offsets in code points, text, type, concept id, names, score, confidence. A mention without a
+        concept id is left unlinked; nil_reason says why.
+        """
+        _require_short(text, MAX_TEXT)
+        (linked,) = require_complete([self._pipeline.link(text)])
+        return [{name: value for name, value in row.items() if name != "document"} for row in linked.rows()]
+
+    def explain(self, text: _Text) -> list[dict[str, Any]]:
+        """Link a text, and explain each link.
+
+        For each mention: the name that matched with its kind and source, reasons for the concept, effects of features against
+        the runner-up, or why there is no answer.
+        """
+        _require_short(text, MAX_TEXT)
+        return [explanation.as_dict() for explanation in self._pipeline.explain(text)]
+
+    def lookup(self, query: _Text) -> list[dict[str, Any]]:
+        """Look up concepts by an id, such as MESH:D003924, or by a name, its beginning or some of its words; at most ten."""
+        _require_short(query, MAX_TERM)
+        kb = self._pipeline.kb
+        rows = kb.concepts_with_id(query)
+        found = [kb.concept(row) for row in rows] or [kb[hit.concept_id] for hit in search(kb, query, _HITS)]
+        return [_shown(concept) for concept in found[:_HITS]]
+
+    def map(self, terms: _Terms) -> list[dict[str, Any]]:
+        """Map terms, such as the values of a column, to their best concepts: a row for each term, in their order."""
+        if not isinstance(terms, list):
+            raise InputError("type-text", "the terms are no list", fix="give a list of strings")
+        if len(terms) > MAX_TERMS:
+            raise LimitError("limit-record", f"more than {MAX_TERMS:,} terms", fix="give fewer at once")
+        for term in terms:
+            _require_short(term, MAX_TERM)
+        return [{"term": term} | row for term, row in zip(terms, mapped_rows(terms, self._pipeline), strict=True)]
+
+
+def build_server(pipeline: Pipeline) -> MCPServer:
+    """Return the server of a pipeline's tools; `run()` serves standard input and output."""
+    try:
+        from mcp.server import MCPServer
+        from mcp.types import ToolAnnotations
+    except ImportError as e:
+        raise missing_extra("the server of tools", "mcp") from e
+    server = MCPServer("onym", version=__version__, log_level="WARNING")
+    is_read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False, idempotent_hint=True)
+    tools = Tools(pipeline)
+    for tool in (tools.link, tools.explain, tools.lookup, tools.map):
+        server.add_tool(_with_codes(tool), annotations=is_read_only)
+    return server
+
+
+def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
+    """Return a tool whose errors are codes: the message of a foreign exception may hold text."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    @wraps(tool)
+    def call(*arguments: Any, **named: Any) -> list[Row]:
+        try:
+            return tool(*arguments, **named)
+        except Exception as e:
+            error = coded(e, caught_in=__file__)
+            message = f"[{error.code}] {error.what}"
+        raise ToolError(message)  # outside of the handler, so that no cause with a text goes along
+
+    return call
+
+
+def _require_short(text: object, limit: int) -> None:
+    require_text(text)
+    if len(str(text)) > limit:
+        raise LimitError("limit-record", f"longer than {limit:,} code points", fix="give it in parts")
+
+
+def _shown(concept: Concept) -> dict[str, Any]:
+    return {
+        "id": styled(concept.id),
+        "preferred_name": concept.preferred_name,
+        "names": list(concept.names),
+        "groups": list(concept.groups),
+        "types": list(concept.types),
+        "definitions": list(concept.definitions),
+        "xrefs": [styled(xref) for xref in concept.xrefs],
+    }

@@ -1,0 +1,198 @@
+"""Onym as a component of spaCy: `nlp.add_pipe("onym", config={"pipeline": "mesh-pipeline"})`.
+
+Mentions are in `doc.ents`, with the concept as `kb_id_`; where mentions overlap, the longest is. All of them are in
+`doc.spans["onym"]`. A span has whole tokens; `span._.onym` has the exact offsets, the candidates and the confidence, and
+`span._.kb_ents` the ids and scores as scispaCy has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from onym.corpora.isolation import require_complete
+from onym.errors import InputError, missing_extra
+from onym.text.whole_tokens import whole_tokens
+from onym.types import Candidate, Document, LinkedDocument, Mention
+from onym.views import Row
+
+try:
+    from spacy.language import Language
+    from spacy.pipeline import Pipe
+    from spacy.tokens import Doc, Span
+    from spacy.util import filter_spans
+except ImportError as e:
+    raise missing_extra("the component of spaCy", "spacy") from e
+
+if TYPE_CHECKING:
+    from onym.kb import KnowledgeBase
+
+GROUP = "onym"
+"""The name of the component, of its group of spans, of its extension, and of what it keeps in `doc.user_data`."""
+_UNTYPED = "ENTITY"  # the label of a mention without a type, as in scispaCy's models
+
+
+@dataclass(frozen=True, slots=True)
+class SpanLink:
+    """What Onym says of a span. `start` and `end` are the mention's own, in code points; the others are those of the table.
+
+    Ids are as the users of the vocabulary write them. Without an answer, `nil_reason` says why, and the candidates are kept.
+    """
+
+    start: int
+    end: int
+    type: str | None
+    concept_id: str | None
+    preferred_name: str | None
+    matched_name: str | None
+    score: float | None
+    confidence: float | None
+    ties: int
+    stage: str | None
+    nil_reason: str | None
+    assertion: str | None
+    candidates: tuple[Candidate, ...]
+
+    @classmethod
+    def of(cls, row: Row) -> SpanLink:
+        """Return a row of the flat table, with its candidates, as a value."""
+        candidates = tuple(
+            Candidate(each["concept_id"], each["matched_name"], each["score"], each["preferred_name"])
+            for each in row["candidates"]
+        )
+        return cls(**{field.name: row[field.name] for field in fields(cls)} | {"candidates": candidates})
+
+
+def link_of(span: Span) -> SpanLink | None:
+    """Return what Onym says of a span: `span._.onym`. None where it found no mention.
+
+    Everything is plain in `doc.user_data`, so that it survives `DocBin` and several processes.
+    """
+    row = _row_of(span)
+    return None if row is None else SpanLink.of(row)
+
+
+def kb_ents_of(span: Span) -> list[tuple[str, float]]:
+    """Return ids and scores, best first, as scispaCy does: `span._.kb_ents`. Empty where the mention is left unlinked."""
+    row = _row_of(span)
+    if row is None or row["nil_reason"]:
+        return []
+    return [(each["concept_id"], each["score"]) for each in row["candidates"]]
+
+
+def _row_of(span: Span) -> Row | None:
+    rows = span.doc.user_data.get(GROUP, {})
+    key = _key(span)
+    found: Row | None = rows.get(f"{key}/{span.id_}") or rows.get(key)
+    return found
+
+
+def _key(span: Span) -> str:
+    return f"{span.start_char}-{span.end_char}"
+
+
+Span.set_extension(GROUP, getter=link_of, force=True)
+Span.set_extension("kb_ents", getter=kb_ents_of, force=True)
+
+
+class OnymPipe(Pipe):
+    """Links texts by a pipeline of Onym. With `use_entities`, the entities of earlier components are linked instead.
+
+    >>> import spacy
+    >>> from onym import build_pipeline
+    >>> folder = getfixture("tmp_path") / "pipeline"
+    >>> _ = build_pipeline(getfixture("tiny_kb"), folder)
+    >>> nlp = spacy.blank("en")
+    >>> _ = nlp.add_pipe("onym", config={"pipeline": str(folder)})
+    >>> [(ent.text, ent.kb_id_, ent._.kb_ents) for ent in nlp("High fever.").ents]
+    [('fever', 'MESH:D005334', [('MESH:D005334', 1.0)])]
+    """
+
+    def __init__(self, name: str, folder: str, *, use_entities: bool = False) -> None:
+        from onym.pipeline.folder import load
+
+        self.name, self.folder, self.use_entities = name, folder, use_entities
+        pipeline = load(folder)
+        self.pipeline = pipeline.without_detector() if use_entities else pipeline
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Open the folder again in another process."""
+        return _reopen, (self.name, self.folder, self.use_entities)
+
+    @property
+    def kb(self) -> KnowledgeBase:
+        """The knowledge base: `nlp.get_pipe("onym").kb[ent.kb_id_]` is the concept of an entity."""
+        return self.pipeline.kb
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Link one text."""
+        (linked,) = require_complete(self.pipeline.link_many(self._documents([doc])))
+        return self._annotated(doc, linked)
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Link a stream of texts, a batch at a time. A text that cannot be linked is given to spaCy's handler of errors."""
+        rest = iter(stream)
+        while docs := list(islice(rest, batch_size)):
+            linked = self.pipeline.link_many(self._documents(docs))
+            for doc, each in zip(docs, linked, strict=True):
+                try:
+                    (complete,) = require_complete([each])
+                except InputError as e:
+                    self.get_error_handler()(self.name, self, [doc], e)
+                else:
+                    yield self._annotated(doc, complete)
+
+    def _documents(self, docs: Sequence[Doc]) -> Iterator[Document]:
+        for number, doc in enumerate(docs, 1):
+            ents = doc.ents if self.use_entities else ()
+            mentions = tuple(Mention(ent.start_char, ent.end_char, ent.text, type=ent.label_) for ent in ents)
+            yield Document(str(number), doc.text, mentions)
+
+    def _annotated(self, doc: Doc, linked: LinkedDocument) -> Doc:
+        """Put the links of a text into its doc."""
+        rows = linked.to_dict()["links"]
+        ids = [ent.id_ for ent in doc.ents] if self.use_entities else [""] * len(rows)
+        spans = [_span(doc, row, span_id) for row, span_id in zip(rows, ids, strict=True)]
+        doc.user_data[GROUP] = _keyed(spans, rows)
+        doc.spans[GROUP] = spans
+        own = filter_spans(spans)
+        doc.set_ents([*own, *_apart(doc.ents, own)])
+        return doc
+
+
+def _span(doc: Doc, row: Row, span_id: str) -> Span:
+    return whole_tokens(doc, row["start"], row["end"], row["type"] or _UNTYPED, row["concept_id"] or "", span_id)
+
+
+def _apart(ents: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
+    """Return the entities that overlap none of the spans."""
+    covered = {token for span in spans for token in range(span.start, span.end)} if ents else set()
+    return [ent for ent in ents if covered.isdisjoint(range(ent.start, ent.end))]
+
+
+def _keyed(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
+    """Return the rows by their spans; of mentions within the same tokens, the second and later ones get an id as well."""
+    found: dict[str, Row] = {}
+    for span, row in zip(spans, rows, strict=True):
+        key = _key(span)
+        if key in found:
+            span.id_ = str(len(found))
+            key = f"{key}/{span.id_}"
+        found[key] = row
+    return found
+
+
+def _reopen(name: str, folder: str, use_entities: bool) -> OnymPipe:
+    return OnymPipe(name, folder, use_entities=use_entities)
+
+
+@Language.factory(
+    "onym",
+    assigns=["doc.ents", "doc.spans", "span._.onym", "span._.kb_ents", "token.ent_kb_id", "token.ent_type", "token.ent_iob"],
+    default_config={"use_entities": False},
+)
+def create(nlp: Language, name: str, pipeline: str, use_entities: bool) -> OnymPipe:  # noqa: ARG001 - as spaCy calls it
+    """Make the component for `nlp.add_pipe`; `pipeline` is the folder of a pipeline of Onym."""
+    return OnymPipe(name, pipeline, use_entities=use_entities)

@@ -1,0 +1,77 @@
+"""Linked documents as a page of HTML: texts with their mentions marked. No script, everything escaped, nothing fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from onym.corpora.base import documents_of
+from onym.corpora.corpus import read_corpus
+from onym.corpora.formats import jsonl, parquet
+from onym.kb import KnowledgeBase
+from onym.store.files.source import Source
+from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.views import html_of
+
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ max-width: 50rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif; color: #111; }}
+h2 {{ font-size: 1rem; margin: 2rem 0 .3rem; color: #555; }}
+mark {{ padding: .1rem .15rem; }}
+</style>
+</head>
+<body>
+"""
+_TAIL = "</body>\n</html>\n"
+_LINKED: dict[str, Any] = {".jsonl": jsonl, ".parquet": parquet}
+
+
+def read_shown(path: Path, kb: KnowledgeBase | None = None) -> Iterator[LinkedDocument]:
+    """Yield the documents of a file: as `onym link` wrote them, or those of any corpus, whose annotations are the answers.
+
+    A knowledge base knows the names of concepts.
+
+    >>> path = getfixture("tmp_path") / "a.pubtator"
+    >>> _ = path.write_text("1|t|High fever\\n1|a|\\n1\\t5\\t10\\tfever\\tDisease\\tD005334\\n")
+    >>> [linked] = read_shown(path, KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> linked.links[0].candidates[0].preferred_name
+    'Fever'
+    """
+    form = _LINKED.get(path.suffix)
+    found = form.read_linked(Source.open(path)) if form else map(LinkedDocument, documents_of(read_corpus(path)))
+    for linked in found:
+        yield replace(linked, links=tuple(_named(link, kb) for link in linked.links or _annotated(linked.document)))
+
+
+def write_page(linked: Iterable[LinkedDocument], title: str, file: BinaryIO) -> int:
+    """Write a page, document by document; returns how many there are."""
+    count = 0
+    file.write(_HEAD.format(title=escape(title)).encode())
+    for each in linked:
+        count += 1
+        file.write(f"<h2>{escape(each.document.id)}</h2>\n{html_of(each)}\n".encode("utf-8", "replace"))
+    file.write(_TAIL.encode())
+    return count
+
+
+def _annotated(doc: Document) -> Iterator[Link]:
+    """Yield the annotations of a document as links."""
+    for mention in doc.mentions:
+        yield Link(mention, tuple(Candidate(concept_id, "", 1.0) for concept_id in mention.concept_ids), tied=0)
+
+
+def _named(link: Link, kb: KnowledgeBase | None) -> Link:
+    """Return a link whose candidates have the names that the knowledge base knows."""
+    if kb is None:
+        return link
+    rows = [(each, kb.concept_ids.find(each.concept_id)) for each in link.candidates]
+    named = (replace(each, preferred_name=kb.label_of(row)[0]) if row >= 0 else each for each, row in rows)
+    return replace(link, candidates=tuple(named))

@@ -1,0 +1,150 @@
+"""The only door to spreadsheets (.xlsx): the cells of the first sheet as text, and rows written as cells that never compute.
+
+An .xlsx is a zip archive of XML. Its directory is checked as that of any archive, and what it unpacks to is bounded, before
+openpyxl reads it row by row. Formulas are not computed: their last value counts.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from onym.errors import ConfigError, InputError, LimitError, missing_extra
+from onym.store.files.regular import open_regular
+from onym.store.files.zip import zip_files
+from onym.store.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from openpyxl.cell import WriteOnlyCell
+
+MAX_ROWS = 1_048_576
+"""Rows of a sheet, the header among them."""
+_MAX_LETTERS = 32_767  # of a cell
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_HIDDEN = re.compile(
+    "_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+)  # what XML cannot say, and our way to say it
+_SHOWN = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+def require_xlsx() -> None:
+    """Refuse, before any work, a spreadsheet that could be neither read nor written: openpyxl does both."""
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as e:
+        raise missing_extra("a spreadsheet (.xlsx)", "xlsx") from e
+
+
+def read_xlsx(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the first sheet as text, the header first; an empty cell is an empty text."""
+    for row in read_cells(path, limits):
+        yield tuple(map(_text, row))
+
+
+def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the first sheet as their values: texts, numbers, dates, None where a cell is empty.
+
+    A row is at least as long as the header.
+    """
+    require_xlsx()
+    _require_bounded(path, limits)
+    import openpyxl
+
+    width = 0
+    try:
+        with open_regular(path) as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and extensions that do not matter here
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            for row in book.worksheets[0].iter_rows(values_only=True):
+                width = width or len(row)
+                cells = [_unescaped(cell) if isinstance(cell, str) else cell for cell in row]
+                yield tuple(cells + [None] * (width - len(cells)))
+    except GeneratorExit:
+        raise
+    except Exception as e:  # openpyxl leaks XML, zip, key, value and type errors of damaged workbooks
+        fix = "open it in a spreadsheet program and save it again, or save it as .csv"
+        raise InputError("xlsx-malformed", "not a whole workbook", where=path.name, fix=fix) from e
+
+
+def write_xlsx(rows: Iterable[Sequence[Any]], columns: Sequence[str], file: BinaryIO) -> None:
+    """Write a sheet. A text that begins as a formula does stays text; more rows or letters than a sheet holds are refused."""
+    require_xlsx()
+    import openpyxl
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("onym")
+    sheet.freeze_panes = "A2"
+    try:
+        for number, row in enumerate(chain([columns], rows)):
+            require_few_rows(number)
+            sheet.append([_cell(sheet, value) for value in row])
+    except BaseException:
+        sheet.close()  # a sheet that is not whole is not saved
+        raise
+    book.save(file)
+
+
+def require_few_rows(count: int, where: str = "") -> None:
+    """Refuse more rows, without their header, than a sheet holds.
+
+    >>> require_few_rows(2_000_000, "mapped.xlsx")
+    Traceback (most recent call last):
+    onym.errors.ConfigError: [xlsx-limit] a sheet holds 1,048,576 rows...
+    """
+    if count >= MAX_ROWS:
+        raise _too_large(f"a sheet holds {MAX_ROWS:,} rows", where)
+
+
+def _require_bounded(path: Path, limits: Limits) -> None:
+    """Refuse an archive that is unsafe, or that would unpack to far more than it is."""
+    unpacked = sum(member.size for member in zip_files(path, limits))
+    if unpacked > max(limits.ratio_grace_bytes, limits.ratio * path.stat().st_size):
+        what = f"unpacks to more than {limits.ratio} times its size, as a decompression bomb does"
+        raise LimitError("limit-ratio", what, where=path.name)
+
+
+def _cell(sheet: Any, value: Any) -> WriteOnlyCell | Any:
+    from openpyxl.cell import WriteOnlyCell
+
+    if isinstance(value, float):
+        number = WriteOnlyCell(sheet, repr(value))  # openpyxl itself writes sixteen digits
+        number.data_type = "n"
+        return number
+    if not isinstance(value, str):
+        return value
+    if len(value) > _MAX_LETTERS:
+        raise _too_large(f"a cell holds {_MAX_LETTERS:,} characters")
+    cell = WriteOnlyCell(sheet, _escaped(value))
+    cell.data_type = "s"  # openpyxl takes = for a formula
+    if value.startswith(_FORMULA):
+        cell.quotePrefix = True
+    return cell
+
+
+def _too_large(what: str, where: str = "") -> ConfigError:
+    return ConfigError("xlsx-limit", what, where=where, fix="write .csv, .tsv or .parquet")
+
+
+def _escaped(text: str) -> str:
+    """Return a text as a sheet stores it: characters that XML does not have by their number.
+
+    >>> _escaped("a\\x01_x0041_"), _unescaped(_escaped("a\\x01_x0041_"))
+    ('a_x0001__x005F_x0041_', 'a\\x01_x0041_')
+    """
+    return _HIDDEN.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+
+
+def _unescaped(text: str) -> str:
+    return _SHOWN.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

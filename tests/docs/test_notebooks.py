@@ -1,0 +1,36 @@
+"""The notebooks run from the first cell to the last."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_runs(path: Path, tmp_path: Path, real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("ONYM_DATA", str(real_data))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(book)
+    NotebookClient(book, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert outputs
+    if path.stem == "first-steps":
+        assert "<mark" in json.dumps(outputs)
+
+
+def test_they_are_kept_without_outputs() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["first-steps", "train-and-compare"]
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text())["cells"]
+        assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells)

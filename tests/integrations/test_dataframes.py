@@ -1,0 +1,130 @@
+"""Columns of pandas and polars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import onym
+from onym.errors import InputError
+from onym.integrations.dataframes import COLUMNS, map_series
+from onym.kb import KnowledgeBase
+from onym.kb.masks import select_concepts
+from onym.linkers.exact import ExactLinker
+from onym.pipeline import Pipeline, build_pipeline, map_terms
+from onym.predictions import read_terms
+from onym.types import Document, LinkedDocument, Problem
+
+TERMS = ["Pyrexia", None, " fever ", "MI", "", "xyz", "Pyrexia"]
+
+
+@pytest.fixture
+def linker(tiny_kb: Path) -> ExactLinker:
+    return ExactLinker(KnowledgeBase.open(tiny_kb))
+
+
+@pytest.fixture
+def pipeline(tiny_kb: Path, tmp_path: Path) -> Pipeline:
+    return build_pipeline(tiny_kb, tmp_path / "pipeline")
+
+
+def values(frame: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a dataframe; whatever is null as None."""
+    rows = frame.rows() if isinstance(frame, pl.DataFrame) else frame.itertuples(index=False)
+    return [tuple(None if pd.isna(cell) else cell for cell in row) for row in rows]
+
+
+def test_polars(linker: ExactLinker) -> None:
+    found = map_series(pl.Series("term", TERMS), linker)
+    assert isinstance(found, pl.DataFrame)
+    assert tuple(found.columns) == COLUMNS
+    assert found["concept_id"].to_list()[:3] == ["MESH:D005334", None, "MESH:D005334"]
+    assert found["preferred_name"].to_list()[0] == "Fever"
+    assert found["matched_name"].to_list()[:3] == ["pyrexia", None, "fever"]
+    assert found["nil_reason"].to_list() == [None, None, None, None, None, "no-candidate", None]
+    assert found.schema["score"] == pl.Float64
+    assert found.row(1) == found.row(4) == (None,) * len(COLUMNS)
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_pandas_keeps_its_index(linker: ExactLinker, dtype: Any) -> None:
+    index = pd.Index([5, 5, "a", 1, 0, 9, -1])
+    found = map_series(pd.Series(TERMS, index, dtype=dtype), linker)
+    assert isinstance(found, pd.DataFrame)
+    assert found.index.equals(index)
+    assert values(found) == values(map_series(pl.Series(TERMS), linker))
+    assert found["score"].dtype == "float64"
+
+
+@pytest.mark.parametrize("null", [None, float("nan"), pd.NA, pd.NaT])
+def test_nulls_stay_nulls(linker: ExactLinker, null: Any) -> None:
+    assert values(map_series(pd.Series([null, "fever"], dtype=object), linker))[0] == (None,) * len(COLUMNS)
+
+
+@pytest.mark.parametrize("series", [pl.Series([], dtype=pl.String), pd.Series([], dtype="string"), pl.Series([None, None])])
+def test_empty_columns(linker: ExactLinker, series: Any) -> None:
+    found = map_series(series, linker)
+    assert (len(found), tuple(found.columns)) == (len(series), COLUMNS)
+
+
+def test_the_same_answers_as_the_command(linker: ExactLinker, pipeline: Pipeline, tmp_path: Path) -> None:
+    terms = ["fever", "MI", "xyz", "heart attack"]
+    (tmp_path / "t.tsv").write_text("\n".join(["term", *terms]) + "\n")
+    for each in (linker, pipeline):
+        command = [mapping.answer for mapping in map_terms(read_terms(tmp_path / "t.tsv", "term"), each)]
+        found = map_series(pl.Series(terms), each)
+        assert found["concept_id"].str.to_lowercase().to_list() == [
+            best.concept_id.lower() if best else None for best in command
+        ]
+
+
+def test_only_some_concepts(linker: ExactLinker) -> None:
+    only = select_concepts(linker.kb, (), ["mesh:D006973"])
+    assert map_series(pl.Series(["MI", "fever"]), linker, only=only)["concept_id"].to_list() == ["MESH:D006973", None]
+
+
+def test_a_term_is_linked_once(tiny_kb: Path) -> None:
+    seen: list[str] = []
+
+    class Counting(ExactLinker):
+        def link(self, documents: Iterable[Document], **more: Any) -> Iterator[LinkedDocument]:
+            def noted() -> Iterator[Document]:
+                for doc in documents:
+                    seen.append(doc.text)
+                    yield doc
+
+            return super().link(noted(), **more)
+
+    map_series(pl.Series(["fever", "MI"] * 50), Counting(KnowledgeBase.open(tiny_kb)))
+    assert seen == ["fever", "MI"]
+
+
+@pytest.mark.parametrize("wrong", [["fever"], "fever", pl.DataFrame({"a": ["fever"]}), None])
+def test_what_is_no_column_is_refused(linker: ExactLinker, wrong: Any) -> None:
+    with pytest.raises(InputError, match="type-series"):
+        map_series(wrong, linker)
+
+
+def test_what_is_no_text_is_refused_by_its_row(linker: ExactLinker) -> None:
+    with pytest.raises(InputError, match="type-text") as caught:
+        map_series(pd.Series(["fever", 7], dtype=object), linker)
+    assert caught.value.where == "row 2"
+
+
+def test_a_term_that_cannot_be_linked_is_an_error_without_its_text(tiny_kb: Path) -> None:
+    class Failing(ExactLinker):
+        def link(self, documents: Iterable[Document], **_: Any) -> Iterator[LinkedDocument]:
+            return (LinkedDocument(doc, problems=(Problem(doc.id, "limit-record", "too long"),)) for doc in documents)
+
+    with pytest.raises(InputError, match="document-failed") as caught:
+        map_series(pl.Series(["patient Smith"]), Failing(KnowledgeBase.open(tiny_kb)))
+    assert "Smith" not in str(caught.value)
+
+
+def test_it_is_a_name_of_onym() -> None:
+    assert onym.map_series is map_series

@@ -1,0 +1,149 @@
+"""Onym's tools, as mcp's own client uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from onym.errors import ConfigError, InputError, LimitError
+from onym.integrations import mcp as integration
+from onym.integrations.mcp import MAX_TERM, MAX_TERMS, MAX_TEXT, Tools, build_server
+from onym.pipeline import Pipeline, build_pipeline
+
+SECRET = "patient Smith"
+
+
+@pytest.fixture(scope="session")
+def folder(tiny_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("mcp") / "pipeline"
+    build_pipeline(tiny_kb, path)
+    return path
+
+
+@pytest.fixture
+def pipeline(folder: Path, tiny_kb: Path, tmp_path: Path) -> Pipeline:
+    return build_pipeline(tiny_kb, tmp_path / "pipeline")
+
+
+def called(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """Return the results of calls of tools."""
+
+    async def act() -> list[Any]:
+        async with Client(server) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(act())
+
+
+def test_a_client_over_standard_streams(folder: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key.startswith(("PYTHON", "ONYM", "PATH"))}
+    command = ["-m", "onym", "mcp", "--pipeline", str(folder)]
+    server = StdioServerParameters(command=sys.executable, args=command, env=environment)
+    linked, explained, found, mapped, refused = called(
+        server,
+        ("link", {"text": "High fever, no heart attack."}),
+        ("explain", {"text": "Pyrexia."}),
+        ("lookup", {"query": "mesh:D005334"}),
+        ("map", {"terms": ["MI", "xyz"]}),
+        ("link", {"text": SECRET * MAX_TEXT}),
+    )
+    rows = linked.structured_content["result"]
+    assert [(row["start"], row["end"], row["concept_id"]) for row in rows] == [
+        (5, 10, "MESH:D005334"),
+        (15, 27, "MESH:D009203"),
+    ]
+    (explanation,) = explained.structured_content["result"]
+    assert (explanation["matched_name"], explanation["reasons"][0]["kind"]) == ("pyrexia", "same-name")
+    assert found.structured_content["result"][0]["preferred_name"] == "Fever"
+    assert [row["nil_reason"] for row in mapped.structured_content["result"]] == [None, "no-candidate"]
+    assert refused.is_error
+    assert "limit-record" in refused.content[0].text
+    assert "Smith" not in refused.content[0].text
+
+
+def test_the_tools_are_read_only_and_say_what_they_take(pipeline: Pipeline) -> None:
+    async def listed() -> Any:
+        async with Client(build_server(pipeline)) as client:
+            return (await client.list_tools()).tools
+
+    tools = {tool.name: tool for tool in asyncio.run(listed())}
+    assert set(tools) == {"link", "explain", "lookup", "map"}
+    assert all(tool.annotations.read_only_hint and not tool.annotations.open_world_hint for tool in tools.values())
+    assert all(tool.description for tool in tools.values())
+    assert tools["link"].input_schema["properties"]["text"]["type"] == "string"
+    assert tools["map"].input_schema["properties"]["terms"]["items"] == {"type": "string"}
+
+
+def test_rows_are_those_of_the_pipeline(pipeline: Pipeline) -> None:
+    expected = [{key: value for key, value in row.items() if key != "document"} for row in pipeline.link("fever").rows()]
+    assert Tools(pipeline).link("fever") == expected
+
+
+@pytest.mark.parametrize("query", ["mesh:D005334", "MESH:D005334", "D005334", "Fever", "pyrex"])
+def test_a_concept_by_id_and_by_name(pipeline: Pipeline, query: str) -> None:
+    first, *_ = Tools(pipeline).lookup(query)
+    assert (first["id"], first["names"][0]) == ("MESH:D005334", "fever")
+
+
+def test_what_is_not_there_is_an_empty_list(pipeline: Pipeline) -> None:
+    assert Tools(pipeline).lookup("zzz") == Tools(pipeline).lookup("mesh:D999999") == Tools(pipeline).lookup("") == []
+    assert Tools(pipeline).map([]) == []
+    assert Tools(pipeline).link("") == []
+
+
+def test_sizes_are_bounded(pipeline: Pipeline) -> None:
+    tools = Tools(pipeline)
+    assert len(tools.map(["fever"] * MAX_TERMS)) == MAX_TERMS
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: tools.link("a" * (MAX_TEXT + 1)),
+        lambda: tools.lookup("a" * (MAX_TERM + 1)),
+        lambda: tools.map(["fever"] * (MAX_TERMS + 1)),
+        lambda: tools.map(["a" * (MAX_TERM + 1)]),
+    )
+    for call in calls:
+        with pytest.raises(LimitError, match="limit-record"):
+            call()
+
+
+@pytest.mark.parametrize("wrong", [7, None, [SECRET], {"a": SECRET}])
+def test_what_is_no_text_is_refused(pipeline: Pipeline, wrong: Any) -> None:
+    tools = Tools(pipeline)
+    calls: tuple[Callable[[], object], ...]
+    calls = (lambda: tools.link(wrong), lambda: tools.lookup(wrong), lambda: tools.map([wrong]))
+    for call in calls:
+        with pytest.raises(InputError, match="type-text"):
+            call()
+    with pytest.raises(InputError, match="type-text"):
+        Tools(pipeline).map(SECRET)
+
+
+def test_errors_are_codes_without_text(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, caplog: Any, capfd: Any) -> None:
+    def fail(_: object, text: str) -> Any:
+        raise ValueError(text)
+
+    monkeypatch.setattr(Pipeline, "link", fail)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("link", {"text": SECRET}),
+        ("link", {"text": [SECRET]}),
+        ("map", {"terms": SECRET}),
+        ("map", {"terms": [{"a": SECRET}]}),
+    ]
+    results = called(build_server(pipeline), *calls)
+    codes = ["internal-error", "type-text", "type-text", "type-text"]
+    assert [code in result.content[0].text for code, result in zip(codes, results, strict=True)] == [True] * 4
+    said = " ".join(result.content[0].text for result in results) + caplog.text + "".join(capfd.readouterr())
+    assert all(result.is_error for result in results)
+    assert "Smith" not in said
+
+
+def test_without_mcp_the_extra_is_named(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    with pytest.raises(ConfigError, match=r"pip install 'onym\[mcp\]'"):
+        integration.build_server(pipeline)

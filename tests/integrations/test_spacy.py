@@ -1,0 +1,245 @@
+"""Onym inside spaCy."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy import displacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+
+from onym.errors import InputError
+from onym.integrations import spacy as component
+from onym.integrations.spacy import OnymPipe, create
+from onym.pipeline import build_pipeline, load
+from onym.pipeline.pipeline import Pipeline
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
+
+ROOT = Path(__file__).parents[2]
+TEXT = "High fever, no heart attack."
+
+
+@pytest.fixture(scope="session")
+def folder(tiny_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("spacy") / "pipeline"
+    build_pipeline(tiny_kb, path)
+    return str(path)
+
+
+@pytest.fixture
+def nlp(folder: str) -> Language:
+    return with_onym(folder)
+
+
+def with_onym(folder: str, **config: Any) -> Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("onym", config={"pipeline": folder, **config})
+    return nlp
+
+
+def said(doc: Doc) -> list[Any]:
+    """Return all that is known of the spans of a doc."""
+    return [[(*key(span), span._.onym, span._.kb_ents) for span in spans] for spans in (doc.ents, doc.spans["onym"])]
+
+
+def key(span: Span) -> tuple[int, int, str, str]:
+    return span.start_char, span.end_char, span.label_, span.kb_id_
+
+
+def test_the_entry_point_is_declared_and_leads_to_the_factory() -> None:
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spacy_factories"]
+    assert {name: EntryPoint(name, value, "spacy_factories").load() for name, value in points.items()} == {"onym": create}
+
+
+def test_entities_have_concepts_and_evidence(nlp: Language, folder: str) -> None:
+    doc = nlp(TEXT)
+    linked = load(folder).link(TEXT)
+    assert [(ent.text, ent.kb_id_) for ent in doc.ents] == [("fever", "MESH:D005334"), ("heart attack", "MESH:D009203")]
+    for ent, link, row in zip(doc.ents, linked.links, linked.rows(), strict=True):
+        found = ent._.onym
+        assert (found.start, found.end) == (link.mention.start, link.mention.end)
+        assert {name: getattr(found, name) for name in row if name not in ("document", "text")} == {
+            name: value for name, value in row.items() if name not in ("document", "text")
+        }
+        assert [each.name for each in found.candidates] == [each.name for each in link.candidates]
+        assert ent._.kb_ents == [(each.concept_id, each.score) for each in found.candidates]
+        assert ent.label_ == (row["type"] or "ENTITY")
+    assert list(map(key, doc.spans["onym"])) == list(map(key, doc.ents))
+    assert doc[0:1]._.onym is None
+    assert doc[0:1]._.kb_ents == []
+
+
+def test_one_line_changes_from_scispacy(nlp: Language) -> None:
+    linker = nlp.get_pipe("onym")
+    first = [ent._.kb_ents[0] for ent in nlp(TEXT).ents]
+    assert all(type(each) is tuple and isinstance(each[0], str) and isinstance(each[1], float) for each in first)
+    assert linker.kb[first[0][0]].preferred_name == "Fever"  # type: ignore[attr-defined]
+
+
+class Marking:
+    """A linker of mentions that tests choose: stands for any pipeline."""
+
+    def __init__(self, *links: tuple[int, int, str]) -> None:
+        self._links = links
+
+    def link_many(self, docs: Iterable[Document]) -> Iterator[LinkedDocument]:
+        for doc in docs:
+            mentions = [Mention(start, end, doc.text[start:end], type="Disease") for start, end, _ in self._links]
+            found = (Link(each, (Candidate(id_, "n", 1.0),)) for each, (_, _, id_) in zip(mentions, self._links, strict=True))
+            yield LinkedDocument(doc, tuple(found))
+
+
+def marked(nlp: Language, text: str, *links: tuple[int, int, str]) -> Doc:
+    nlp.get_pipe("onym").pipeline = Marking(*links)  # type: ignore[attr-defined]
+    return nlp(text)
+
+
+def test_a_mention_within_a_token_takes_it_in_and_keeps_its_offsets(nlp: Language) -> None:
+    doc = marked(nlp, "antifebrile", (4, 9, "mesh:D1"))
+    assert doc.ents[0].text == "antifebrile"
+    assert (doc.ents[0]._.onym.start, doc.ents[0]._.onym.end) == (4, 9)
+
+
+def test_of_overlapping_mentions_none_is_lost(nlp: Language) -> None:
+    links = [(0, 4, "mesh:D1"), (0, 11, "mesh:D2"), (5, 11, "mesh:D3"), (5, 8, "mesh:D4"), (6, 9, "mesh:D4")]
+    doc = marked(nlp, "lung cancers", *links)
+    assert [(ent.text, ent.kb_id_) for ent in doc.ents] == [("lung cancers", "MESH:D2")]
+    found = [(span._.onym.start, span._.onym.end, span._.onym.concept_id.lower()) for span in doc.spans["onym"]]
+    assert found == [(start, end, id_.lower()) for start, end, id_ in links]
+    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    assert said(again) == said(doc)
+
+
+def test_unlinked_mentions_keep_candidates_and_have_no_kb_ents(folder: str) -> None:
+    nlp = with_onym(folder)
+    pipe = nlp.get_pipe("onym")
+    pipe.pipeline = pipe.pipeline.with_threshold(2.0)  # type: ignore[attr-defined]
+    (ent,) = nlp("fever").ents
+    assert (ent.kb_id_, ent._.kb_ents, ent._.onym.nil_reason) == ("", [], "below-threshold")
+    assert [each.concept_id for each in ent._.onym.candidates] == ["MESH:D005334"]
+
+
+def test_entities_of_others_stay_where_no_mention_is(folder: str) -> None:
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "DATE", "pattern": "Monday"}, {"label": "X", "pattern": "High fever"}])  # type: ignore[attr-defined]
+    nlp.add_pipe("onym", config={"pipeline": folder})
+    assert [(ent.text, ent.label_) for ent in nlp("High fever on Monday").ents] == [("fever", "Disease"), ("Monday", "DATE")]
+
+
+def test_entities_of_others_are_linked(folder: str) -> None:
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("entity_ruler")
+    patterns = [{"label": "SIGN", "pattern": "pyrexia", "id": "s1"}, {"label": "DATE", "pattern": "Monday"}]
+    patterns.append({"label": "SIGN", "pattern": "MI"})
+    ruler.add_patterns(patterns)  # type: ignore[attr-defined]
+    nlp.add_pipe("onym", config={"pipeline": folder, "use_entities": True})
+    docs = list(nlp.pipe(["pyrexia, a heart attack on Monday", "heart attack"]))
+    assert [[(ent.text, ent.label_, ent.id_, ent.kb_id_) for ent in doc.ents] for doc in docs] == [
+        [("pyrexia", "SIGN", "s1", "MESH:D005334"), ("Monday", "DATE", "", "")], [],
+    ]  # fmt: skip
+    assert docs[0].ents[0]._.onym.preferred_name == "Fever"
+    assert docs[0].ents[1]._.onym.nil_reason == "no-candidate"
+    assert len(nlp("MI").ents[0]._.kb_ents) == 2  # a name of two concepts
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 1000])
+def test_batches_give_what_single_texts_give(nlp: Language, batch_size: int) -> None:
+    texts = [f"{number} fever, heart attack" for number in range(7)] + [""]
+    docs = list(nlp.pipe(texts, batch_size=batch_size))
+    assert [doc.text for doc in docs] == texts
+    assert [said(doc) for doc in docs] == [said(nlp(text)) for text in texts]
+
+
+def test_batches_are_read_as_they_are_needed(nlp: Language) -> None:
+    read = []
+    stream = nlp.pipe((read.append(number) or "fever" for number in range(100)), batch_size=4)  # type: ignore[func-returns-value]
+    next(stream)
+    assert len(read) == 4
+
+
+def test_several_processes(folder: str) -> None:
+    # in an interpreter of its own: a test's process has threads, which a fork does not take along
+    code = (
+        "import spacy, onym.integrations.spacy\nnlp = spacy.blank('en')\n"
+        f"nlp.add_pipe('onym', config={{'pipeline': {folder!r}}})\n"
+        "docs = list(nlp.pipe(['High fever.', 'heart attack', 'none'] * 3, n_process=2, batch_size=2))\n"
+        "print([[(ent.kb_id_, ent._.kb_ents, ent._.onym.start) for ent in doc.ents] for doc in docs])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240)
+    expected = [
+        [(ent.kb_id_, ent._.kb_ents, ent._.onym.start) for ent in with_onym(folder)(text).ents]
+        for text in ["High fever.", "heart attack", "none"] * 3
+    ]
+    assert done.stdout.strip() == str(expected), done.stderr
+
+
+def test_another_process_opens_the_folder_again(folder: str) -> None:
+    again = pickle.loads(pickle.dumps(OnymPipe("mine", folder, use_entities=True)))
+    assert (again.name, again.folder, again.use_entities) == ("mine", folder, True)
+    assert again.pipeline.detector is None
+
+
+def test_to_disk_and_back(nlp: Language, folder: str, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "model")
+    assert said(spacy.load(tmp_path / "model")(TEXT)) == said(nlp(TEXT))
+    other = spacy.blank("en")
+    other.add_pipe("onym", config={"pipeline": folder})
+    assert said(other.from_bytes(nlp.to_bytes())(TEXT)) == said(nlp(TEXT))
+
+
+def test_through_a_doc_bin(nlp: Language) -> None:
+    doc = nlp(TEXT)
+    data = DocBin(store_user_data=True, docs=[doc]).to_bytes()
+    (again,) = DocBin().from_bytes(data).get_docs(spacy.blank("en").vocab)
+    assert said(again) == said(doc)
+
+
+def test_displacy_shows_the_concepts(nlp: Language) -> None:
+    page = displacy.render(nlp(TEXT), style="ent", options={"kb_url_template": "https://bioregistry.io/{}"}, jupyter=False)
+    assert 'href="https://bioregistry.io/MESH:D005334"' in page
+    assert ">MESH:D009203" in page.replace("\n", "").replace(" ", "")
+
+
+def test_a_text_that_cannot_be_linked_goes_to_the_handler_of_errors(nlp: Language) -> None:
+    class Failing(Marking):
+        def link_many(self, docs: Iterable[Document]) -> Iterator[LinkedDocument]:
+            for doc in docs:
+                bad = (Problem(doc.id, "limit-record", "too long"),) if "patient" in doc.text else ()
+                yield LinkedDocument(doc, problems=bad)
+
+    nlp.get_pipe("onym").pipeline = Failing()  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="document-failed") as caught:
+        nlp("patient Smith")
+    assert "Smith" not in str(caught.value)
+    with pytest.raises(InputError, match="document-failed"):
+        list(nlp.pipe(["fever", "patient Smith"]))
+    failed: list[str] = []
+
+    def note(name: str, _pipe: object, docs: list[Doc], _error: Exception) -> None:
+        failed.extend(f"{name}: {doc.text}" for doc in docs)
+
+    nlp.set_error_handler(note)  # type: ignore[arg-type]
+    assert [doc.text for doc in nlp.pipe(["fever", "patient Smith", "cough"])] == ["fever", "cough"]
+    assert failed == ["onym: patient Smith"]
+
+
+def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy.language", None)
+    monkeypatch.delitem(sys.modules, component.__name__)
+    code = compile(Path(component.__file__).read_text(), component.__file__, "exec")
+    with pytest.raises(Exception, match=r"pip install 'onym\[spacy\]'"):
+        exec(code, {"__name__": "onym.integrations.other"})
+
+
+def test_the_pipeline_of_a_component_is_the_one_of_the_folder(nlp: Language) -> None:
+    assert isinstance(nlp.get_pipe("onym").pipeline, Pipeline)  # type: ignore[attr-defined]

@@ -1,0 +1,93 @@
+"""Why a link is what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.linkers.tfidf import TfidfLinker
+from onym.pipeline import Pipeline, load
+from onym.types import Document, Mention
+from tests.cli.command import onym
+
+
+def explained(pipeline: Pipeline, text: str, *spans: tuple[int, int]) -> list[str]:
+    mentions = tuple(Mention(start, end, text[start:end]) for start, end in spans)
+    return [line for each in pipeline.explain(Document("1", text, mentions)) for line in each.lines()]
+
+
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+def test_an_exact_name_an_abbreviation_and_no_answer(kb: KnowledgeBase) -> None:
+    text = "Heart attack (HA); xyz"
+    assert explained(Pipeline(ExactLinker(kb)), text, (0, 12), (14, 16), (19, 22)) == [
+        "concept: MESH:D009203 Myocardial Infarction",
+        "matched name: 'heart attack' (exact, tiny)",
+        "score 1.000",
+        "because the text is the name 'heart attack'",
+        "'HA' stands for 'Heart attack' in this document",
+        "concept: MESH:D009203 Myocardial Infarction",
+        "matched name: 'heart attack' (exact, tiny)",
+        "score 1.000",
+        "because the text is the name 'heart attack'",
+        "not linked: no name of the knowledge base matches",
+    ]
+
+
+def test_a_tie_has_a_runner_up(kb: KnowledgeBase) -> None:
+    (found,) = Pipeline(ExactLinker(kb)).explain(Document("1", "MI", (Mention(0, 2, "MI"),)))
+    assert "1 other concepts have the same score" in found.lines()
+    assert (found.margin, found.as_dict()["runner_up"]) == (0.0, found.lines()[-1].split()[1])
+
+
+def test_similar_names(kb: KnowledgeBase) -> None:
+    (found,) = Pipeline(TfidfLinker(kb)).explain(Document("1", "hart attack", (Mention(0, 11, "hart attack"),)))
+    assert (found.evidence.reasons[0].kind, found.evidence.reasons[0].text) == ("similar-name", "heart attack")
+    assert all(0 < each.value < 1 for each in found.evidence.reasons)
+
+
+def test_a_reranker_names_memories_and_effects() -> None:
+    starter = load("starter")
+    (found,) = starter.explain("Patients with breast cancer.")
+    assert {each.kind for each in found.evidence.reasons} >= {"similar-name", "memory"}
+    effects = found.evidence.effects
+    assert effects
+    assert [abs(each.effect) for each in effects] == sorted((abs(each.effect) for each in effects), reverse=True)
+    assert found.as_dict()["source"]["kb"]["digest"] == starter.kb.digest
+    assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["concept_id"].startswith("MONDO:")
+
+
+def test_an_effect_is_what_the_feature_does() -> None:
+    starter = load("starter")
+    (found,) = starter.explain("Patients with type 2 diabetes mellitus.")
+    assert found.evidence.effects[0].effect > 0
+    assert found.evidence.effects[0].value != found.evidence.effects[0].runner_up
+    assert found.runner_up is not None
+
+
+def test_below_a_precision(tmp_path: Path) -> None:
+    found = load("starter").with_precision(0.95).explain("A case of Reiter syndrome.")
+    assert found[0].lines()[0] == "not linked: the confidence is below what the target precision needs"
+    assert found[0].lines()[1].startswith("best candidate: MONDO:")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    done = onym("explain", "A case of Reiter syndrome.", cwd=tmp_path)
+    assert done.stdout.splitlines()[0] == "1:10-25  Reiter syndrome"
+    assert "  because the text is the name 'reiter syndrome'" in done.stdout
+    (line,) = onym("explain", "A case of Reiter syndrome.", "--json", cwd=tmp_path).stdout.splitlines()
+    assert json.loads(line)["matched_name"] == "reiter syndrome"
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "bad.pubtator").write_text("1|t|Fever\n1|a|\n1\t0\t4\tcough\tDisease\tD1\n")
+    done = onym("explain", "bad.pubtator", cwd=tmp_path, status=5)
+    assert "corpus-" in done.stderr
+    assert "cough" not in done.stderr

@@ -1,0 +1,69 @@
+"""Pipelines by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from benchmarks.starter import make_starter
+
+from onym.pipeline.folder import build_pipeline, load
+from onym.pipeline.packs import STARTER, located
+from tests.cli.command import onym, onym_bytes
+
+TEXT = "Patients with breast cancer (BC) and type 2 diabetes mellitus. BC was frequent."
+
+
+def test_the_starter_finds_and_links_diseases() -> None:
+    linked = load(STARTER).link(TEXT)
+    assert [(link.mention.surface, link.mention.type) for link in linked.links] == [
+        ("breast cancer", "Disease"),
+        ("BC", "Disease"),
+        ("type 2 diabetes mellitus", "Disease"),
+        ("BC", "Disease"),
+    ]
+    assert {link.concept_id for link in linked.links[:2]} == {linked.links[3].concept_id}
+    assert linked.links[2].concept_id == "mondo:0005148"
+    assert all(link.confidence is not None and 0.5 < link.confidence <= 1 for link in linked.links)
+
+
+def test_it_needs_no_package_of_an_extra() -> None:
+    code = (
+        "import sys, onym; extras = ('torch', 'sklearn', 'scipy', 'sparse_dot_topn', 'transformers', 'pandas');"
+        "sys.modules.update(dict.fromkeys(extras));"
+        f"print(len(onym.load('starter').link({TEXT!r}).links))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "4\n"
+
+
+def test_it_is_the_default_of_onym_link(tmp_path: Path) -> None:
+    done = onym("link", TEXT, "--json", cwd=tmp_path)
+    assert "MONDO:0005148" in done.stdout
+    assert "starter" in done.stderr
+    assert b"MONDO:0005148" in onym_bytes("link", TEXT, "--pipeline", "starter", cwd=tmp_path)
+
+
+def test_a_folder_of_that_name_comes_first(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(STARTER).mkdir()
+    assert located(STARTER).is_absolute(), "a folder without a pipeline is none"
+    build_pipeline(tiny_kb, STARTER)
+    assert located(STARTER) == Path(STARTER)
+    assert load(STARTER).link("fever").links[0].concept_id == "mesh:D005334"
+    assert located("other") == Path("other")
+
+
+@pytest.mark.real_data
+def test_the_starter_is_made_again_byte_by_byte(tmp_path: Path) -> None:
+    made, kept = tmp_path / "made", located(STARTER)
+    make_starter(made)
+
+    def files(folder: Path) -> dict[str, bytes]:
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    expected, found = files(kept), files(made)
+    assert sorted(found) == sorted(expected)
+    assert [name for name in expected if found[name] != expected[name]] == []

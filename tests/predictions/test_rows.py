@@ -1,0 +1,39 @@
+"""Files of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.predictions.rows import WRITERS, read_rows, require_rows, write_rows
+
+COLUMNS: dict[str, type] = {"text": str, "count": int, "score": float}
+ROWS: list[list[Any]] = [["=1+1", 1, 0.5], [None, None, None], ["'quoted", 2, 1e-9], ["a\nb\t,", 3, -1.0]]
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_what_is_written_is_read(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"rows{ending}"
+    with path.open("wb") as file:
+        write_rows(iter(ROWS), COLUMNS, path, file)
+    frame = read_rows(path, COLUMNS)
+    assert frame.columns == list(COLUMNS)
+    assert [list(row) for row in frame.rows()] == ROWS
+
+
+def test_the_name_says_the_format() -> None:
+    for name in ("-", *(f"a{ending}" for ending in WRITERS)):
+        require_rows(Path(name))
+    with pytest.raises(ConfigError, match="cannot end with '.doc'"):
+        require_rows(Path("a.doc"))
+
+
+def test_many_rows_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.predictions.rows._ROWS", 2)
+    path = tmp_path / "rows.parquet"
+    with path.open("wb") as file:
+        write_rows(iter(ROWS), COLUMNS, path, file)
+    assert read_rows(path, COLUMNS).height == len(ROWS)

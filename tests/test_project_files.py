@@ -1,0 +1,138 @@
+"""Files about the project: citation, hooks, forms for issues, workflows."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import onym
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+PINNED = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
+PINNED_LINE = re.compile(r"\s*-? uses: \S+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def jobs(path: Path) -> dict[str, Any]:
+    found = read(path)["jobs"]
+    assert found
+    return dict(found)
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    return [step for job in jobs(path).values() for step in job["steps"]]
+
+
+def test_the_package_is_of_this_version() -> None:
+    assert onym.__version__ == PROJECT["project"]["version"]
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = read(ROOT / "CITATION.cff")
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == PROJECT["project"]["version"]
+    assert citation["license"] == PROJECT["project"]["license"]
+    assert citation["authors"] == PROJECT["project"]["authors"]
+    assert citation["keywords"] == PROJECT["project"]["keywords"]
+
+
+def test_the_citation_names_the_papers() -> None:
+    papers = {each["notes"].partition(":")[0]: each for each in read(ROOT / "CITATION.cff")["references"]}
+    assert {name: len(paper["authors"]) for name, paper in papers.items()} == {
+        "GenBioEL": 3,
+        "ANGEL": 6,
+        "SapBERT": 5,
+        "The collective linker": 3,
+    }
+    assert all(paper["year"] and (paper.get("doi") or paper.get("url")) for paper in papers.values())
+
+
+def test_hooks_use_installed_tools_only() -> None:
+    (repo,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert repo["repo"] == "local"
+    assert [hook["entry"].split()[0] for hook in repo["hooks"]] == ["ruff", "ruff", "mypy"]
+    assert {hook["language"] for hook in repo["hooks"]} == {"system"}
+
+
+def test_there_is_a_form_for_each_kind_of_issue() -> None:
+    assert [path.stem for path in FORMS] == ["bug", "feature", "wrong-link"]
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_a_form_asks_for_no_patient_text(path: Path) -> None:
+    form = read(path)
+    assert form["name"]
+    assert form["description"]
+    first, *fields = form["body"]
+    assert "patient text" in first["attributes"]["value"]
+    (option,) = fields[-1]["attributes"]["options"]
+    assert "no patient text" in option["label"]
+    assert option["required"] is True
+    names = [field["id"] for field in fields]
+    assert len(set(names)) == len(names)
+
+
+def test_there_is_a_workflow_for_changes_and_one_for_releases() -> None:
+    assert [path.stem for path in WORKFLOWS] == ["ci", "release"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_by_commit(path: Path) -> None:
+    actions = [step["uses"] for step in steps(path) if "uses" in step]
+    assert actions
+    assert all(PINNED.fullmatch(action) for action in actions), actions
+    lines = [line for line in path.read_text().splitlines() if " uses: " in line]
+    assert all(PINNED_LINE.fullmatch(line) for line in lines), "a commit without the version that it is"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_have_no_secrets_and_keep_no_credentials(path: Path) -> None:
+    assert "secrets." not in path.read_text()
+    checkouts = [step for step in steps(path) if step.get("uses", "").startswith("actions/checkout@")]
+    assert checkouts
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_values_from_outside_are_no_part_of_a_script(path: Path) -> None:
+    assert not [step["run"] for step in steps(path) if "${{" in step.get("run", "")]
+
+
+def test_a_change_may_read_only() -> None:
+    path = ROOT / ".github" / "workflows" / "ci.yml"
+    assert read(path)["permissions"] == {"contents": "read"}
+    assert not [name for name, job in jobs(path).items() if "permissions" in job]
+    assert "bash .ci/run" in [step.get("run") for step in steps(path)]
+
+
+def test_each_job_of_a_release_has_the_permissions_that_it_needs() -> None:
+    path = ROOT / ".github" / "workflows" / "release.yml"
+    assert read(path)["permissions"] == {}
+    assert {name: job["permissions"] for name, job in jobs(path).items()} == {
+        "build": {"contents": "read"},
+        "attest": {"id-token": "write", "attestations": "write"},
+        "publish": {"id-token": "write"},
+        "page": {"contents": "write"},
+    }
+    assert jobs(path)["publish"]["environment"] == "pypi"
+
+
+def test_a_release_is_made_of_a_tag_only() -> None:
+    workflow = read(ROOT / ".github" / "workflows" / "release.yml")
+    assert workflow[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads the key `on` as true
+
+
+def test_what_tests_read_is_in_the_source_distribution() -> None:
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {"CITATION.cff", ".pre-commit-config.yaml", ".github", ".ci"} <= set(included)

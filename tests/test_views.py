@@ -1,0 +1,121 @@
+"""How linked documents are shown."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
+from onym.views import COLUMNS, html_of, styled
+
+FEVER = Candidate("mesh:D005334", "pyrexia", 0.9, "Fever", "Disease")
+
+
+def linked(text: str, *links: Link, **more: Any) -> LinkedDocument:
+    return LinkedDocument(Document("d1", text, tuple(link.mention for link in links)), links, **more)
+
+
+def mention(text: str, start: int, end: int, kind: str = "") -> Mention:
+    return Mention(start, end, text[start:end], type=kind)
+
+
+class Marks(HTMLParser):
+    """Reads the text of a page, and its tags with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+        self.tags: list[str] = []
+        self.titles: list[str | None] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.titles += [value for name, value in attrs if name == "title"]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(page: str) -> Marks:
+    marks = Marks()
+    marks.feed(page)
+    marks.close()
+    return marks
+
+
+def test_a_row_for_each_mention() -> None:
+    text = "pyrexia, xyz"
+    first = Link(mention(text, 0, 7), (FEVER,), confidence=0.8, stage="exact", assertion=("negated", "historical"))
+    rows = linked(text, first, Link(mention(text, 9, 12, "Gene"))).rows()
+    assert [list(row) for row in rows] == [list(COLUMNS)] * 2
+    values = ("d1", 0, 7, "pyrexia", "Disease", "MESH:D005334", "Fever", "pyrexia", 0.9, 0.8, 0, "exact", None)
+    assert tuple(rows[0].values()) == (*values, "negated,historical")
+    assert (rows[1]["type"], rows[1]["concept_id"], rows[1]["nil_reason"]) == ("Gene", None, "no-candidate")
+
+
+def test_an_answer_below_the_threshold_is_none_in_the_table_and_kept_among_the_candidates() -> None:
+    text = "pyrexia"
+    found = linked(text, Link(mention(text, 0, 7), (FEVER,), nil_reason="below-threshold"))
+    assert (found.rows()[0]["concept_id"], found.rows()[0]["score"]) == (None, None)
+    (link,) = found.to_dict()["links"]
+    assert link["candidates"] == [
+        {"concept_id": "MESH:D005334", "preferred_name": "Fever", "matched_name": "pyrexia", "score": 0.9}
+    ]
+
+
+def test_dataframes_have_the_same_columns_also_without_mentions() -> None:
+    pd = pytest.importorskip("pandas")
+    text = "pyrexia"
+    for each in (linked("nothing"), linked(text, Link(mention(text, 0, 7), (FEVER,)))):
+        assert each.to_polars().columns == list(COLUMNS) == list(each.to_pandas().columns)
+        assert each.to_polars().height == len(each.links) == len(each.to_pandas())
+    assert isinstance(each.to_pandas(), pd.DataFrame)
+    assert linked("nothing").to_polars().schema == each.to_polars().schema
+
+
+def test_a_line_has_ids_and_no_text() -> None:
+    text = "pyrexia, secret"
+    shown = repr(linked(text, Link(mention(text, 0, 7), (FEVER,)), Link(mention(text, 9, 15))))
+    assert shown == "<LinkedDocument d1: 2 links: 0-7 MESH:D005334, 9-15 NIL>"
+    assert repr(linked("secret", problems=(Problem("d1", "limit-record", "too long"),))) == "<LinkedDocument d1: limit-record>"
+    many = linked(text, *[Link(mention(text, 0, 7), (FEVER,))] * 6)
+    assert repr(many).endswith(", ...>")
+
+
+def test_marks_have_titles_and_nested_ones_say_both() -> None:
+    text = "high pyrexia <b>&"
+    outer, inner = mention(text, 0, 12, "Phenotype"), mention(text, 5, 12)
+    page = linked(text, Link(outer, (FEVER,), confidence=0.75), Link(inner, (FEVER,)))._repr_html_()
+    marks = read(page)
+    assert marks.text == text
+    assert set(marks.tags) == {"div", "mark"}
+    first = "MESH:D005334 Fever, Phenotype, confidence 0.75"
+    assert marks.titles == [first, f"{first}\nMESH:D005334 Fever, Disease, score 0.90"]
+
+
+@given(st.text(max_size=40), st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=6))
+def test_the_text_of_the_page_is_that_of_the_document(text: str, spans: list[tuple[int, int]]) -> None:
+    text = text.replace("\r", "")  # parsers of HTML make line feeds of them
+    mentions = [mention(text, start, min(end, len(text))) for start, end in spans if start < min(end, len(text))]
+    found = linked(text, *(Link(each, (Candidate("a:<i>", '"', 1.0, "<script>", "'"),)) for each in mentions))
+    marks = read(html_of(found))
+    assert marks.text == text
+    assert set(marks.tags) <= {"div", "mark"}
+
+
+def test_candidates_know_what_the_knowledge_base_says_of_them(tiny_kb: Any) -> None:
+    doc = Document("1", "pyrexia", (Mention(0, 7, "pyrexia"),))
+    (found,) = ExactLinker(KnowledgeBase.open(tiny_kb)).link([doc])
+    assert (found.links[0].candidates[0].preferred_name, found.links[0].candidates[0].type) == ("Fever", "Disease")
+
+
+def test_ids_without_a_prefix() -> None:
+    assert styled("mesh:") == "MESH:"
+    assert styled("hp:0000118", "curie") == "hp:0000118"
+    assert styled("mesh:D003924", "raw") == "D003924"

@@ -1,0 +1,55 @@
+"""3-grams, and their weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.text import trigrams
+from onym.text.trigrams import Vocabulary
+
+TEXTS = st.lists(st.text(max_size=14), min_size=1, max_size=10)
+
+
+@given(TEXTS, TEXTS)
+def test_the_weights_are_those_of_scikit_learn(names: list[str], others: list[str]) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vocabulary, counts = Vocabulary.of(names)
+    theirs = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), dtype=np.float32)
+    if not len(vocabulary):
+        with pytest.raises(ValueError, match="empty vocabulary"):
+            theirs.fit_transform(names)
+        return
+    expected = theirs.fit_transform(names)
+    for vectors, matrix in ((vocabulary.weighted(counts), expected), (vocabulary.vectors(others), theirs.transform(others))):
+        matrix.sort_indices()
+        assert vectors.offsets.tolist() == matrix.indptr.tolist()
+        assert vectors.columns.tolist() == matrix.indices.tolist()
+        assert vectors.weights.tolist() == matrix.data.tolist()
+
+
+def test_many_texts_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["heart attack", "", "fever", "aaaaa", "yellow fever"]
+    whole, counts = Vocabulary.of(names)
+    monkeypatch.setattr(trigrams, "_BATCH", 2)
+    parts, own = Vocabulary.of(names)
+    assert parts.grams.tolist() == whole.grams.tolist()
+    assert [each.tolist() for each in own] == [each.tolist() for each in counts]
+    assert counts.times.max() == 3
+
+
+def test_by_columns() -> None:
+    vocabulary, counts = Vocabulary.of(["fever", "fevers"])
+    rows = vocabulary.weighted(counts)
+    columns = rows.transposed(len(vocabulary))
+    dense = np.zeros((2, len(vocabulary)))
+    for row in range(2):
+        for at in range(rows.offsets[row], rows.offsets[row + 1]):
+            dense[row, rows.columns[at]] = rows.weights[at]
+    for column in range(len(vocabulary)):
+        part = slice(columns.offsets[column], columns.offsets[column + 1])
+        assert dense[columns.columns[part], column].tolist() == columns.weights[part].tolist()
+        assert np.count_nonzero(dense[:, column]) == len(columns.weights[part])
