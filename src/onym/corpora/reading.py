@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Self
 
-from onym.corpora.base import Item
+from onym.corpora.base import DELETED, Item
 from onym.corpora.formats import get, unknown_format
 from onym.corpora.isolation import problem_of
-from onym.corpora.plan import Group, PlannedFile, plan_of
+from onym.corpora.plan import Group, Plan, PlannedFile, plan_of
 from onym.errors import ConfigError, IntegrityError
 from onym.store.files.source import Source
 from onym.types import Document, Problem
 
-KEEPS_DOCUMENT = frozenset({"corpus-offsets", "corpus-bytes"})
+KEEPS_DOCUMENT = frozenset({"corpus-offsets", "corpus-bytes", DELETED})
 """Problems of a document that is read all the same, and follows."""
-KEEPS_ALL = frozenset({"corpus-bytes", "corpus-duplicate"})
+KEEPS_ALL = frozenset({"corpus-bytes", "corpus-duplicate", DELETED})
 """Problems that cost neither a document nor a mention."""
 
 
@@ -37,13 +38,30 @@ class Reading:
 
     def __init__(self, sources: Sequence[Source], format: str = "") -> None:  # noqa: A002 - what it is
         plans = [plan_of(source, format) for source in sources]
+        if not any(plan.groups for plan in plans):
+            errors = [error for plan in plans for error in plan.errors]
+            raise errors[0] if errors else unknown_format(", ".join(source.name for source in sources))
+        self._start(plans)
+
+    @classmethod
+    def of_groups(cls, groups: Sequence[Group]) -> Self:
+        """Return the reading of files whose formats were decided before.
+
+        >>> from onym.store.files.source import InputFile
+        >>> [doc.id for doc in Reading.of_groups([Group("text", (InputFile.from_bytes("1.txt", b"High fever"),))])]
+        ['1']
+        """
+        reading = cls.__new__(cls)
+        files = [PlannedFile(file.name, "read", group.format) for group in groups for file in group.files]
+        reading._start([Plan(tuple(files), tuple(groups))])  # noqa: SLF001 - its own
+        return reading
+
+    def _start(self, plans: Sequence[Plan]) -> None:
         self._groups = [group for plan in plans for group in plan.groups]
         self._files = {file.name: file for plan in plans for file in plan.files}
         self._errors: list[Exception] = [error for plan in plans for error in plan.errors]
         if sum(len(plan.files) for plan in plans) > len(self._files):
             raise ConfigError("config-invalid", "a file is named twice", fix="name each input once")
-        if not self._groups:
-            raise self._errors[0] if self._errors else unknown_format(", ".join(source.name for source in sources))
         self._items = self._read_all()
 
     def __iter__(self) -> Iterator[Item]:

@@ -27,7 +27,7 @@ from onym.detect._overlaps import resolved
 from onym.detect.base import Detected, DetectorConfig, Span, detect_batches, split_types
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, concepts_of_types, names_of, own_names_of
+from onym.kb.masks import ConceptMask, concepts_of_types, describe_mask, names_of, own_names_of
 from onym.store.parts import ModelReference, OpenContext
 from onym.text.abbreviations import Abbreviations
 from onym.text.align import Aligned
@@ -120,7 +120,7 @@ class DictionaryDetector:
     @property
     def config(self) -> dict[str, Any]:
         """What was really used."""
-        limited = {} if self._only is None else {"concepts_allowed": int(self._only.sum())}
+        limited = {} if self._only is None else describe_mask(self._only)
         own = self._config.model_dump(exclude={"kind", "classifier", "threshold", "convention"}, exclude_none=True)
         if self._classifier is None:
             return {"detector": "dictionary", **own, **limited}

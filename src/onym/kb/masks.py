@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +49,16 @@ def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptM
             raise ConfigError("filter-unknown", f"no concept has the id {concept_id!r}", fix=fix)
         mask[list(found)] = True
     return mask
+
+
+def describe_mask(mask: ConceptMask) -> dict[str, Any]:
+    """Return which concepts of a knowledge base are selected: how many, and the beginning of a digest of which.
+
+    >>> describe_mask(np.array([True, False]))["concepts_allowed"], describe_mask(np.array([False, True]))
+    (1, {'concepts_allowed': 1, 'concepts_digest': 'ba306db42978d701'})
+    """
+    digest = hashlib.sha256(f"{len(mask)} ".encode() + np.packbits(mask).tobytes()).hexdigest()[:16]
+    return {"concepts_allowed": int(mask.sum()), "concepts_digest": digest}
 
 
 def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:

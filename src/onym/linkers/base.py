@@ -14,7 +14,7 @@ from pydantic import Field
 
 from onym.corpora.isolation import isolate
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.masks import ConceptMask, describe_mask
 from onym.store.parts import ModelReference, PartConfig, Precision
 from onym.types import Candidate, Document, Link, LinkedDocument, Problem
 
@@ -94,8 +94,8 @@ def link_among(
 
 
 def describe_filter(only: ConceptMask | None, *, restrict: bool = False) -> dict[str, Any]:
-    """Return what answers depend on where they are among some concepts: how many those are, and whether others compete."""
-    return {} if only is None else {"concepts_allowed": int(only.sum()), "others_compete": not restrict}
+    """Return what answers depend on where they are among some concepts: which those are, and whether others compete."""
+    return {} if only is None else {**describe_mask(only), "others_compete": not restrict}
 
 
 class _Wanted:

@@ -6,6 +6,7 @@ part that comes from a plug-in is recorded with its package and version.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, ValidationInfo
@@ -52,6 +53,11 @@ class FittedCalibration(Strict):
     documents: int = Field(ge=1)
     gold: int = Field(default=0, ge=0)
     calibration: Calibration
+
+
+def digest_of(config: Strict) -> str:
+    """Return the beginning of a digest of what a configuration says."""
+    return hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:16]
 
 
 def _of_kind(registry: Registry) -> Any:

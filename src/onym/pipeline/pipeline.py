@@ -15,7 +15,7 @@ from onym.detect.base import Detected, Detector
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among
 from onym.pipeline.confidence import confidence_of
-from onym.pipeline.config import FittedCalibration
+from onym.pipeline.config import FittedCalibration, digest_of
 from onym.predictions.file import source_of
 from onym.text.analysis import AnalysedDocument, analysed, plain
 from onym.types import Document, Link, LinkedDocument, iter_checked, require_text
@@ -80,7 +80,8 @@ class Pipeline:
         limited = describe_filter(self._only, restrict=self._restrict)
         detector = {"detector": "none"} if self.detector is None else self.detector.config
         wanted = {"precision": self._precision, "coverage": self._coverage, "assertion": self._assertion or None}
-        said = {name: value for name, value in wanted.items() if value is not None}
+        said: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+        said |= {"calibration": digest_of(self.calibration)} if self.calibration else {}
         return {"detector": detector, "linker": self.linker.config, "threshold": self._threshold, **said, **limited}
 
     def source(self) -> dict[str, Any]:

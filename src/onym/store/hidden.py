@@ -28,6 +28,7 @@ except ImportError:  # Windows: nothing is locked there, and nothing is removed
     _locks = None
 
 _NEW, _OLD = "onym-new", "onym-old"
+_LEFT = re.compile(rf"\..*\.[0-9a-f]{{16}}\.{_NEW}")
 
 
 @contextmanager
@@ -83,6 +84,22 @@ def remove_left(path: Path) -> None:
             if found := own.fullmatch(left.name):
                 with suppress(OSError):
                     _remove_if_left(left, path if found[1] == _OLD else None)
+
+
+def remove_all_left(folder: Path) -> None:
+    """Remove what runs that were killed left in a folder, whatever it was to be named. What somebody holds stays.
+
+    >>> left = getfixture("tmp_path") / ".out.txt.0123456789abcdef.onym-new"
+    >>> left.touch()
+    >>> remove_all_left(left.parent)
+    >>> left.exists()
+    False
+    """
+    with suppress(OSError):
+        for left in folder.iterdir():
+            if _LEFT.fullmatch(left.name):
+                with suppress(OSError):
+                    _remove_if_left(left, None)
 
 
 def _remove_if_left(found: Path, target: Path | None) -> None:

@@ -51,6 +51,28 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
 
 
+@contextmanager
+def whole_path(path: Path, *, force: bool = False) -> Iterator[Path]:
+    """Give the path of a hidden file, for a library that writes by its own means; it takes the name of `path` at the end.
+
+    >>> target = getfixture("tmp_path") / "out.txt"
+    >>> with whole_path(target) as new:
+    ...     _ = new.write_text("whole")
+    >>> target.read_text()
+    'whole'
+    """
+    remove_left(path)
+    require_file(path, force=force)
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with hidden(path) as new:
+            yield new
+            with new.open("rb") as file:
+                os.fsync(file.fileno())
+            new.replace(path)
+        sync_folder(path.parent)
+
+
 def new_folder(parent: Path, prefix: str) -> Path:
     """Make a new folder, whose name begins with `prefix`, with the rights that the system gives to new folders.
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.corpus import read_corpus
+from onym.corpora.corpus import read_corpus, read_sources
 from onym.corpora.formats import detect, pubmed
+from onym.corpora.reading import is_loss
 from onym.errors import ConfigError
 from onym.testing.documents import source_of, written
 from onym.types import Document, Passage, Problem
@@ -32,12 +33,25 @@ def file(*articles: str) -> str:
 def test_title_and_sections() -> None:
     source = source_of(a__xml=file(ARTICLE.format(pmid=7, article=TITLE + ABSTRACT), ARTICLE.format(pmid=8, article=TITLE)))
     assert detect(source) == "pubmed"
-    first, second = pubmed.read(source)
+    first, second, deleted = pubmed.read(source)
     text = "The p53 & fever. AIM: To H2O. Then."
     assert first == Document(
         "7", text, passages=(Passage(0, 16, "title"), Passage(17, 29, "abstract"), Passage(30, 35, "abstract"))
     )
     assert second == Document("8", "The p53 & fever.", passages=(Passage(0, 16, "title"),))
+    assert isinstance(deleted, Problem)
+    assert (deleted.document_id, deleted.code) == ("1", "document-deleted")
+
+
+def test_versions_have_ids_of_their_own() -> None:
+    later = ARTICLE.replace("Version='1'", "Version='2'")
+    source = source_of(a__xml=file(ARTICLE.format(pmid=7, article=TITLE), later.format(pmid=7, article=TITLE)))
+    assert [doc.id for doc in pubmed.read(source) if isinstance(doc, Document)] == ["7", "7.2"]
+
+
+def test_a_deletion_costs_nothing() -> None:
+    items = list(read_sources([source_of(a__xml=file(ARTICLE.format(pmid=7, article=TITLE)))]))
+    assert [(item.ordinal, is_loss(item)) for item in items if isinstance(item, Problem)] == [(2, False)]
 
 
 def test_an_article_without_an_id_stops_nothing() -> None:
@@ -45,7 +59,7 @@ def test_an_article_without_an_id_stops_nothing() -> None:
     items = list(
         pubmed.read(source_of(a__xml=file(broken, ARTICLE.format(pmid="", article=""), ARTICLE.format(pmid=8, article=""))))
     )
-    assert [type(item) for item in items] == [Problem, Problem, Document]
+    assert [type(item) for item in items] == [Problem, Problem, Document, Problem]
 
 
 def test_it_is_not_written() -> None:

@@ -1,5 +1,8 @@
 """PubMed's citations in XML, as its baseline and update files have them: title and abstract, read one article at a time.
 
+A document's id is its PMID, with the version behind a point where it is not the first. A citation that an update file deletes
+is the problem `document-deleted`, which costs nothing.
+
 The text is the title and the sections of the abstract with a space between them; a section's label stands before it, as it
 does on PubMed's pages. It can only be read.
 """
@@ -9,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from onym.corpora.base import Facet, Item, Output, Style
+from onym.corpora.base import DELETED, Facet, Item, Output, Style
 from onym.corpora.draft import MalformedError
 from onym.corpora.formats._files import any_looks, head
 from onym.errors import ConfigError
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records
-from onym.types import Document, Passage
+from onym.types import Document, Passage, Problem
 
 if TYPE_CHECKING:
     from onym.store.files.xml import Element
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "passages"})
 IS_FOLDER = False
 
-_ARTICLE = frozenset({"PubmedArticle"})
+_ARTICLE, _DELETED = "PubmedArticle", "DeleteCitation"
+_RECORDS = frozenset({_ARTICLE, _DELETED})
 
 
 def matches(source: Source) -> bool:
@@ -34,9 +38,14 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each citation."""
     for file in source.files:
-        for number, article in enumerate(iter_records(file, _ARTICLE), 1):
+        for number, record in enumerate(iter_records(file, _RECORDS), 1):
+            where = f"{file.name}, record {number}"
+            if record.tag == _DELETED:
+                ids = [_id(pmid) for pmid in record.findall("PMID")]
+                yield from (Problem(each, DELETED, "an update file says that it was deleted", where) for each in ids if each)
+                continue
             try:
-                yield _document(article, f"{file.name}, article {number}")
+                yield _document(record, where)
             except MalformedError as e:
                 yield e.problem()
 
@@ -59,7 +68,7 @@ def _looks_right(file: InputFile) -> bool:
 def _document(article: Element, where: str) -> Document:
     citation = article.find("MedlineCitation")
     found = None if citation is None else citation.find("Article")
-    pmid = "" if citation is None else (citation.findtext("PMID") or "").strip()
+    pmid = "" if citation is None else _id(citation.find("PMID"))
     if found is None or not pmid:
         raise MalformedError("an article has no PMID or no title", where)
     title = _text(found.find("ArticleTitle"))
@@ -72,6 +81,13 @@ def _document(article: Element, where: str) -> Document:
         pieces.append(piece)
         end += 1 + len(piece)
     return Document(pmid, " ".join(pieces), passages=tuple(passages))
+
+
+def _id(element: Element | None) -> str:
+    """Return the PMID, with the version behind a point where it is not the first: `20029614.2`."""
+    pmid = "" if element is None else (element.text or "").strip()
+    version = "" if element is None else (element.get("Version") or "1").strip()
+    return pmid if not pmid or version == "1" else f"{pmid}.{version}"
 
 
 def _text(element: Element | None) -> str:

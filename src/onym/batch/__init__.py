@@ -1,0 +1,35 @@
+"""Corpus-scale linking: a plan of shards, each linked by a pure function and published whole, by any number of processes.
+
+May import: pipeline and what is below it. Always true here: the same inputs give the same bytes, what is done is what the
+footers of the output say, and there is no state besides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onym._lazy import lazy
+
+if TYPE_CHECKING:
+    from onym.batch.checking import verify
+    from onym.batch.compaction import compact
+    from onym.batch.exporting import export
+    from onym.batch.ledger import status
+    from onym.batch.plan import BatchPlan, read_plan
+    from onym.batch.planning import plan_batch
+    from onym.batch.run import run_batch
+
+__all__ = ["BatchPlan", "compact", "export", "plan_batch", "read_plan", "run_batch", "status", "verify"]
+__getattr__ = lazy(
+    __name__,
+    {
+        "BatchPlan": "onym.batch.plan",
+        "compact": "onym.batch.compaction",
+        "export": "onym.batch.exporting",
+        "plan_batch": "onym.batch.planning",
+        "read_plan": "onym.batch.plan",
+        "run_batch": "onym.batch.run",
+        "status": "onym.batch.ledger",
+        "verify": "onym.batch.checking",
+    },
+)

@@ -1,0 +1,102 @@
+"""The output of a run as one file: a table of its rows, or the documents with their answers in any corpus format.
+
+The text of documents is not in the output: for a corpus format the inputs are read again, and must be what they were.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from onym.batch.inputs import open_group, require_unchanged
+from onym.batch.ledger import Ledger, status
+from onym.batch.plan import Shard
+from onym.corpora.base import documents_of
+from onym.corpora.corpus import require_output, require_writable, write_linked_corpus
+from onym.corpora.reading import Reading
+from onym.errors import InputError
+from onym.predictions.rows import require_rows, write_rows
+from onym.store.output import whole_file
+from onym.store.output_path import require_file
+from onym.store.storage import Storage, open_storage
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from onym.views import COLUMNS, kinds_of
+
+_ROWS = 10_000
+Row = dict[str, Any]
+
+
+def export(out: str | Path, dest: Path, format: str = "", *, force: bool = False) -> int:  # noqa: A002 - what it is
+    """Write the output of a run that is done; return how many rows or documents there are.
+
+    Without a format it is a table, as the ending of the name says: .parquet, .csv, .tsv, .jsonl or .xlsx.
+    """
+    if format:
+        require_output(dest, require_writable(format), force=force)
+    else:
+        require_rows(dest)
+        require_file(dest, force=force)
+    storage = open_storage(out)
+    ledger = status(storage)
+    if not ledger.is_done:
+        what = f"{len(ledger.open_shards):,} shards are not linked"
+        raise InputError("batch-not-done", what, where=str(out), fix="run onym batch run")
+    if format:
+        linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
+        return write_linked_corpus(linked, dest, format, force=force).documents
+    return _write_table(ledger, storage, dest, force=force)
+
+
+def _write_table(ledger: Ledger, storage: Storage, dest: Path, *, force: bool) -> int:
+    has_text = ledger.plan.settings.text
+    columns = kinds_of([name for name in COLUMNS if has_text or name != "text"])
+    written = 0
+
+    def values() -> Iterator[list[Any]]:
+        nonlocal written
+        for shard in ledger.plan.shards:
+            for row in _rows(shard, storage):
+                if row["row"] == "mention":
+                    written += 1
+                    yield [row[name] for name in columns]
+
+    with whole_file(dest, force=force) as file:
+        write_rows(values(), columns, dest, file)
+    return written
+
+
+def _rows(shard: Shard, storage: Storage) -> Iterator[Row]:
+    with storage.open(shard.name) as file:
+        for batch in pq.ParquetFile(file, page_checksum_verification=True).iter_batches(_ROWS, use_threads=False):
+            yield from batch.to_pylist()
+
+
+def _linked(shard: Shard, storage: Storage) -> Iterator[LinkedDocument]:
+    """Yield the documents of a shard with their links: texts from the inputs, answers from the output."""
+    rows: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in _rows(shard, storage):
+        if row["row"] == "mention":
+            rows[row["source"], row["ordinal"]].append(row)
+    for planned in shard.groups:
+        group = open_group(planned)
+        for doc in documents_of(Reading.of_groups([group])):
+            found = rows.get((doc.source, doc.ordinal + planned.files[0].lines_before), [])
+            yield LinkedDocument(doc, tuple(_link(row, doc) for row in found))
+        require_unchanged(planned, group.files)
+
+
+def _link(row: Row, doc: Document) -> Link:
+    mention = Mention(row["start"], row["end"], doc.text[row["start"] : row["end"]], type=row["type"] or "")
+    best = () if row["concept_id"] is None else (_candidate(row),)
+    return Link(mention, best, tied=row["ties"], stage=row["stage"], confidence=row["confidence"])
+
+
+def _candidate(row: Row) -> Candidate:
+    prefix, _, local = row["concept_id"].partition(":")
+    return Candidate(
+        f"{prefix.lower()}:{local}", row["matched_name"], row["score"], row["preferred_name"] or "", row["type"] or ""
+    )

@@ -1,0 +1,101 @@
+"""The input files of a plan: found and hashed when it is made, and opened again where a shard is linked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from onym.batch.plan import AsideFile, InputGroup, InputPart
+from onym.corpora.plan import Group, plan_of
+from onym.errors import ConfigError, InputError
+from onym.store.files.ranges import line_ranges, range_of
+from onym.store.files.source import InputFile, Source
+
+_BY_LINES = "jsonl"  # the one format of which a line is a document, whatever stands before it
+_ROOTS = 8  # sources that a process has open
+
+
+def found_groups(sources: Sequence[str | Path], format: str, range_bytes: int) -> tuple[list[InputGroup], list[AsideFile]]:  # noqa: A002
+    """Return the groups of files of sources, hashed, in order; and the files that are in none."""
+    groups: list[InputGroup] = []
+    aside: list[AsideFile] = []
+    for each in sources:
+        root = Path(each).resolve()
+        source = Source.open(root)
+        plan = plan_of(source, format)
+        labels = {file.name: _label(str(each), source, file, several=len(sources) > 1) for file in source.files}
+        aside += [
+            AsideFile(name=labels.get(file.name, file.name), why=file.why, code=file.code)
+            for file in plan.files
+            if file.state != "read"
+        ]
+        for group in plan.groups:
+            groups += _planned(group, str(root), labels, range_bytes)
+    names = [part.name for group in groups for part in group.files if not part.start]
+    if len(names) > len(set(names)):
+        raise ConfigError("config-invalid", "a file is named twice", fix="name each input once")
+    return groups, aside
+
+
+def open_group(group: InputGroup) -> Group:
+    """Return the files of a group, ready to be read."""
+    return Group(group.format, tuple(_open_part(part) for part in group.files))
+
+
+def require_unchanged(group: InputGroup, files: Sequence[InputFile]) -> None:
+    """Refuse inputs that were read and are not what they were when the plan was made."""
+    for part, file in zip(group.files, files, strict=True):
+        if file.digest() != part.digest:
+            fix = "bring back the file that was there, or make a new plan in a new folder"
+            raise InputError("batch-input-changed", "an input has changed since the plan was made", where=part.name, fix=fix)
+
+
+def _label(named: str, source: Source, file: InputFile, *, several: bool) -> str:
+    if not several:
+        return file.name
+    return named if [each.name for each in source.files] == [source.name] else f"{named}/{file.name}"
+
+
+def _planned(group: Group, root: str, labels: dict[str, str], range_bytes: int) -> Iterator[InputGroup]:
+    first = group.files[0]
+    if group.format == _BY_LINES and first.size > range_bytes and _is_plain_lines(first):
+        for each in line_ranges(first, range_bytes):
+            part = InputPart(
+                root=root,
+                member=first.name,
+                name=labels[first.name],
+                bytes=each.end - each.start,
+                digest=each.digest,
+                start=each.start,
+                lines_before=each.lines_before,
+            )
+            yield InputGroup(format=group.format, files=(part,))
+        return
+    parts = [
+        InputPart(root=root, member=file.name, name=labels[file.name], bytes=file.size, digest=file.digest())
+        for file in group.files
+    ]
+    yield InputGroup(format=group.format, files=tuple(parts))
+
+
+def _is_plain_lines(file: InputFile) -> bool:
+    """Tell whether a file is not packed, and begins with an object on a line of its own."""
+    with file.opener() as raw:
+        return bool(raw.seekable()) and raw.read(1) == b"{"
+
+
+def _open_part(part: InputPart) -> InputFile:
+    file = _files_in(part.root).get(part.member)
+    if file is None:
+        fix = "bring it back, or make a new plan in a new folder"
+        raise InputError("input-missing", "an input of the plan is missing", where=part.name, fix=fix)
+    if part.start is not None:
+        return replace(range_of(file, part.start, part.start + part.bytes), name=part.name)
+    return replace(file, name=part.name, _read_digests=[], _tiny=[])
+
+
+@lru_cache(_ROOTS)
+def _files_in(root: str) -> dict[str, InputFile]:
+    return {file.name: file for file in Source.open(root).files}

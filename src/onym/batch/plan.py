@@ -1,0 +1,153 @@
+"""What is to be linked, written once: `plan.json` in the folder of the output. Format 1.
+
+A shard is one input file, a range of a large one, or several small ones. Its key names all that its output depends on: the
+bytes and names of its inputs, what the pipeline's answers depend on, and the version of Onym. It does not name paths, which
+differ between machines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from onym._version import __version__
+from onym.batch.rows import SCHEMA_VERSION
+from onym.errors import ConfigError, InputError, IntegrityError
+from onym.store.config import Strict
+from onym.store.storage import Storage
+
+FORMAT: Literal[1] = 1
+FILE, SHARDS = "plan.json", "shards"
+_MAX_BYTES = 1 << 30
+
+
+class InputPart(Strict):
+    """A file, or a range of one: the source that it is in, its name there, and the name that its documents have it by."""
+
+    root: str
+    member: str
+    name: str
+    bytes: int = Field(ge=0)
+    digest: str
+    start: int | None = Field(default=None, ge=0)
+    lines_before: int = Field(default=0, ge=0)
+
+
+class InputGroup(Strict):
+    """Files that are read together, mostly one, and their format."""
+
+    format: str
+    files: tuple[InputPart, ...] = Field(min_length=1)
+
+
+class Shard(Strict):
+    """A part of the work, and the key of its output."""
+
+    number: int = Field(ge=0)
+    key: str
+    groups: tuple[InputGroup, ...] = Field(min_length=1)
+
+    @property
+    def name(self) -> str:
+        """The file of its output."""
+        return f"{SHARDS}/{self.number:06d}.parquet"
+
+    @property
+    def bytes(self) -> int:
+        """The size of its inputs."""
+        return sum(part.bytes for group in self.groups for part in group.files)
+
+
+class AsideFile(Strict):
+    """A file that is in no shard: ignored, or one that could not be read, with a code."""
+
+    name: str
+    why: str
+    code: str = ""
+
+
+class Settings(Strict):
+    """How the pipeline is used. Its path is where it was found at planning; another with the same answers may be named."""
+
+    pipeline: str
+    precision: float | None = None
+    coverage: float | None = None
+    assertion: bool = False
+    text: bool = True
+    private: bool = False
+
+
+class BatchPlan(Strict):
+    """All shards, the files that are in none, and what the answers depend on."""
+
+    format: Literal[1] = FORMAT
+    onym: str = __version__
+    settings: Settings
+    source: dict[str, Any]
+    shards: tuple[Shard, ...]
+    aside: tuple[AsideFile, ...] = ()
+
+    @property
+    def failed(self) -> list[AsideFile]:
+        """The files that could not be read."""
+        return [file for file in self.aside if file.code]
+
+
+def key_of(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool) -> str:
+    """Return the key of a shard.
+
+    >>> part = InputPart(root="/here", member="a.txt", name="a.txt", bytes=1, digest="ab")
+    >>> moved = part.model_copy(update={"root": "/there"})
+    >>> keys = [key_of([InputGroup(format="text", files=(each,))], {"top_k": 10}, text=True) for each in (part, moved)]
+    >>> keys[0] == keys[1]
+    True
+    """
+    inputs = [[group.format, *([part.name, part.digest, part.start] for part in group.files)] for group in groups]
+    said = {"inputs": inputs, "source": source, "onym": __version__, "schema": SCHEMA_VERSION, "text": text}
+    return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def write_plan(plan: BatchPlan, storage: Storage) -> BatchPlan:
+    """Write a plan, and return the one that is there then: a folder that has the same one is left as it is."""
+    if FILE in storage.names(""):
+        return _require_same(plan, read_plan(storage))
+    try:
+        with storage.publish(FILE, once=True) as file:
+            file.write(plan.model_dump_json(indent=1).encode() + b"\n")
+    except (FileExistsError, ConfigError):
+        if FILE not in storage.names(""):
+            raise
+        return _require_same(plan, read_plan(storage))  # another process was faster
+    return plan
+
+
+def read_plan(storage: Storage) -> BatchPlan:
+    """Return the plan of a folder."""
+    fix = "make one with onym batch plan"
+    try:
+        with storage.open(FILE) as file:
+            values = json.loads(file.read(_MAX_BYTES))
+    except FileNotFoundError as e:
+        raise InputError("batch-no-plan", "there is no plan in the folder", where=storage.url, fix=fix) from e
+    except ValueError as e:
+        raise IntegrityError("batch-plan-malformed", "plan.json is no JSON object", where=storage.url, fix=fix) from e
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        what = f"plan.json is not of format {FORMAT}"
+        raise IntegrityError("batch-version", what, where=storage.url, fix="use the Onym that made the plan")
+    try:
+        return BatchPlan.model_validate(values)
+    except ValidationError as e:
+        first = e.errors(include_input=False)[0]
+        what = f"plan.json: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise IntegrityError("batch-plan-malformed", what, where=storage.url, fix=fix) from e
+
+
+def _require_same(new: BatchPlan, old: BatchPlan) -> BatchPlan:
+    if [shard.key for shard in new.shards] != [shard.key for shard in old.shards]:
+        what = "the folder has a plan of other inputs, another pipeline or another version of Onym"
+        raise ConfigError("batch-plan-differs", what, fix="name a new folder; or run the plan that is there")
+    return old

@@ -1,0 +1,111 @@
+"""Making a plan: find the input files, hash them, cut them into shards, and name what the answers depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from onym.batch.inputs import found_groups
+from onym.batch.plan import BatchPlan, InputGroup, Settings, Shard, key_of, write_plan
+from onym.errors import ConfigError, InputError
+from onym.pipeline.folder import load
+from onym.pipeline.packs import located
+from onym.pipeline.pipeline import Pipeline
+from onym.store.limits import MIB
+from onym.store.parts import OpenContext
+from onym.store.storage import open_storage
+
+SHARD_BYTES = 32 * MIB
+"""Small files are put together up to this size, and large files of lines are cut at it."""
+
+
+def plan_batch(
+    sources: Sequence[str | Path],
+    pipeline: str | Path,
+    out: str | Path,
+    *,
+    format: str = "",  # noqa: A002 - what it is
+    precision: float | None = None,
+    coverage: float | None = None,
+    assertion: bool = False,
+    text: bool = True,
+    private: bool = False,
+    shard_bytes: int = SHARD_BYTES,
+) -> BatchPlan:
+    """Make the plan of linking sources with a pipeline, and write it to the folder `out`.
+
+    A folder that has the same plan is left as it is; one with another plan is refused. Without `text`, the output has no text
+    of mentions. With `private`, its files can be read by their owner alone.
+
+    >>> notes = getfixture("tmp_path") / "notes"
+    >>> notes.mkdir()
+    >>> _ = (notes / "1.txt").write_text("High fever.")
+    >>> plan = plan_batch([notes], "starter", getfixture("tmp_path") / "out")
+    >>> [[part.name for group in shard.groups for part in group.files] for shard in plan.shards]
+    [['1.txt']]
+    """
+    if isinstance(sources, str | Path):
+        sources = [sources]
+    if not sources:
+        raise ConfigError("config-invalid", "there is nothing to link", fix="name files or folders")
+    storage = open_storage(out)
+    found = located(pipeline)
+    settings = Settings(
+        pipeline=str(found.resolve()),
+        precision=precision,
+        coverage=coverage,
+        assertion=assertion,
+        text=text,
+        private=private,
+    )
+    source = open_planned(settings).source()
+    groups, aside = found_groups(sources, format, shard_bytes)
+    if not groups:
+        raise InputError("input-missing", "no file of documents was found", fix="name files or folders of documents")
+    shards = tuple(_shards(groups, source, text=text, size=shard_bytes))
+    return write_plan(BatchPlan(settings=settings, source=source, shards=shards, aside=tuple(aside)), storage)
+
+
+def open_planned(settings: Settings, pipeline: str | Path | None = None, context: OpenContext | None = None) -> Pipeline:
+    """Open the pipeline of a plan, or the same one where it lies on this machine."""
+    loaded = load(pipeline or settings.pipeline, context=context)
+    loaded = loaded.with_precision(settings.precision).with_coverage(settings.coverage)
+    return loaded.with_assertion() if settings.assertion else loaded
+
+
+def require_planned(plan: BatchPlan, pipeline: Pipeline) -> None:
+    """Refuse a pipeline whose answers are not those that were planned."""
+    if pipeline.source() != plan.source:
+        changed = sorted(name for name in {*pipeline.source(), *plan.source} if _differs(name, pipeline.source(), plan.source))
+        what = f"the pipeline is not the one of the plan: {', '.join(changed)}"
+        fix = "name the pipeline that was planned with --pipeline, or make a new plan in a new folder"
+        raise ConfigError("batch-pipeline-changed", what, fix=fix)
+
+
+def _differs(name: str, one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return bool(one.get(name) != other.get(name))
+
+
+def _shards(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool, size: int) -> Iterator[Shard]:
+    for number, members in enumerate(_packed(groups, size)):
+        yield Shard(number=number, key=key_of(members, source, text=text), groups=tuple(members))
+
+
+def _packed(groups: Sequence[InputGroup], size: int) -> Iterator[list[InputGroup]]:
+    """Put groups together, in order, until they have a size; a range of a file is always alone."""
+    waiting: list[InputGroup] = []
+    size_so_far = 0
+    for group in groups:
+        own = sum(part.bytes for part in group.files)
+        is_range = group.files[0].start is not None
+        if waiting and (is_range or size_so_far + own > size):
+            yield waiting
+            waiting, size_so_far = [], 0
+        waiting.append(group)
+        size_so_far += own
+        if is_range:
+            yield waiting
+            waiting, size_so_far = [], 0
+    if waiting:
+        yield waiting

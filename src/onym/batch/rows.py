@@ -1,0 +1,128 @@
+"""The rows of a shard's output: those of the flat table, with what accounts for every document.
+
+`row` says what a row is: a `mention`, a document with `none`, a `problem`, or a document that an update file says is `deleted`.
+Documents are told apart by `source` and `ordinal`, the file and the number in it. The digest of rows does not depend on how a
+library encodes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from onym.corpora.base import DELETED
+from onym.types import LinkedDocument, Problem
+from onym.views import COLUMNS, kinds_of
+
+SCHEMA_VERSION = 1
+RECEIPT = b"onym"
+"""The key of the receipt in the footer of a file."""
+ROW_KINDS = ("mention", "none", "problem", "deleted")
+_OWN = {"source": str, "ordinal": int, "row": str, "problem": str}
+_TYPES: dict[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+_ROWS = 10_000  # of a row group
+_TEXT = "text"
+
+
+def schema_of(*, text: bool = True) -> pa.Schema:
+    """Return the columns of a shard's output.
+
+    >>> schema_of(text=False).names[:6]
+    ['document', 'source', 'ordinal', 'row', 'problem', 'start']
+    """
+    names = [name for name in COLUMNS[1:] if text or name != _TEXT]
+    kinds = {COLUMNS[0]: str, **_OWN, **kinds_of(names)}
+    return pa.schema([(name, _TYPES[kind]) for name, kind in kinds.items()])
+
+
+class RowWriter:
+    """Writes rows by columns, and keeps their number and their digest."""
+
+    def __init__(self, file: BinaryIO, *, text: bool = True) -> None:
+        self.rows = 0
+        self._schema = schema_of(text=text)
+        self._columns: dict[str, list[Any]] = {name: [] for name in self._schema.names}
+        self._digest = hashlib.sha256()
+        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", write_page_checksum=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Let go of the file, finished or not: without a receipt it is none of ours."""
+        if self._writer.is_open:
+            self._writer.close()
+
+    def add_linked(self, linked: LinkedDocument) -> None:
+        """Add a row for each mention of a document; or one that says that it has none, or why it could not be linked."""
+        document = linked.document
+        for problem in linked.problems:
+            self.add_problem(problem, document.source, document.ordinal)
+        own = {"source": document.source, "ordinal": document.ordinal}
+        for row in linked.rows():
+            self._add(row | own | {"row": "mention"})
+        if linked.is_complete and not linked.links:
+            self._add({"document": document.id, **own, "row": "none"})
+
+    def add_problem(self, problem: Problem, source: str = "", ordinal: int = 0) -> None:
+        """Add a problem of a document or a file, or the deletion of a document."""
+        own = {"source": source or problem.source, "ordinal": ordinal or problem.ordinal}
+        if problem.code == DELETED:
+            self._add({"document": problem.document_id, **own, "row": "deleted"})
+        else:
+            self._add({"document": problem.document_id, **own, "row": "problem", "problem": problem.code})
+
+    def digest(self) -> str:
+        """Return the digest of all rows, which are written then."""
+        self._flush()
+        return self._digest.hexdigest()
+
+    def close(self, receipt: bytes) -> None:
+        """Finish the file with a receipt in its footer."""
+        self._flush()
+        self._writer.add_key_value_metadata({RECEIPT: receipt})
+        self._writer.close()
+
+    def _add(self, row: Mapping[str, Any]) -> None:
+        for name, values in self._columns.items():
+            values.append(row.get(name))
+        self.rows += 1
+        if self.rows % _ROWS == 0:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._columns["row"]:
+            batch = pa.RecordBatch.from_pydict(self._columns, schema=self._schema)
+            update_digest(self._digest, batch)
+            self._writer.write_batch(batch)
+            self._columns = {name: [] for name in self._schema.names}
+
+
+def update_digest(digest: Any, rows: pa.RecordBatch | pa.Table) -> None:
+    """Feed rows to a digest, column by column: which values are there, how long texts are, and the values."""
+    for name in rows.schema.names:
+        column = rows.column(name)
+        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        digest.update(pc.is_valid(column).to_numpy(zero_copy_only=False).tobytes())
+        filled = pc.fill_null(column, "" if pa.types.is_string(column.type) else 0)
+        if pa.types.is_string(filled.type):
+            digest.update(pc.binary_length(filled).to_numpy(zero_copy_only=False).tobytes())
+            digest.update(_joined(filled))
+        else:
+            digest.update(filled.to_numpy(zero_copy_only=False).tobytes())
+
+
+def _joined(texts: pa.StringArray) -> bytes:
+    whole = pa.concat_arrays([texts])
+    _, offsets, data = whole.buffers()
+    if data is None or not len(whole):
+        return b""
+    first = int.from_bytes(offsets[whole.offset * 4 : whole.offset * 4 + 4], "little")
+    last_at = (whole.offset + len(whole)) * 4
+    return bytes(data[first : int.from_bytes(offsets[last_at : last_at + 4], "little")])

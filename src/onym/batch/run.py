@@ -1,0 +1,75 @@
+"""Running a plan: link the shards that are not done yet. It may be stopped in any way, and run again."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from onym.batch.engines.base import Engine, ShardQueue
+from onym.batch.engines.local import LocalEngine
+from onym.batch.ledger import QUARANTINE, Ledger, status
+from onym.batch.plan import SHARDS, Shard
+from onym.errors import ConfigError
+from onym.store.storage import open_storage
+from onym.types import Progress, silent
+
+ENGINES = ("local",)
+_PART = re.compile(r"([0-9]{1,7})/([0-9]{1,7})")
+
+
+def run_batch(
+    out: str | Path,
+    *,
+    engine: str | Engine = "local",
+    workers: int | None = None,
+    part: str = "",
+    pipeline: str | Path | None = None,
+    progress: Progress = silent,
+) -> Ledger:
+    """Link what is not done of the plan in the folder `out`, and return what is done then.
+
+    Any number of runs may work on one folder at once: they write the same bytes. `part`, such as `3/8`, is every eighth shard,
+    for arrays of jobs. `pipeline` is where the pipeline of the plan lies on this machine, if elsewhere. A shard that fails
+    three times is quarantined with a code, and tried again by the next run.
+
+    >>> from onym.batch import plan_batch
+    >>> folder = getfixture("tmp_path")
+    >>> _ = (folder / "1.txt").write_text("High fever.")
+    >>> _ = plan_batch([folder / "1.txt"], "starter", folder / "out")
+    >>> run_batch(folder / "out", workers=1).counts()["documents"]
+    1
+    """
+    storage = open_storage(out)
+    before = status(storage)
+    wanted = _of_part(before.open_shards, part)
+    if not wanted:
+        return before
+    storage.clean(SHARDS)
+    storage.clean(QUARANTINE)
+    queue = ShardQueue.of(wanted, storage, None if pipeline is None else str(Path(pipeline).resolve()))
+    queue.on_change = lambda done: progress("linking", done)
+    (_engine(engine, workers) if isinstance(engine, str) else engine).run(queue)
+    return status(storage)
+
+
+def _engine(name: str, workers: int | None) -> Engine:
+    if name == "local":
+        return LocalEngine(workers or os.cpu_count() or 1)
+    raise ConfigError("config-invalid", f"{name!r} is no engine", fix=f"name one of {', '.join(ENGINES)}")
+
+
+def _of_part(shards: Sequence[Shard], part: str) -> list[Shard]:
+    """Return the shards of a part: those whose number leaves the remainder of the part.
+
+    >>> _of_part([], "2/4")
+    []
+    """
+    if not part:
+        return list(shards)
+    found = _PART.fullmatch(part)
+    number, parts = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= parts:
+        raise ConfigError("config-invalid", f"{part!r} is no part", fix="write 1/8 to 8/8 for eight parts")
+    return [shard for shard in shards if shard.number % parts == number - 1]

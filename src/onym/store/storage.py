@@ -1,0 +1,171 @@
+"""Folders that many processes and machines write to at once: on a file system, or on an object store.
+
+A file appears whole under its name or not at all, and any number of writers may publish the same name: the last one stays. On
+a file system it is staged beside its storage, synced and renamed; on an object store it is one completed upload. Credentials
+of an object store come from the environment alone, and are never written down.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from onym.errors import ConfigError, InputError
+from onym.store.files.regular import open_regular
+from onym.store.hidden import hidden, remove_all_left
+from onym.store.output import sync_folder, writable
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+_SCHEMES = ("s3://",)
+
+
+class Storage(Protocol):
+    """A folder and the files in it; a name may have folders in it."""
+
+    url: str
+
+    def names(self, folder: str) -> set[str]:
+        """Return the names of the files in a folder; none where there is no such folder."""
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file for reading in any order; one that is not there is a `FileNotFoundError`."""
+
+    def publish(self, name: str, *, once: bool = False) -> AbstractContextManager[BinaryIO]:
+        """Write a file that takes its name when the block ends without an error. With `once`, a name is never taken twice."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+
+    def clean(self, folder: str) -> None:
+        """Remove what writers that were killed left in a folder."""
+
+
+def open_storage(url: str | Path) -> Storage:
+    """Return the folder at a path or at an address such as `s3://bucket/runs`.
+
+    >>> storage = open_storage(getfixture("tmp_path"))
+    >>> with storage.publish("shards/0.parquet") as file:
+    ...     _ = file.write(b"whole")
+    >>> with storage.open("shards/0.parquet") as file:
+    ...     storage.names("shards"), file.read()
+    ({'0.parquet'}, b'whole')
+    """
+    text = str(url)
+    if text.startswith(_SCHEMES):
+        return _object_storage(text)
+    if "://" in text:
+        fix = f"name a folder, or an address that begins with {', '.join(_SCHEMES)}"
+        raise ConfigError("config-invalid", "no such kind of address", where=text.partition("://")[0], fix=fix)
+    return LocalStorage(Path(text))
+
+
+def is_address(url: str | Path) -> bool:
+    """Tell whether something is the address of an object store.
+
+    >>> is_address("s3://bucket/run"), is_address("run")
+    (True, False)
+    """
+    return str(url).startswith(_SCHEMES)
+
+
+class LocalStorage:
+    """A folder of a local or a shared file system."""
+
+    def __init__(self, folder: Path) -> None:
+        self.url, self._folder = str(folder), folder
+
+    def names(self, folder: str) -> set[str]:
+        """Return the names of the files in a folder."""
+        try:
+            with os.scandir(self._folder / folder) as entries:
+                return {entry.name for entry in entries if entry.is_file(follow_symlinks=False) and entry.name[0] != "."}
+        except FileNotFoundError:
+            return set()
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file."""
+        return io.BufferedReader(open_regular(self._folder / name))
+
+    @contextmanager
+    def publish(self, name: str, *, once: bool = False) -> Iterator[BinaryIO]:
+        """Write a hidden file, sync it, and give it its name."""
+        path = self._folder / name
+        with writable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with hidden(path) as new:
+                with new.open("wb") as file:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                if once:
+                    os.link(new, path)
+                else:
+                    new.replace(path)
+            sync_folder(path.parent)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        with suppress(FileNotFoundError):
+            (self._folder / name).unlink()
+
+    def clean(self, folder: str) -> None:
+        """Remove hidden files that nobody holds."""
+        remove_all_left(self._folder / folder)
+
+
+class ObjectStorage:
+    """A prefix of an object store, through Arrow's file systems."""
+
+    def __init__(self, url: str, files: FileSystem, prefix: str) -> None:
+        self.url, self._files, self._prefix = url, files, prefix.rstrip("/")
+
+    def names(self, folder: str) -> set[str]:
+        """Return the names of the objects under a prefix."""
+        from pyarrow.fs import FileSelector, FileType
+
+        selector = FileSelector(f"{self._prefix}/{folder}", allow_not_found=True)
+        return {info.base_name for info in self._files.get_file_info(selector) if info.type == FileType.File}
+
+    def open(self, name: str) -> BinaryIO:
+        """Open an object."""
+        file: Any = self._files.open_input_file(f"{self._prefix}/{name}")
+        return io.BufferedReader(file)
+
+    @contextmanager
+    def publish(self, name: str, *, once: bool = False) -> Iterator[BinaryIO]:
+        """Upload an object when the block has ended: half of one never stands under its name."""
+        path = f"{self._prefix}/{name}"
+        buffer = io.BytesIO()
+        yield buffer
+        if once and name.rpartition("/")[2] in self.names(name.rpartition("/")[0]):
+            raise FileExistsError(name)
+        with writable(Path(name)), self._files.open_output_stream(path) as stream:
+            stream.write(buffer.getbuffer())
+
+    def remove(self, name: str) -> None:
+        """Remove an object."""
+        with suppress(FileNotFoundError):
+            self._files.delete_file(f"{self._prefix}/{name}")
+
+    def clean(self, folder: str) -> None:
+        """Do nothing: an upload that was not completed is no object."""
+
+
+def _object_storage(url: str) -> Storage:
+    from pyarrow.fs import FileSystem
+
+    if "@" in url or "?" in url:
+        fix = "give credentials and settings by AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL and the like"
+        raise ConfigError("config-invalid", "an address holds neither credentials nor settings", where="s3", fix=fix)
+    try:
+        files, prefix = FileSystem.from_uri(url)
+    except (OSError, ValueError) as e:
+        what = "the object store cannot be opened"
+        raise InputError("input-missing", what, where=url, fix="check the address and the credentials") from e
+    return ObjectStorage(url, files, prefix)

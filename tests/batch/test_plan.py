@@ -1,0 +1,45 @@
+"""plan.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from onym.batch.plan import read_plan
+from onym.errors import InputError, IntegrityError
+from onym.store.storage import open_storage
+from tests.batch.runs import planned
+
+
+def test_it_comes_back(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    assert read_plan(open_storage(tmp_path / "out")) == plan
+
+
+def test_a_folder_without_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_plan(open_storage(tmp_path))
+    assert caught.value.code == "batch-no-plan"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", "batch-plan-malformed"),
+        ("[]", "batch-version"),
+        ('{"format": 2}', "batch-version"),
+        ('{"format": 1, "shards": 3}', "batch-plan-malformed"),
+    ],
+)
+def test_a_plan_that_is_none_or_newer(tmp_path: Path, text: str, code: str) -> None:
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(IntegrityError) as caught:
+        read_plan(open_storage(tmp_path))
+    assert caught.value.code == code
+
+
+def test_no_text_of_documents_is_in_it(tiny_kb: Path, tmp_path: Path) -> None:
+    planned(tiny_kb, tmp_path)
+    assert "heart attack" not in json.dumps(json.loads((tmp_path / "out" / "plan.json").read_text()))

@@ -1,0 +1,79 @@
+"""Making plans: what is in which shard, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.batch.planning import plan_batch
+from onym.errors import ConfigError, InputError
+from onym.pipeline.folder import build_pipeline
+from tests.batch.runs import corpus_at, pipeline_at, planned
+
+
+def test_small_files_are_put_together_and_large_ones_cut(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    names = [[part.name for group in shard.groups for part in group.files] for shard in plan.shards]
+    assert names[0] == [f"{number}.txt" for number in range(5)]
+    assert len(names) > 3
+    assert {name for shard in names[1:] for name in shard} == {"many.jsonl"}
+    ranges = [group.files[0] for shard in plan.shards[1:] for group in shard.groups]
+    assert [part.start for part in ranges] == [sum(each.bytes for each in ranges[:number]) for number in range(len(ranges))]
+    assert sum(part.bytes for part in ranges) == (tmp_path / "notes" / "many.jsonl").stat().st_size
+    assert len({shard.key for shard in plan.shards}) == len(plan.shards)
+
+
+def test_the_same_plan_is_left_and_another_refused(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    sources, out = [tmp_path / "notes"], tmp_path / "out"
+    assert plan_batch(sources, tmp_path / "pipeline", out, shard_bytes=300) == plan
+    with pytest.raises(ConfigError) as caught:
+        plan_batch(sources, tmp_path / "pipeline", out, shard_bytes=300, text=False)
+    assert caught.value.code == "batch-plan-differs"
+
+
+def test_keys_do_not_depend_on_where_things_lie(tiny_kb: Path, tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    here, there = (planned(tiny_kb, tmp_path / name) for name in ("here", "there"))
+    assert here.settings.pipeline != there.settings.pipeline
+    assert [shard.key for shard in here.shards] == [shard.key for shard in there.shards]
+
+
+def test_filters_of_equal_size_have_other_keys(tiny_kb: Path, tmp_path: Path) -> None:
+    notes = corpus_at(tmp_path)
+    keys = set()
+    for number, concept in enumerate(("D005334", "D009203")):
+        build_pipeline(tiny_kb, tmp_path / f"p{number}", concepts=[concept])
+        keys.add(plan_batch([notes], tmp_path / f"p{number}", tmp_path / f"out{number}").shards[0].key)
+    assert len(keys) == 2
+
+
+def test_all_files_are_accounted_for(tiny_kb: Path, tmp_path: Path) -> None:
+    notes = corpus_at(tmp_path)
+    (notes / "README.md").write_text("about")
+    (notes / "b.bin").write_bytes(b"\x00\x01\x02")
+    plan = plan_batch([notes], pipeline_at(tiny_kb, tmp_path), tmp_path / "out")
+    assert [(file.name, file.code) for file in plan.aside] == [("README.md", ""), ("b.bin", "format-unknown")]
+    assert [file.name for file in plan.failed] == ["b.bin"]
+
+
+def test_nothing_to_link_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+    pipeline = pipeline_at(tiny_kb, tmp_path)
+    with pytest.raises(ConfigError):
+        plan_batch([], pipeline, tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError):
+        plan_batch([tmp_path / "empty"], pipeline, tmp_path / "out")
+
+
+def test_several_sources_with_files_of_one_name(tiny_kb: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.txt").write_text("fever")
+    plan = plan_batch([tmp_path / "a", tmp_path / "b"], pipeline_at(tiny_kb, tmp_path), tmp_path / "out")
+    assert len({part.name for shard in plan.shards for group in shard.groups for part in group.files}) == 2
+    with pytest.raises(ConfigError) as caught:
+        plan_batch([tmp_path / "a", tmp_path / "a"], tmp_path / "pipeline", tmp_path / "other")
+    assert caught.value.code == "config-invalid"

@@ -1,0 +1,70 @@
+"""Rows and their digest."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from onym.batch.rows import RECEIPT, ROW_KINDS, RowWriter, schema_of, update_digest
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
+
+
+def digest_of(rows: pa.Table) -> str:
+    digest = hashlib.sha256()
+    update_digest(digest, rows)
+    return digest.hexdigest()
+
+
+def test_a_row_for_all_that_a_document_can_be() -> None:
+    fever = Mention(0, 5, "Fever")
+    doc = Document("1", "Fever", (fever,), source="a.txt", ordinal=1)
+    linked = LinkedDocument(doc, (Link(fever, (Candidate("mesh:D005334", "fever", 1.0, "Fever"),)),))
+    file = io.BytesIO()
+    with RowWriter(file) as rows:
+        rows.add_linked(linked)
+        rows.add_linked(LinkedDocument(Document("2", "None", source="a.txt", ordinal=2)))
+        rows.add_linked(LinkedDocument(doc, problems=(Problem("3", "limit-record", "too long"),)))
+        rows.add_problem(Problem("4", "document-deleted", "gone", "", "a.txt", 4))
+        digest = rows.digest()
+        rows.close(b"{}")
+    table = pq.read_table(file)
+    assert table["row"].to_pylist() == list(ROW_KINDS)
+    assert table["problem"].to_pylist() == [None, None, "limit-record", None]
+    assert table["concept_id"].to_pylist() == ["MESH:D005334", None, None, None]
+    assert table["ordinal"].to_pylist() == [1, 2, 1, 4]
+    assert digest_of(table) == digest
+    assert pq.read_metadata(file).metadata[RECEIPT] == b"{}"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"document": ["b"], "start": [1]},
+        {"document": ["a"], "start": [2]},
+        {"document": [None], "start": [1]},
+        {"document": [""], "start": [1]},
+        {"document": ["a"], "start": [None]},
+        {"document": ["a", "a"], "start": [1, 1]},
+    ],
+)
+def test_other_rows_have_another_digest(other: dict[str, list[object]]) -> None:
+    schema = pa.schema([("document", pa.string()), ("start", pa.int64())])
+    rows = pa.Table.from_pydict({"document": ["a"], "start": [1]}, schema)
+    changed = pa.Table.from_pydict(other, schema)
+    assert digest_of(changed) != digest_of(rows)
+    assert digest_of(pa.concat_tables([rows, rows]).slice(1)) == digest_of(rows)
+
+
+def test_what_is_left_in_the_middle_is_none_of_ours() -> None:
+    file = io.BytesIO()
+    with pytest.raises(ZeroDivisionError), RowWriter(file):
+        raise ZeroDivisionError
+    assert RECEIPT not in (pq.read_metadata(file).metadata or {})
+
+
+def test_without_text() -> None:
+    assert set(schema_of().names) - set(schema_of(text=False).names) == {"text"}

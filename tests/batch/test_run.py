@@ -1,0 +1,116 @@
+"""Running plans: everything once, whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from onym.batch.ledger import status
+from onym.batch.run import run_batch
+from onym.errors import ConfigError
+from onym.pipeline.folder import build_pipeline
+from tests.batch.runs import TEXTS, InlineEngine, bytes_of, finished, planned
+
+
+def test_each_document_is_linked_once(tiny_kb: Path, tmp_path: Path) -> None:
+    ledger = finished(tiny_kb, tmp_path)
+    counts = ledger.counts()
+    assert ledger.is_done
+    assert (counts["documents"], counts["quarantined"], counts["problems"]) == (25, 0, {})
+    rows = pl.read_parquet(tmp_path / "out" / "shards" / "*.parquet")
+    assert counts["rows"] == rows.height
+    keys = rows.select("source", "ordinal").unique()
+    assert keys.height == 25
+    assert sorted(keys.filter(pl.col("source") == "many.jsonl")["ordinal"]) == list(range(1, 21))
+    found = rows.filter((pl.col("source") == "0.txt") & (pl.col("row") == "mention")).sort("start")
+    assert list(zip(found["text"], found["concept_id"], strict=True)) == [
+        ("fever", "MESH:D005334"),
+        ("heart attack", "MESH:D009203"),
+    ]
+    assert rows.filter(pl.col("row") == "none").height == sum("Nothing" in text for text in TEXTS) * 5
+
+
+def test_it_goes_on_where_it_was_and_writes_the_same_bytes(tiny_kb: Path, tmp_path: Path) -> None:
+    finished(tiny_kb, tmp_path)
+    out = tmp_path / "out"
+    before = bytes_of(out)
+    (out / "shards" / "000001.parquet").unlink()
+    torn = out / "shards" / "000002.parquet"
+    torn.write_bytes(torn.read_bytes()[:-100])
+    (out / "shards" / "000003.parquet").write_bytes((out / "shards" / "000000.parquet").read_bytes())  # of another key
+    left = out / "shards" / ".000001.parquet.0123456789abcdef.onym-new"
+    left.touch()
+    assert len(status(out).open_shards) == 3
+    assert run_batch(out, engine=InlineEngine()).is_done
+    assert bytes_of(out) == before
+    assert not left.exists()
+
+
+def test_parts_are_disjoint_and_all(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    out = tmp_path / "out"
+    first = run_batch(out, engine=InlineEngine(), part="1/2")
+    assert set(first.receipts) == {shard.number for shard in plan.shards if shard.number % 2 == 0}
+    assert run_batch(out, engine=InlineEngine(), part="2/2").is_done
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "a/b", "1/0", "1"])
+def test_a_part_that_is_none(tiny_kb: Path, tmp_path: Path, part: str) -> None:
+    planned(tiny_kb, tmp_path)
+    with pytest.raises(ConfigError):
+        run_batch(tmp_path / "out", engine=InlineEngine(), part=part)
+
+
+def test_an_input_that_changed_is_quarantined_and_the_rest_done(tiny_kb: Path, tmp_path: Path) -> None:
+    planned(tiny_kb, tmp_path)
+    changed = tmp_path / "notes" / "3.txt"
+    before = changed.read_text()
+    changed.write_text("Another text.")
+    ledger = run_batch(tmp_path / "out", engine=InlineEngine())
+    assert {number: each.code for number, each in ledger.quarantined.items()} == {0: "batch-input-changed"}
+    assert len(ledger.receipts) == len(ledger.plan.shards) - 1
+    changed.write_text(before)
+    ledger = run_batch(tmp_path / "out", engine=InlineEngine())
+    assert ledger.is_done
+    assert ledger.quarantined == {}
+
+
+def test_a_pipeline_that_changed_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+    planned(tiny_kb, tmp_path)
+    build_pipeline(tiny_kb, tmp_path / "pipeline", threshold=0.5, force=True)
+    with pytest.raises(ConfigError) as caught:
+        run_batch(tmp_path / "out", engine=InlineEngine())
+    assert caught.value.code == "batch-pipeline-changed"
+    assert "threshold" in caught.value.what
+
+
+def test_the_pipeline_may_lie_elsewhere(tiny_kb: Path, tmp_path: Path) -> None:
+    planned(tiny_kb, tmp_path)
+    (tmp_path / "pipeline").rename(tmp_path / "moved")
+    assert run_batch(tmp_path / "out", engine=InlineEngine(), pipeline=tmp_path / "moved").is_done
+
+
+def test_private_and_without_text(tiny_kb: Path, tmp_path: Path, umask_kept: None) -> None:
+    planned(tiny_kb, tmp_path, private=True, text=False)
+    run_batch(tmp_path / "out", engine=InlineEngine())
+    shards = list((tmp_path / "out" / "shards").iterdir())
+    assert {path.stat().st_mode & 0o777 for path in shards} == {0o600}
+    assert "text" not in pl.read_parquet(shards[0]).columns
+
+
+@pytest.fixture
+def umask_kept() -> Iterator[None]:
+    before = os.umask(0)
+    os.umask(before)
+    yield
+    os.umask(before)
+
+
+def test_no_such_engine(tiny_kb: Path, tmp_path: Path) -> None:
+    planned(tiny_kb, tmp_path)
+    with pytest.raises(ConfigError):
+        run_batch(tmp_path / "out", engine="spark")

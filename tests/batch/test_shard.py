@@ -1,0 +1,42 @@
+"""A shard is a pure function."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from onym.batch.plan import BatchPlan
+from onym.batch.planning import plan_batch
+from onym.batch.shard import write_shard
+from onym.pipeline.folder import load
+from onym.pipeline.pipeline import Pipeline
+from tests.batch.runs import pipeline_at, planned
+
+
+def written(plan: BatchPlan, pipeline: Pipeline, number: int) -> bytes:
+    file = io.BytesIO()
+    write_shard(plan.shards[number], pipeline, file)
+    return file.getvalue()
+
+
+def test_the_same_bytes_whatever_ran_before(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    alone = [written(plan, load(tmp_path / "pipeline"), number) for number in range(len(plan.shards))]
+    pipeline = load(tmp_path / "pipeline")
+    backwards = [written(plan, pipeline, number) for number in reversed(range(len(plan.shards)))]
+    assert backwards[::-1] == alone
+
+
+def test_a_bad_document_and_a_bad_file_are_counted(tiny_kb: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.jsonl").write_text('{"id": "1", "text": "fever"}\n{"id": "2"}\n{"id": "3", "text": "cough"}\n')
+    (notes / "b.txt").write_bytes(b"\xff\xfe\xff")
+    plan = plan_batch([notes], pipeline_at(tiny_kb, tmp_path), tmp_path / "out")
+    receipt = write_shard(plan.shards[0], load(tmp_path / "pipeline"), io.BytesIO())
+    assert receipt.documents == 2
+    assert sum(receipt.problems.values()) == 2
+    assert [(file.name, file.documents, bool(file.code)) for file in receipt.files] == [
+        ("a.jsonl", 2, False),
+        ("b.txt", 0, True),
+    ]
