@@ -1,0 +1,1 @@
+"""What the benchmarks of corpus-scale linking share."""
