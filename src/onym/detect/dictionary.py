@@ -239,13 +239,11 @@ class DictionaryDetector:
     def _defined(self, analysis: TextAnalysis, known: Abbreviations) -> Iterator[Span]:
         """Yield the places of the short forms that the text defines by a name, with or without a plural `s`."""
         named = {each.short: self._named(known.expand(each.short) or "") for each in known.definitions}
-        edges = analysis.words if any(name >= 0 for name in named.values()) else []
-        starts, ends = [start for start, _ in edges], [end for _, end in edges]
         for short, name in named.items():
             forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
             for form in forms:
                 if len(form) > 1 or form == short:
-                    for start, end in _spans(analysis.text, form, starts, ends):
+                    for start, end in _spans(analysis, form):
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
@@ -291,17 +289,21 @@ def _is_in_two_sentences(analysis: TextAnalysis, start: int, end: int) -> bool:
     return may_cross_sentences(analysis.text[start:end]) and _has_between(analysis.sentence_starts, start, end)
 
 
-def _spans(text: str, form: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield where a form stands in a text, neither beginning nor ending inside a word; words are given by their edges."""
+def _spans(analysis: TextAnalysis, form: str) -> Iterator[tuple[int, int]]:
+    """Yield where a form stands in a text, neither beginning nor ending inside a word."""
+    text = analysis.text
     start = text.find(form)
     while start >= 0:
         end = start + len(form)
-        if not (_is_inside(start, starts, ends) or _is_inside(end, starts, ends)):
+        if not (_is_in_word(analysis, start) or _is_in_word(analysis, end)):
             yield start, end
         start = text.find(form, start + 1)
 
 
-def _is_inside(offset: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
+def _is_in_word(analysis: TextAnalysis, offset: int) -> bool:
     """Tell whether an offset is between two characters of one word."""
-    word = bisect_left(starts, offset) - 1
-    return word >= 0 and bisect_right(ends, offset) <= word
+    before_and_after = analysis.text[max(offset - 1, 0) : offset + 1]
+    if before_and_after.isascii():
+        return offset > 0 and len(before_and_after) == 2 and before_and_after.isalnum()
+    word = bisect_left(analysis.words, (offset,)) - 1
+    return word >= 0 and analysis.words[word][1] > offset
