@@ -1,10 +1,10 @@
-"""The names of a knowledge base by fingerprint: all that stand in many texts are found at once, without a look-up for each word.
+"""The names of a knowledge base by fingerprint: all that stand in many texts are found at once.
 
     KB/name-tables/<16 hex digits>/     an artefact, named by the digest of the knowledge base
 
-It holds the fingerprints of all names, sorted, with their rows, and two filters of bits: one for the names, and one for what names
-of several words begin with. Where a bit is not set, no name is so, or begins so. What passes is compared as a string, so that
-two strings with one fingerprint change nothing. The table of a small knowledge base is made each time. Where the folder cannot be
+It holds the fingerprints of all names, sorted, with their rows, and two filters of bits: one for names, and one for what names of
+several words begin with. Where a bit is not set, no name is so, or begins so. Whoever finds a name compares the strings, so that two
+strings with one fingerprint change nothing. The table of a small knowledge base is made each time. Where the folder cannot be
 written, the artefact is kept in the cache directory, or in memory.
 """
 
@@ -30,6 +30,8 @@ KIND, FORMAT, FOLDER = "name-table", 1, "name-tables"
 _FEW = 20_000  # names whose table is made in less time than a file takes
 _BATCH = 50_000  # names
 _BITS_EACH = 8  # for each name, at least: few others pass a filter
+
+_MASKS = np.left_shift(1, np.arange(8)).astype(np.uint8)
 
 Bits = npt.NDArray[np.uint8]
 
@@ -176,4 +178,5 @@ class _Filter:
 def _is_set(bits: Bits, fingerprints: Fingerprints) -> npt.NDArray[np.bool_]:
     width = len(bits).bit_length() - 1 + 3
     numbers = fingerprints >> np.uint64(64 - width)
-    return (bits[numbers >> np.uint64(3)] >> (numbers & np.uint64(7)).astype(np.uint8)) & np.uint8(1) != 0
+    is_set: npt.NDArray[np.bool_] = bits[numbers >> np.uint64(3)] & _MASKS[numbers & np.uint64(7)] != 0
+    return is_set

@@ -1,8 +1,8 @@
 """Many texts at once as arrays: where their words stand in the normal form, and a number for any run of words.
 
-The number of a run is a polynomial of its code points, modulo 2**64. Sums over all texts give that of any run by one subtraction:
-nothing is done for each character, or for each word, in Python. Equal runs have equal numbers; the other way round it is only
-nearly always so, and whoever finds a number has to compare the strings.
+The number of a run, its fingerprint, is a polynomial of its code points, modulo 2**64. Sums over all texts give that of any run
+by one subtraction: nothing is done in Python for each character or word. Equal runs have equal fingerprints. Two others may have
+equal ones too, if rarely: whoever finds a fingerprint has to compare the strings.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Numbered:
 class NormalTexts:
     """The words of many texts in the normal form of names, as `TextAnalysis.normalised` has them for one text.
 
-    `text` holds the normal forms of all texts, one after the other. `starts` and `ends` are where its words stand in it, and `owners`
-    says of which text each is. Texts in `odd` have none: a word of theirs is more than a run of letters and digits.
+    `text` holds the normal forms of all texts, one after the other. Its words stand from `starts` to `ends`; `owners` says of which
+    text each is. Texts in `odd` have no words here: theirs have marks or invisible characters, or grow in lower case.
 
     >>> texts = NormalTexts(["No  Fever-X.", "Cough"])
     >>> [texts.text[start:end] for start, end in zip(texts.starts, texts.ends)], texts.owners.tolist()
@@ -134,9 +134,7 @@ def _runs(is_inside: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
 
 def _kinds(codes: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Return the kind of each code point: those beyond ASCII are few, and looked at once each."""
-    if codes.dtype == np.uint8:
-        return _ascii_kinds()[codes]
-    kinds = _ascii_kinds()[np.minimum(codes, _ASCII)]
+    kinds: npt.NDArray[np.uint8] = _ascii_kinds()[np.minimum(codes, _ASCII)]
     others = np.flatnonzero(codes >= _ASCII)
     distinct, which = np.unique(codes[others], return_inverse=True)
     kinds[others] = np.array([_kind(chr(code)) for code in distinct.tolist()], dtype=np.uint8)[which]

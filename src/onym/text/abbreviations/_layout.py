@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"\S+")
 _MAX_STEPS = 100
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 # A full stop after one letter alone does not end a sentence: `S. aureus protein A (spa)`.
-# The mark comes first in the pattern, and what must stand before it is looked back at: so most characters are passed over at once.
+# The mark comes first, and what must stand before it is looked back at: so most characters are passed over at once.
 _SENTENCE_END = re.compile(
     r"[.!?;:\n](?:(?:(?<=[^\W_]{2}[.!?])|(?<=[\])\"'%][.!?]))[\])\"']?\s++(?=[^a-z(\[])|(?<=[;:])\s|(?<=\n)[ \t\r]*+\n)"
 )
@@ -97,9 +97,9 @@ class Layout:
         near: int | None = None
         asides = 0
         number, right = self.word_before(end), end
-        while number >= 0 and len(words) < max_words and self.words[number].start >= start:
+        while number >= 0 and len(words) < max_words:
             word = self.words[number]
-            if right - word.end > _WIDEST_GAP:
+            if word.start < start or right - word.end > _WIDEST_GAP:
                 break
             aside = self._aside(word.end, right)
             if near is None and words and (aside is not None or ", " in self.text[word.end : right]):
