@@ -2,10 +2,10 @@
 
     KB/name-tables/<16 hex digits>/     an artefact, named by the digest of the knowledge base
 
-It holds the fingerprints of all names, sorted, with their rows, and two filters of bits: one for names, and one for what names of
-several words begin with. Where a bit is not set, no name is so, or begins so. Whoever finds a name compares the strings, so that two
-strings with one fingerprint change nothing. The table of a small knowledge base is made each time. Where the folder cannot be
-written, the artefact is kept in the cache directory, or in memory.
+It holds the fingerprints of all names, sorted, with their rows, and two filters of bits: one for names, and one for what names
+of several words begin with. Where a bit is not set, no name is so, or begins so. Whoever finds a name compares the strings: two
+with one fingerprint change nothing. The table of a small knowledge base is made each time. Where the folder cannot be written,
+the artefact is kept in the cache directory, or in memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Many texts at once as arrays: where their words stand in the normal form, and a number for any run of words.
 
 The number of a run, its fingerprint, is a polynomial of its code points, modulo 2**64. Sums over all texts give that of any run
-by one subtraction: nothing is done in Python for each character or word. Equal runs have equal fingerprints. Two others may have
-equal ones too, if rarely: whoever finds a fingerprint has to compare the strings.
+by one subtraction: nothing is done in Python for each character or word. Equal runs have equal fingerprints. Two others may
+have equal ones too, if rarely: whoever finds a fingerprint has to compare the strings.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Numbered:
 class NormalTexts:
     """The words of many texts in the normal form of names, as `TextAnalysis.normalised` has them for one text.
 
-    `text` holds the normal forms of all texts, one after the other. Its words stand from `starts` to `ends`; `owners` says of which
-    text each is. Texts in `odd` have no words here: theirs have marks or invisible characters, or grow in lower case.
+    `text` holds the normal forms of all texts, one after the other. Its words stand from `starts` to `ends`; `owners` says of
+    which text each is. Texts in `odd` have no words here: theirs have marks or invisible characters, or grow in lower case.
 
     >>> texts = NormalTexts(["No  Fever-X.", "Cough"])
     >>> [texts.text[start:end] for start, end in zip(texts.starts, texts.ends)], texts.owners.tolist()
