@@ -186,8 +186,8 @@ def test_equal_fingerprints_of_other_names_change_nothing(kb: KnowledgeBase, mon
     docs = [Document(str(number), "A heart attack, MEN and men.") for number in range(_FEW_TEXTS)]
     expected = next(DictionaryDetector(kb).detect(docs[:1])).document.mentions
     table = NameTable.of(kb.names)
-    every = np.full(len(table.is_name), 255, dtype=np.uint8)
-    alike = replace(table, fingerprints=table.fingerprints & np.uint64(0), is_name=every, goes_on=every)
+    all_set = np.full(len(table.is_name), 255, dtype=np.uint8)
+    alike = replace(table, fingerprints=table.fingerprints & np.uint64(0), is_name=all_set, goes_on=all_set)
     monkeypatch.setattr(Numbered, "fingerprints", lambda _, starts, __: np.zeros(len(starts), dtype=np.uint64))
     monkeypatch.setattr(dictionary, "open_name_table", lambda _: alike)
     assert {each.document.mentions for each in DictionaryDetector(kb).detect(docs)} == {expected}
