@@ -22,6 +22,7 @@ NAMES = (
     "kb-hpo",
     "kb-umls",
     "kb-kill",
+    "batch-kill",
     "kb-hostile",
     "kb-fuzz",
     "corpus-fuzz",

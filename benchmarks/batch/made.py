@@ -24,7 +24,8 @@ DRIVER = """
 import sys
 from onym.batch.engines.local import LocalEngine
 from onym.batch.run import run_batch
-run_batch(sys.argv[1], engine=LocalEngine(2, [sys.executable, "-c", sys.argv[2]] if sys.argv[2] else (sys.executable, "-m", "onym.batch.worker")))
+worker = ["-c", sys.argv[2]] if sys.argv[2] else ["-m", "onym.batch.worker"]
+run_batch(sys.argv[1], engine=LocalEngine(2, [sys.executable, *worker]))
 """
 
 

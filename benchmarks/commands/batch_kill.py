@@ -77,10 +77,10 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         (base / "stub").mkdir()
         pipeline = made_pipeline(base / "stub")
         corpus = made_corpus(base / "stub", 8 if options.quick else 40)
-        found += _killed_runs(base / "stub", corpus, pipeline, stub, rng, kinds, "stub")
+        found += _killed_runs(corpus, pipeline, stub, rng, kinds)
         (base / "real").mkdir()
         texts = _abstracts(base / "real", 2 if options.quick else 8, 4 if options.quick else 20)
-        found += _killed_runs(base / "real", texts, "starter", real, rng, kinds, "real")
+        found += _killed_runs(texts, "starter", real, rng, kinds)
     names = ("lost", "doubled", "torn", "other_bytes", "orphans")
     figures = {"kills": sum(kinds.values()), **{name: found[name] for name in names}, "by_kind": dict(sorted(kinds.items()))}
     if any(found[name] for name in names):
@@ -88,10 +88,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return figures
 
 
-def _killed_runs(
-    base: Path, corpus: Path, pipeline: Path | str, kills: int, rng: random.Random, kinds: Counter[str], label: str
-) -> Counter[str]:
+def _killed_runs(corpus: Path, pipeline: Path | str, kills: int, rng: random.Random, kinds: Counter[str]) -> Counter[str]:
     """Run plans to their end again and again, killing something each time, until there were enough kills."""
+    base, label = corpus.parent, corpus.parent.name
     reference = planned(corpus, pipeline, base / "reference")
     started = time.monotonic()
     if driver(reference).wait():

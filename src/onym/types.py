@@ -152,7 +152,7 @@ class Mention:
         if len(self.surface) != self.end - self.start:
             what = f"a surface of {len(self.surface)} code points cannot stand from {self.start} to {self.end}"
             raise InputError("type-offsets", what)
-        if any(not self.start <= start < end <= self.end for start, end in self.parts):
+        if self.parts and any(not self.start <= start < end <= self.end for start, end in self.parts):
             raise InputError("type-offsets", f"a fragment lies outside its mention from {self.start} to {self.end}")
 
 

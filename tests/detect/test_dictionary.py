@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.detect.dictionary import Config, DictionaryDetector
+from onym.detect import dictionary
+from onym.detect.dictionary import _FEW_TEXTS, Config, DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types
+from onym.kb.name_table import NameTable
 from onym.linkers.exact import ExactLinker
+from onym.text.analysis import analysed
+from onym.text.fingerprints import Numbered
 from onym.types import Document, Mention, Passage
 from tests.detect.made_kb import made_kb
 
@@ -163,6 +169,28 @@ def test_whatever_the_text_offsets_are_those_of_the_raw_text(kb: KnowledgeBase, 
             before, after = text[: mention.start][-1:], text[mention.end :][:1]
             assert not (before.isalnum() and mention.surface[0].isalnum())
             assert not (after.isalnum() and mention.surface[-1].isalnum())
+
+
+@given(texts=st.lists(st.lists(PIECES | st.characters(), max_size=20).map("".join), min_size=1, max_size=4))
+def test_many_texts_at_once_have_the_names_of_one_after_the_other(kb: KnowledgeBase, texts: list[str]) -> None:
+    docs = [analysed(Document(str(number), text)) for number, text in enumerate(texts)]
+    for types in (None, "disease"):
+        detector = DictionaryDetector(kb, Config(types=types))
+        one_by_one = [list(spans) for spans in detector._names(docs)]
+        detector._seen = _FEW_TEXTS
+        at_once = [sorted(spans) for spans in detector._names(docs)]
+        assert at_once == [sorted(spans) for spans in one_by_one]
+
+
+def test_equal_fingerprints_of_other_names_change_nothing(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = [Document(str(number), "A heart attack, MEN and men.") for number in range(_FEW_TEXTS)]
+    expected = next(DictionaryDetector(kb).detect(docs[:1])).document.mentions
+    table = NameTable.of(kb.names)
+    all_set = np.full(len(table.is_name), 255, dtype=np.uint8)
+    alike = replace(table, fingerprints=table.fingerprints & np.uint64(0), is_name=all_set, goes_on=all_set)
+    monkeypatch.setattr(Numbered, "fingerprints", lambda _, starts, __: np.zeros(len(starts), dtype=np.uint64))
+    monkeypatch.setattr(dictionary, "open_name_table", lambda _: alike)
+    assert {each.document.mentions for each in DictionaryDetector(kb).detect(docs)} == {expected}
 
 
 @given(

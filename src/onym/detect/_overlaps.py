@@ -19,13 +19,34 @@ def resolved(spans: Iterable[Span], *, nested: bool = False) -> list[Span]:
     >>> [(span.start, span.end) for span in resolved(spans, nested=True)]
     [(0, 6), (0, 17), (7, 17)]
     """
+    ranked = sorted(spans, key=_rank)
+    return _nested(ranked) if nested else _disjoint(ranked)
+
+
+def _rank(span: Span) -> tuple[float, int, int, str]:
+    return -span.score, span.start - span.end, span.start, span.type
+
+
+def _disjoint(ranked: Iterable[Span]) -> list[Span]:
+    """Return the spans of which none touches another: of those that begin before its end, the last is the one that may."""
+    kept: list[Span] = []
+    starts: list[int] = []
+    for span in ranked:
+        row = bisect_left(starts, span.end)
+        if not row or kept[row - 1].end <= span.start:
+            kept.insert(row, span)
+            starts.insert(row, span.start)
+    return kept
+
+
+def _nested(ranked: Iterable[Span]) -> list[Span]:
     kept: list[Span] = []
     max_length = 0
-    for span in sorted(spans, key=lambda each: (-each.score, -each.length, each.start, each.type)):
+    for span in ranked:
         # Whatever touches this span begins before its end, and not so far before its start that it ends there.
         first = bisect_left(kept, span.start - max_length, key=_start)
         last = bisect_left(kept, span.end, key=_start)
-        if all(_may_both_stay(span, other, nested=nested) for other in kept[first:last]):
+        if all(_may_both_stay(span, other) for other in kept[first:last]):
             insort(kept, span, key=_offsets)
             max_length = max(max_length, span.length)
     return kept
@@ -39,9 +60,9 @@ def _offsets(span: Span) -> tuple[int, int]:
     return span.start, span.end
 
 
-def _may_both_stay(one: Span, other: Span, *, nested: bool) -> bool:
+def _may_both_stay(one: Span, other: Span) -> bool:
     if one.end <= other.start or other.end <= one.start:
         return True
     is_inside = other.start <= one.start and one.end <= other.end
     is_around = one.start <= other.start and other.end <= one.end
-    return nested and is_inside != is_around
+    return is_inside != is_around

@@ -3,7 +3,8 @@
 The text is brought to the normal form of names, and every character of it knows its offset in the raw text. From each word on,
 the names that begin so are looked up in the knowledge base's own sorted column: nothing is built, nothing is kept in memory
 but what was just looked up, and any number of processes share the column. A mention begins where a word begins and ends where
-one ends. Names that are too common to be believed wherever they stand are told apart by `_filter.py`.
+one ends. For many texts, `onym.kb.name_table` finds the same names at once. Names that are too common to be believed wherever
+they stand are told apart by `_filter.py`.
 
 An abbreviation that the text defines by a name is a mention wherever it stands; one that it defines by something else is not
 what a knowledge base says of these letters.
@@ -14,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -28,17 +29,22 @@ from onym.detect.base import Detected, DetectorConfig, Span, detect_batches, spl
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_of_types, describe_mask, names_of, own_names_of
+from onym.kb.name_table import NameTable, open_name_table
 from onym.store.parts import ModelReference, OpenContext
 from onym.text.abbreviations import Abbreviations
-from onym.text.align import Aligned
 from onym.text.analysis import TextAnalysis, analysis_of
 from onym.text.boundaries import may_cross_sentences, words
 from onym.text.brackets import closed
+from onym.text.fingerprints import NormalTexts
 from onym.text.inflection import other_numbers
 from onym.text.normal import normal_name
 from onym.types import Document
 
 _CACHE_SIZE = 200_000  # beginnings of names, and names: texts repeat themselves
+_FEW_TEXTS = 16
+
+NameSpan = tuple[int, int, int]
+"""Where a name starts and ends in a text, and its row."""
 
 
 class Config(DetectorConfig):
@@ -116,6 +122,8 @@ class DictionaryDetector:
         )
         self._look_up = lru_cache(_CACHE_SIZE)(self._looked_up)
         self._type = lru_cache(_CACHE_SIZE)(self._type_of)
+        self._name = lru_cache(_CACHE_SIZE)(kb.names.__getitem__)
+        self._seen = 0
 
     @property
     def config(self) -> dict[str, Any]:
@@ -133,23 +141,23 @@ class DictionaryDetector:
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the names in its text."""
-        return detect_batches(documents, lambda batch: map(self._find, batch))
+        return detect_batches(documents, self._find)
 
-    def _find(self, doc: Document) -> list[Span]:
-        """Return the names in a text that do not overlap, and are likely to be mentions."""
-        found = resolved(self._spans(doc), nested=self._config.nested)
-        if (classifier := self._classifier) is None:
-            return found
-        likely = [replace(span, score=classifier.probability(doc.text, span, self._config.convention)) for span in found]
-        return [span for span in likely if span.score >= self._threshold]
+    def _find(self, docs: Sequence[Document]) -> Iterator[list[Span]]:
+        """Yield the names in each text that do not overlap, and are likely to be mentions."""
+        classifier, convention = self._classifier, self._config.convention
+        for doc, names in zip(docs, self._names(docs), strict=True):
+            found = resolved(self._spans(doc, names), nested=self._config.nested)
+            if classifier is not None:
+                likely = [replace(span, score=classifier.probability(doc.text, span, convention)) for span in found]
+                found = [span for span in likely if span.score >= self._threshold]
+            yield found
 
-    def _spans(self, doc: Document) -> Iterator[Span]:
+    def _spans(self, doc: Document, names: Iterable[NameSpan]) -> Iterator[Span]:
         text, analysis = doc.text, analysis_of(doc)
         known = analysis.abbreviations if self._config.abbreviations else Abbreviations(())
-        aligned = analysis.normalised
         passages = sorted(passage.start for passage in doc.passages)
-        for start_norm, end_norm, name in self._names(aligned):
-            start, end = aligned.raw_span(start_norm, end_norm)
+        for start, end, name in names:
             # A name may have full stops and brackets in it, but not the end of a sentence or half a pair.
             is_cut = _has_between(passages, start, end) or _is_in_two_sentences(analysis, start, end)
             whole = None if is_cut else closed(text, start, end)
@@ -165,15 +173,45 @@ class DictionaryDetector:
             return self._named(long)
         return name if self._filter.accepts(name, surface) else -1
 
-    def _names(self, aligned: Aligned) -> Iterator[tuple[int, int, int]]:
-        """Yield every span of a name in the normalised text, and the name."""
+    def _names(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
+        """Yield every span of a name in each text. For the first texts, look-ups are quicker than to open the table is."""
+        self._seen += len(docs)
+        if self._seen < _FEW_TEXTS or self._config.inflections:
+            return (self._looked_up_names(analysis_of(doc)) for doc in docs)
+        texts = NormalTexts([doc.text for doc in docs])
+        found = self._names_in(texts)
+        return (self._looked_up_names(analysis_of(doc)) if row in texts.odd else found[row] for row, doc in enumerate(docs))
+
+    def _names_in(self, texts: NormalTexts) -> list[list[NameSpan]]:
+        """Return every span of a name in texts that are looked at together."""
+        found: list[list[NameSpan]] = [[] for _ in range(texts.count)]
+        first, last, rows = self._table.find(texts)
+        if self._is_wanted is not None:
+            is_wanted = self._is_wanted[rows]
+            first, last, rows = first[is_wanted], last[is_wanted], rows[is_wanted]
+        spans = (texts.starts[first], texts.ends[last], texts.raw_starts[first], texts.raw_ends[last])
+        text, name = texts.text, self._name
+        for owner, row, start_norm, end_norm, start, end in zip(
+            *(column.tolist() for column in (texts.owners[first], rows, *spans)), strict=True
+        ):
+            if text[start_norm:end_norm] == name(row):  # nearly always: fingerprints may be equal where names are not
+                found[owner].append((start, end, row))
+        return found
+
+    @cached_property
+    def _table(self) -> NameTable:
+        return open_name_table(self.kb)
+
+    def _looked_up_names(self, analysis: TextAnalysis) -> Iterator[NameSpan]:
+        """Yield every span of a name in a text, one look-up after the other."""
+        aligned = analysis.normalised
         text, edges = aligned.text, words(aligned.text)
         for number, (start, _) in enumerate(edges):
             for row in range(number, len(edges)):
                 end = edges[row][1]
                 name, goes_on = self._look_up(text[start:end])
                 if name >= 0:
-                    yield start, end, name
+                    yield *aligned.raw_span(start, end), name
                 if not goes_on:
                     break
 
@@ -202,13 +240,11 @@ class DictionaryDetector:
     def _defined(self, analysis: TextAnalysis, known: Abbreviations) -> Iterator[Span]:
         """Yield the places of the short forms that the text defines by a name, with or without a plural `s`."""
         named = {each.short: self._named(known.expand(each.short) or "") for each in known.definitions}
-        edges = analysis.words if any(name >= 0 for name in named.values()) else []
-        starts, ends = [start for start, _ in edges], [end for _, end in edges]
         for short, name in named.items():
             forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
             for form in forms:
                 if len(form) > 1 or form == short:
-                    for start, end in _spans(analysis.text, form, starts, ends):
+                    for start, end in _spans(analysis, form):
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
@@ -254,17 +290,21 @@ def _is_in_two_sentences(analysis: TextAnalysis, start: int, end: int) -> bool:
     return may_cross_sentences(analysis.text[start:end]) and _has_between(analysis.sentence_starts, start, end)
 
 
-def _spans(text: str, form: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield where a form stands in a text, neither beginning nor ending inside a word; words are given by their edges."""
+def _spans(analysis: TextAnalysis, form: str) -> Iterator[tuple[int, int]]:
+    """Yield where a form stands in a text, neither beginning nor ending inside a word."""
+    text = analysis.text
     start = text.find(form)
     while start >= 0:
         end = start + len(form)
-        if not (_is_inside(start, starts, ends) or _is_inside(end, starts, ends)):
+        if not (_is_in_word(analysis, start) or _is_in_word(analysis, end)):
             yield start, end
         start = text.find(form, start + 1)
 
 
-def _is_inside(offset: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
+def _is_in_word(analysis: TextAnalysis, offset: int) -> bool:
     """Tell whether an offset is between two characters of one word."""
-    word = bisect_left(starts, offset) - 1
-    return word >= 0 and bisect_right(ends, offset) <= word
+    before_and_after = analysis.text[max(offset - 1, 0) : offset + 1]
+    if before_and_after.isascii():
+        return offset > 0 and len(before_and_after) == 2 and before_and_after.isalnum()
+    word = bisect_left(analysis.words, (offset,)) - 1
+    return word >= 0 and analysis.words[word][1] > offset

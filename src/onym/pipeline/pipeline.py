@@ -195,17 +195,18 @@ class Pipeline:
     def _finished(self, linked: LinkedDocument, detected: Detected) -> LinkedDocument:
         """Return a document with all that is known of its links."""
         scores = detected.scores if linked.links and detected.scores else (None,) * len(linked.links)
-        links = [replace(link, detection_score=score) for link, score in zip(linked.links, scores, strict=True)]
-        links = [self._finished_link(link) for link in links]
+        links = [self._finished_link(link, score) for link, score in zip(linked.links, scores, strict=True)]
         links = self._confidence.of(links) if self._confidence else links
         finished = replace(linked, links=tuple(links), problems=(*detected.problems, *linked.problems))
         finished = with_assertion(finished) if self._assertion else finished
         return replace(finished, document=plain(linked.document))
 
-    def _finished_link(self, link: Link) -> Link:
-        """Return a link with the reason why there is no answer."""
+    def _finished_link(self, link: Link, score: float | None) -> Link:
+        """Return a link with the detector's score, and with the reason why there is no answer."""
         is_below = self._threshold is not None and link.candidates and link.candidates[0].score < self._threshold
-        return replace(link, nil_reason=link.nil_reason or "below-threshold") if is_below else link
+        reason = link.nil_reason or ("below-threshold" if is_below else None)
+        # Not `dataclasses.replace`: this is done for each mention of a corpus.
+        return Link(link.mention, link.candidates, score, link.stage, link.confidence, reason, link.tied, link.assertion)
 
 
 def _documents(texts: Iterable[object] | Document) -> Iterator[Document]:

@@ -20,7 +20,7 @@ from functools import cache
 from onym.text.pattern import any_of
 from onym.types import Offsets
 
-_INVISIBLE = "\u00ad\u200c\u200d\u2060\ufeff"
+INVISIBLE = "\u00ad\u200c\u200d\u2060\ufeff"
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 # Matched wherever there is one, and judged afterwards: with a condition on what follows, a long run would be tried again
@@ -28,7 +28,7 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _STOP = re.compile(r"[.!?\u2026][.!?\u2026)\]}\"'\u2019\u201d\u00bb]*|[\u3002\uff01\uff1f\uff61]+")
 _FULL_WIDTH = "\u3002\uff01\uff1f\uff61"  # no space follows them
 _SPACES = re.compile(r"\s+")
-_MAY_CROSS = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\uff61]|[^\S ]|\s[A-Z]")
+_MAY_CROSS = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\uff61]|[^\S ]|\s[A-Z]{2}")
 _OPENING = "([{\"'\u2018\u201c\u00ab\u00bf\u00a1"
 _ITEM = re.compile(r"\((?:[a-z](?:[,-][a-z])?|[ivx]{1,4}|[0-9]{1,2}|[+\u00b1-])\)")
 _BRACKETS = re.compile(r"[()\[\]]")
@@ -124,7 +124,7 @@ def _any_word() -> re.Pattern[str]:
     chars = [chr(code) for code in range(0x300, sys.maxunicode + 1)]
     mark = any_of([char for char, kind in zip(chars, map(unicodedata.category, chars), strict=True) if kind[0] == "M"])
     run = rf"[^\W_](?:[^\W_]|{mark})*+"
-    return re.compile(rf"{run}(?:[{_INVISIBLE}]++{run})*+")
+    return re.compile(rf"{run}(?:[{INVISIBLE}]++{run})*+")
 
 
 def _line_cuts(text: str) -> Iterator[int]:

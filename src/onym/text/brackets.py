@@ -10,7 +10,7 @@ _ANY = frozenset("()[]{}")
 
 def is_balanced(text: str) -> bool:
     """Tell whether a text has as many closing as opening brackets of each kind."""
-    return all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
+    return _ANY.isdisjoint(text) or all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
 
 
 def closed(text: str, start: int, end: int) -> Offsets | None:
@@ -21,7 +21,7 @@ def closed(text: str, start: int, end: int) -> Offsets | None:
     ((0, 16), None, (5, 15))
     """
     surface = text[start:end]
-    if _ANY.isdisjoint(surface) or is_balanced(surface):
+    if is_balanced(surface):
         return start, end
     if text[end : end + 1] in _ANY and is_balanced(text[start : end + 1]):
         return start, end + 1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from onym.text.abbreviations._words import CLAUSE_WORDS, GREEK_NAMES, NEVER_SHORT, STOP_WORDS, Word
 from onym.text.brackets import is_balanced
 
+_NEVER_IN_SHORT = frozenset("=<>%")
 _MAX_LETTERS = 10
 _MAX_SHORT = 25
 _MAX_LONG = 300
@@ -20,17 +21,17 @@ def may_be_short(text: str) -> bool:
     """
     if not 0 < len(text) <= _MAX_SHORT or not (text[0].isalnum() or text[0] in "[(-+"):
         return False
-    if any(char in "=<>%" for char in text) or not is_balanced(text):
+    if not _NEVER_IN_SHORT.isdisjoint(text) or not is_balanced(text):
         return False
     if text.strip(".") in NEVER_SHORT or text in STOP_WORDS:
         return False
-    return any(map(str.isalpha, text)) and _letters(text) <= _MAX_LETTERS and _may_be_words(text.split())
+    return any(map(str.isalpha, text)) and _has_few_letters(text) and _may_be_words(text.split())
 
 
-def _letters(text: str) -> int:
+def _has_few_letters(text: str) -> bool:
     """Count letters and digits; the name of a Greek letter is one."""
-    names = sum(len(name) - 1 for name in GREEK_NAMES if name in text)
-    return sum(map(str.isalnum, text)) - names
+    letters = sum(map(str.isalnum, text))
+    return letters <= _MAX_LETTERS or letters - sum(len(name) - 1 for name in GREEK_NAMES if name in text) <= _MAX_LETTERS
 
 
 def _may_be_words(words: Sequence[str]) -> bool:

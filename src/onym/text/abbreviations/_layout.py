@@ -12,9 +12,13 @@ from onym.text.abbreviations._words import Word, Words
 _OPENING, _CLOSING = "([{", ")]}"
 _BRACKET = re.compile(r"[()\[\]{}]")
 _TOKEN = re.compile(r"\S+")
+_MAX_STEPS = 100
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 # A full stop after one letter alone does not end a sentence: `S. aureus protein A (spa)`.
-_SENTENCE_END = re.compile(r"(?:[^\W_]{2}|[\])\"'%])[.!?][\])\"']?\s++(?=[^a-z(\[])|[;:]\s|\n[ \t\r]*+\n")
+# The mark comes first, and what must stand before it is looked back at: so most characters are passed over at once.
+_SENTENCE_END = re.compile(
+    r"[.!?;:\n](?:(?:(?<=[^\W_]{2}[.!?])|(?<=[\])\"'%][.!?]))[\])\"']?\s++(?=[^a-z(\[])|(?<=[;:])\s|(?<=\n)[ \t\r]*+\n)"
+)
 # No long form has more between two of its words, or more asides. The bounds keep the time linear.
 _WIDEST_GAP = 40
 _MAX_ASIDES = 2
@@ -63,7 +67,12 @@ class Layout:
         return self._sentence_starts[bisect_right(self._sentence_starts, offset) - 1]
 
     def token_start(self, offset: int) -> int:
-        """Return where the run without white space begins that holds an offset."""
+        """Return where the run without white space begins that holds an offset: it is near, or all are found."""
+        text = self.text
+        if not text[offset].isspace():
+            for start in range(offset, max(offset - _MAX_STEPS, -1), -1):
+                if start == 0 or text[start - 1].isspace():
+                    return start
         return self._token_starts[bisect_right(self._token_starts, offset) - 1]
 
     def word_before(self, offset: int) -> int:
@@ -88,9 +97,9 @@ class Layout:
         near: int | None = None
         asides = 0
         number, right = self.word_before(end), end
-        while number >= 0 and len(words) < max_words and self.words[number].start >= start:
+        while number >= 0 and len(words) < max_words:
             word = self.words[number]
-            if right - word.end > _WIDEST_GAP:
+            if word.start < start or right - word.end > _WIDEST_GAP:
                 break
             aside = self._aside(word.end, right)
             if near is None and words and (aside is not None or ", " in self.text[word.end : right]):

@@ -24,9 +24,12 @@ class Abbreviations:
         self.definitions = tuple(definitions)
         self._exact: dict[str, Abbreviation] = {}
         self._folded: dict[str, Abbreviation] = {}
+        self._forms: set[str] = set()  # in one case, with and without a plural `s`: other surfaces are no short forms
         for definition in self.definitions:  # where a text defines one twice, the first counts
             self._exact.setdefault(definition.short, definition)
-            self._folded.setdefault(definition.short.casefold(), definition)
+            folded = definition.short.casefold()
+            self._folded.setdefault(folded, definition)
+            self._forms.update((folded, folded + "s", folded.removesuffix("s")))
 
     @classmethod
     def from_text(cls, text: str) -> Abbreviations:
@@ -44,7 +47,7 @@ class Abbreviations:
         As written first, then with or without a plural `s`, then in another case; the last only for surfaces that do not
         look like an ordinary word: `ALL` is defined, `All` and `all` are not.
         """
-        if not self.definitions:  # most documents
+        if surface.casefold() not in self._forms:  # most
             return None
         for form in (surface, surface.removesuffix("s"), surface + "s"):
             if form in self._exact:

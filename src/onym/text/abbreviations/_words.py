@@ -85,20 +85,21 @@ class Words:
     """
 
     def __init__(self, text: str) -> None:
-        spans = [found.span() for found in _WORD.finditer(text)]
-        self.starts = [start for start, _ in spans]
-        self._text, self._spans = text, spans
+        self.starts = [found.start() for found in _WORD.finditer(text)]
+        self._text = text
         self._made: dict[int, Word] = {}
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return len(self.starts)
 
     def __getitem__(self, number: int) -> Word:
-        if number not in self._made:
-            start, end = self._spans[number]
-            raw = self._text[start:end]
-            self._made[number] = Word(raw, _lowered(raw), start, end)
-        return self._made[number]
+        word = self._made.get(number)
+        if word is None:
+            start = self.starts[number]
+            found = _WORD.match(self._text, start)
+            raw = found.group() if found else ""
+            word = self._made[number] = Word(raw, _lowered(raw), start, start + len(raw))
+        return word
 
 
 def _lowered(text: str) -> str:

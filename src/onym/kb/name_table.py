@@ -1,0 +1,182 @@
+"""The names of a knowledge base by fingerprint: all that stand in many texts are found at once.
+
+    KB/name-tables/<16 hex digits>/     an artefact, named by the digest of the knowledge base
+
+It holds the fingerprints of all names, sorted, with their rows, and two filters of bits: one for names, and one for what names
+of several words begin with. Where a bit is not set, no name is so, or begins so. Whoever finds a name compares the strings: two
+with one fingerprint change nothing. The table of a small knowledge base is made each time. Where the folder cannot be written,
+the artefact is kept in the cache directory, or in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import ConfigError, IntegrityError
+from onym.kb.knowledge_base import KnowledgeBase
+from onym.store.artefact.arrays import Strings, corrupt
+from onym.store.artefact.derived import Locations, open_derived
+from onym.store.artefact.reader import Artefact
+from onym.store.artefact.stage import Record, Stage
+from onym.store.verify import Verify
+from onym.text.fingerprints import Fingerprints, Ints, NormalTexts, Numbered, code_points, word_ends
+
+KIND, FORMAT, FOLDER = "name-table", 1, "name-tables"
+_FEW = 20_000  # names whose table is made in less time than a file takes
+_BATCH = 50_000  # names
+_BITS_EACH = 8  # for each name, at least: few others pass a filter
+
+_MASKS = np.left_shift(1, np.arange(8)).astype(np.uint8)
+
+Bits = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class NameTable:
+    """Fingerprints of names, in order, the row of each name, and the filters.
+
+    >>> table = NameTable.of(Strings.of(["fever", "yellow fever"]))
+    >>> texts = NormalTexts(["High fever.", "Yellow  fever?"])
+    >>> first, last, rows = table.find(texts)
+    >>> list(zip(first.tolist(), last.tolist(), rows.tolist()))
+    [(1, 1, 0), (3, 3, 0), (2, 3, 1)]
+    """
+
+    fingerprints: Fingerprints
+    rows: npt.NDArray[np.uint32]
+    is_name: Bits
+    goes_on: Bits
+
+    @classmethod
+    def of(cls, names: Strings) -> NameTable:
+        """Make the table of a column of names."""
+        whole, goes_on = np.zeros(len(names), dtype=np.uint64), _Filter(len(names))
+        for start in range(0, len(names), _BATCH):
+            some, beginnings = _fingerprints(names, start)
+            whole[start : start + len(some)] = some
+            goes_on.add(beginnings)
+        is_name = _Filter(len(names))
+        is_name.add(whole)
+        order = np.argsort(whole, kind="stable")
+        return cls(whole[order], order.astype(np.uint32), is_name.bits(), goes_on.bits())
+
+    def find(self, texts: NormalTexts) -> tuple[Ints, Ints, Ints]:
+        """Return the runs of words that may be names: the numbers of the first and the last word, and the row of the name."""
+        found = list(self._find(texts))
+        first, last, rows = (np.concatenate([each[column] for each in found]) for column in range(3))
+        return first, last, rows
+
+    def _find(self, texts: NormalTexts) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """Yield what may be names of one word, of two, and so on, as long as a name may go on."""
+        first = last = np.arange(len(texts.starts))
+        while True:
+            fingerprints = texts.numbered.fingerprints(texts.starts[first], texts.ends[last])
+            may_be = np.flatnonzero(_is_set(self.is_name, fingerprints))
+            runs, rows = self._rows(fingerprints[may_be])
+            yield first[may_be[runs]], last[may_be[runs]], rows
+            longer = np.flatnonzero(_is_set(self.goes_on, fingerprints))
+            first, last = first[longer], last[longer] + 1
+            is_inside = texts.owners[np.minimum(last, len(texts.owners) - 1)] == texts.owners[first]
+            is_inside &= last < len(texts.owners)
+            first, last = first[is_inside], last[is_inside]
+            if not len(first):
+                return
+
+    def _rows(self, fingerprints: Fingerprints) -> tuple[Ints, Ints]:
+        """Return the rows of names with these fingerprints, and of which of them each is. Several names may share one."""
+        left = np.searchsorted(self.fingerprints, fingerprints)
+        counts = np.searchsorted(self.fingerprints, fingerprints, side="right") - left
+        before = np.cumsum(counts) - counts
+        at = np.repeat(left - before, counts) + np.arange(int(counts.sum()))
+        return np.repeat(np.arange(len(fingerprints)), counts), self.rows[at].astype(np.int64)
+
+
+def open_name_table(kb: KnowledgeBase) -> NameTable:
+    """Return the table of the names of a knowledge base.
+
+    >>> len(open_name_table(KnowledgeBase.open(getfixture("tiny_kb"))).rows)
+    9
+    """
+    if len(kb.names) < _FEW:
+        return NameTable.of(kb.names)
+    locations = Locations.of(kb.folder.parent, FOLDER, [kb.digest, str(FORMAT)])
+    try:
+        return open_derived(
+            locations,
+            lambda path: _open(path, kb, verify=kb.verify),
+            lambda stage, dest: write_name_table(stage, dest, kb),
+        )
+    except ConfigError:  # there is no folder to write to
+        return NameTable.of(kb.names)
+
+
+def write_name_table(stage: Stage, dest: Path, kb: KnowledgeBase) -> None:
+    """Make the table, and publish it from a stage that is held already."""
+    kb.require_intact()
+    table = NameTable.of(kb.names)
+    stage.write_array("fingerprints", table.fingerprints)
+    stage.write_array("rows", table.rows)
+    stage.write_array("is-name", table.is_name)
+    stage.write_array("goes-on", table.goes_on)
+    stage.publish(dest, KIND, FORMAT, Record({"kb": kb.digest}, [], {"names": len(table.rows)}))
+
+
+def _open(folder: Path, kb: KnowledgeBase, *, verify: Verify) -> NameTable:
+    artefact = Artefact.open(folder, KIND, FORMAT, verify)
+    where = str(artefact.folder.parent)
+    if artefact.manifest.config.get("kb") != kb.digest:
+        raise IntegrityError("artefact-corrupt", "names of another knowledge base", where=where, fix="delete the folder")
+    columns = [artefact.array(name).view(np.ndarray) for name in ("fingerprints", "rows", "is-name", "goes-on")]
+    table = NameTable(*columns)
+    if artefact.is_new_here:
+        _require_sound(table, len(kb.names), where)
+        artefact.remember()
+    return table
+
+
+def _require_sound(table: NameTable, count: int, where: str) -> None:
+    is_whole = len(table.fingerprints) == len(table.rows) == count and int(table.rows.max(initial=0)) < max(count, 1)
+    is_ordered = bool((table.fingerprints[1:] >= table.fingerprints[:-1]).all())
+    has_filters = all(bits.dtype == np.uint8 and len(bits).bit_count() == 1 for bits in (table.is_name, table.goes_on))
+    if not (is_whole and is_ordered and has_filters and table.fingerprints.dtype == np.uint64):
+        raise corrupt("the table of names does not fit together", where)
+
+
+def _fingerprints(names: Strings, start: int) -> tuple[Fingerprints, Fingerprints]:
+    """Return the fingerprints of some names from a row on, and those of what they begin with, word by word."""
+    texts = names.to_arrow().slice(start, _BATCH).to_pylist()
+    codes = code_points("\n".join(texts))
+    numbered = Numbered(codes)
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    ends = np.cumsum(lengths + 1) - 1
+    starts = ends - lengths
+    cuts = word_ends(codes)
+    owners = np.searchsorted(ends, cuts)
+    is_inner = cuts < ends[owners]
+    return numbered.fingerprints(starts, ends), numbered.fingerprints(starts[owners[is_inner]], cuts[is_inner])
+
+
+class _Filter:
+    """Bits, a power of two of them. The highest bits of a fingerprint are the number of its own."""
+
+    def __init__(self, names: int) -> None:
+        self._width = max(6, (names * _BITS_EACH).bit_length())
+        self._is_set = np.zeros(1 << self._width, dtype=bool)
+
+    def add(self, fingerprints: Fingerprints) -> None:
+        self._is_set[fingerprints >> np.uint64(64 - self._width)] = True
+
+    def bits(self) -> Bits:
+        return np.packbits(self._is_set, bitorder="little")
+
+
+def _is_set(bits: Bits, fingerprints: Fingerprints) -> npt.NDArray[np.bool_]:
+    width = len(bits).bit_length() - 1 + 3
+    numbers = fingerprints >> np.uint64(64 - width)
+    is_set: npt.NDArray[np.bool_] = bits[numbers >> np.uint64(3)] & _MASKS[numbers & np.uint64(7)] != 0
+    return is_set
