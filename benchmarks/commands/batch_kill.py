@@ -15,6 +15,7 @@ orphans      workers that outlived their driver
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import signal
 import sys
@@ -29,7 +30,7 @@ from onym.batch.ledger import status
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus, write_corpus
 
-STUB, REAL, QUICK_STUB, QUICK_REAL = 700, 200, 14, 2
+STUB, REAL, QUICK_STUB, QUICK_REAL = 700, 200, 5, 0
 _STEPS = ("open", "fsync", "replace", "sync_folder")
 _WORKER = """
 import os, pathlib, signal, sys
@@ -61,8 +62,8 @@ sys.exit(main())
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stub", type=int, default=0, help="kills on stub shards; by default 700, or 14 with --quick")
-    parser.add_argument("--real", type=int, default=0, help="kills on the real pipeline; by default 200, or 2 with --quick")
+    parser.add_argument("--stub", type=int, default=0, help="kills on stub shards; by default 700, or 5 with --quick")
+    parser.add_argument("--real", type=int, default=0, help="kills on the real pipeline; by default 200, or none with --quick")
     parser.add_argument("--seed", type=int, default=13)
 
 
@@ -76,11 +77,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         base = Path(folder)
         (base / "stub").mkdir()
         pipeline = made_pipeline(base / "stub")
-        corpus = made_corpus(base / "stub", 8 if options.quick else 40)
+        corpus = made_corpus(base / "stub", 4 if options.quick else 40)
         found += _killed_runs(corpus, pipeline, stub, rng, kinds)
-        (base / "real").mkdir()
-        texts = _abstracts(base / "real", 2 if options.quick else 8, 4 if options.quick else 20)
-        found += _killed_runs(texts, "starter", real, rng, kinds)
+        if real:
+            (base / "real").mkdir()
+            found += _killed_runs(_abstracts(base / "real", files=8, documents=20), "starter", real, rng, kinds)
     names = ("lost", "doubled", "torn", "other_bytes", "orphans")
     figures = {"kills": sum(kinds.values()), **{name: found[name] for name in names}, "by_kind": dict(sorted(kinds.items()))}
     if any(found[name] for name in names):
@@ -151,8 +152,6 @@ def _watched(pid: int, seconds: float) -> list[int]:
 
 
 def _send(pid: int, number: signal.Signals) -> None:
-    import os
-
     try:
         os.kill(pid, number)
     except ProcessLookupError:  # it ended by itself just now

@@ -12,7 +12,7 @@ from onym.batch.engines.local import LocalEngine
 from onym.batch.ledger import QUARANTINE, Ledger, status
 from onym.batch.plan import SHARDS, Shard
 from onym.errors import ConfigError
-from onym.store.storage import open_storage
+from onym.store.storage import Storage, open_storage
 from onym.types import Progress, silent
 
 ENGINES = ("local",)
@@ -46,12 +46,18 @@ def run_batch(
     wanted = _of_part(before.open_shards, part)
     if not wanted:
         return before
-    storage.clean(SHARDS)
-    storage.clean(QUARANTINE)
+    _clean(storage)
     queue = ShardQueue.of(wanted, storage, None if pipeline is None else str(Path(pipeline).resolve()))
     queue.on_change = lambda done: progress("linking", done)
     (_engine(engine, workers) if isinstance(engine, str) else engine).run(queue)
+    _clean(storage)
     return status(storage)
+
+
+def _clean(storage: Storage) -> None:
+    """Remove what processes that were killed left behind."""
+    for folder in (SHARDS, QUARANTINE):
+        storage.clean(folder)
 
 
 def _engine(name: str, workers: int | None) -> Engine:

@@ -66,6 +66,7 @@ def test_a_shard_that_kills_its_worker_is_quarantined_and_the_rest_done(tiny_kb:
     ledger = run_batch(tmp_path / "out", engine=LocalEngine(1, [sys.executable, "-c", _POISON]))
     assert {number: each.code for number, each in ledger.quarantined.items()} == {1: DIED}
     assert len(ledger.receipts) == len(plan.shards) - 1
+    assert not list((tmp_path / "out" / "shards").glob(".*"))  # what the dead ones were writing
     assert run_batch(tmp_path / "out", engine=InlineEngine()).is_done
 
 
