@@ -1,7 +1,7 @@
 """Makes the picture of the README, docs/marked.png, in a headless Chromium: `python docs/pictures.py`.
 
-The text was written for it. The page is what `onym explain -o page.html` writes; as a picture has no mouse that hovers, the title
-of one mark is shown by a rule of style.
+The text was written for it. The page is what `onym explain -o page.html` writes; as a picture has no mouse that hovers, the
+title of one mark is shown by a rule of style.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from onym.types import Document
 
 PICTURE = Path(__file__).parent / "marked.png"
 TEXT = """\
-We followed 214 adults with type 2 diabetes mellitus (T2DM) for five years. T2DM preceded chronic kidney disease in 61 of them, \
-and 12 had had gestational diabetes. Reactive arthritis (Reiter syndrome) was seen twice, both times after a gastroenteritis; \
-neither patient had ankylosing spondylitis or psoriasis. Retinopathy was more frequent among those with hypertension."""
+We followed 214 adults with type 2 diabetes mellitus (T2DM) for five years. T2DM preceded chronic kidney disease in 61 of \
+them, and 12 had had gestational diabetes. Reactive arthritis (Reiter syndrome) was seen twice, both times after a \
+gastroenteritis; neither patient had ankylosing spondylitis or psoriasis. Retinopathy was more frequent among those with \
+hypertension."""
 _HOVERED = """<style>
 h2 { display: none }
 .onym { position: relative }
@@ -47,7 +48,7 @@ def take_picture(picture: Path) -> None:
         shown = Path(folder) / "page.html"
         shown.write_text(page(), "utf-8")
         options = (f"--user-data-dir={folder}/profile", f"--screenshot={picture}", shown.as_uri())
-        subprocess.run([*_CHROMIUM.split(), *options], check=True, capture_output=True, timeout=120)
+        subprocess.run([*_CHROMIUM.split(), *options], check=True, capture_output=True, timeout=120)  # noqa: S603 - all of it is ours
 
 
 if __name__ == "__main__":
