@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
-from onym.views import COLUMNS, html_of, styled
+from onym.views import COLUMNS, html_of, styled, title_of
 
 FEVER = Candidate("mesh:D005334", "pyrexia", 0.9, "Fever", "Disease")
 
@@ -95,8 +95,34 @@ def test_marks_have_titles_and_nested_ones_say_both() -> None:
     marks = read(page)
     assert marks.text == text
     assert set(marks.tags) == {"div", "mark"}
-    first = "MESH:D005334 Fever, Phenotype, confidence 0.75"
-    assert marks.titles == [first, f"{first}\nMESH:D005334 Fever, Disease, score 0.90"]
+    first = "MESH:D005334 Fever, Phenotype, confidence 0.75\nmatched name: pyrexia, score 0.90"
+    assert marks.titles == [first, f"{first}\n\nMESH:D005334 Fever, Disease, score 0.90\nmatched name: pyrexia, score 0.90"]
+
+
+def test_a_title_has_what_the_link_knows() -> None:
+    pyrexia, ague = mention("pyrexia", 0, 7), Candidate("mesh:D008288", "ague", 0.9, "Malaria")
+    said = title_of(Link(pyrexia, (FEVER, ague), stage="exact", tied=3, assertion=("negated",))).splitlines()
+    assert said == [
+        "MESH:D005334 Fever, Disease, score 0.90, by exact, negated",
+        "matched name: pyrexia, score 0.90",
+        "concepts with the same score: 3 more",
+        "runner-up: MESH:D008288 Malaria, score 0.90",
+    ]
+    below = title_of(Link(pyrexia, (FEVER,), confidence=0.2, nil_reason="below-precision")).splitlines()
+    assert below[0] == "not linked: below-precision; best candidate: MESH:D005334 Fever, Disease, confidence 0.20"
+
+
+def test_annotations_have_no_names_and_no_runner_up() -> None:
+    both = (Candidate("mesh:D1", "", 1.0, "One"), Candidate("mesh:D2", "", 1.0))
+    assert title_of(Link(mention("pyrexia", 0, 7), both, tied=0)) == "MESH:D1 One, score 1.00"
+
+
+def test_other_titles_one_for_each_link() -> None:
+    text = "pyrexia pyrexia"
+    found = linked(text, Link(mention(text, 8, 15), (FEVER,)), Link(mention(text, 0, 7), (FEVER,)))
+    assert read(html_of(found, ["second <b>", "first"])).titles == ["first", "second <b>"]
+    with pytest.raises(ValueError, match="shorter"):
+        html_of(found, [])
 
 
 @given(st.text(max_size=40), st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=6))

@@ -41,7 +41,9 @@ IdStyle = Literal["curie", "obo", "raw"]
 Row = dict[str, Any]
 Link: TypeAlias = Any
 Linked: TypeAlias = Any
+Candidate: TypeAlias = Any
 """As `onym.types` has them, which stands above."""
+Titled = tuple[Link, str]
 
 
 @lru_cache(maxsize=65_536)
@@ -126,9 +128,15 @@ def frame_of(rows: Sequence[Sequence[Any]], columns: Mapping[str, type]) -> pl.D
     return pl.DataFrame({name: [row[at] for row in rows] for at, name in enumerate(columns)}, schema=schema)
 
 
-def html_of(linked: Linked) -> str:
-    """Return the text of a linked document as HTML. A mark has a colour by its type, and a title that says what it means."""
-    parts = [_marked(linked.document.text[start:end], links) for start, end, links in _stretches(linked)]
+def html_of(linked: Linked, titles: Sequence[str] | None = None) -> str:
+    """Return the text of a linked document as HTML. A mark has a colour by its type, and a title that says what it means.
+
+    The titles are those of `title_of`, or other ones, one for each link.
+    """
+    titles = [title_of(link) for link in linked.links] if titles is None else titles
+    titled = list(zip(linked.links, titles, strict=True))
+    text = linked.document.text
+    parts = [_marked(text[start:end], over) for start, end, over in _stretches(titled, len(text))]
     return f'<div class="onym" style="white-space:pre-wrap;line-height:1.7">{"".join(parts)}</div>'
 
 
@@ -164,43 +172,61 @@ def _candidates(link: Link) -> list[dict[str, Any]]:
     ]
 
 
-def _stretches(linked: Linked) -> Iterator[tuple[int, int, list[Link]]]:
-    """Yield the text cut at the ends of all mentions, each stretch with the links that cover it."""
-    waiting = sorted(linked.links, key=lambda link: link.mention.start, reverse=True)
-    edges = {edge for link in waiting for edge in (link.mention.start, link.mention.end)}
-    over: list[Link] = []
-    for start, end in pairwise(sorted({0, len(linked.document.text), *edges})):
-        while waiting and waiting[-1].mention.start <= start:
+def _stretches(titled: Sequence[Titled], length: int) -> Iterator[tuple[int, int, list[Titled]]]:
+    """Yield a text of this length cut at the ends of all mentions, each stretch with the links that cover it."""
+    waiting = sorted(titled, key=lambda each: each[0].mention.start, reverse=True)
+    edges = {edge for link, _ in waiting for edge in (link.mention.start, link.mention.end)}
+    over: list[Titled] = []
+    for start, end in pairwise(sorted({0, length, *edges})):
+        while waiting and waiting[-1][0].mention.start <= start:
             over.append(waiting.pop())
-        over = [link for link in over if link.mention.end > start]
+        over = [each for each in over if each[0].mention.end > start]
         yield start, end, over
 
 
-def _marked(text: str, links: Sequence[Link]) -> str:
-    if not links:
+def _marked(text: str, titled: Sequence[Titled]) -> str:
+    if not titled:
         return escape(text)
-    title = escape("\n".join(map(title_of, links)))
-    types = [each.mention.type or each.candidates[0].type for each in links if each.concept_id]
+    title = escape("\n\n".join(title for _, title in titled))
+    types = [link.mention.type or link.candidates[0].type for link, _ in titled if link.concept_id]
     style = f"background:{_colour(types[0])};border-radius:3px" if types else _UNLINKED
     return f'<mark style="{style}" title="{title}">{escape(text)}</mark>'
 
 
 def title_of(link: Link) -> str:
-    """Return what a link says, in a line: the concept, its name and type, and how probable it is.
+    """Return what a link says, in lines: concept, type and certainty; the name that matched; ties and the runner-up.
 
     >>> from onym.types import Candidate, Link, Mention
-    >>> fever = Mention(0, 5, "Fever", type="Disease")
-    >>> title_of(Link(fever, (Candidate("mesh:D005334", "fever", 1.0, "Fever"),), confidence=0.98))
-    'MESH:D005334 Fever, Disease, confidence 0.98'
-    >>> title_of(Link(fever))
+    >>> fever, ague = Candidate("mesh:D005334", "pyrexia", 0.9, "Fever"), Candidate("mesh:D008288", "ague", 0.4, "Malaria")
+    >>> mention = Mention(0, 5, "Fever", type="Disease")
+    >>> print(title_of(Link(mention, (fever, ague), stage="tfidf", confidence=0.98)))
+    MESH:D005334 Fever, Disease, confidence 0.98, by tfidf
+    matched name: pyrexia, score 0.90
+    runner-up: MESH:D008288 Malaria, score 0.40
+    >>> title_of(Link(mention))
     'not linked: no-candidate'
     """
-    if link.concept_id is None:
-        return f"not linked: {link.nil_reason}"
-    best = link.candidates[0]
-    named = f"{styled(best.concept_id)} {best.preferred_name or best.name}"
+    return "\n".join(_title_lines(link))
+
+
+def _title_lines(link: Link) -> Iterator[str]:
+    if not link.candidates:
+        yield f"not linked: {link.nil_reason}"
+        return
+    best, by = link.candidates[0], f"by {link.stage}" if link.stage else ""
     certainty = f"score {best.score:.2f}" if link.confidence is None else f"confidence {link.confidence:.2f}"
-    return ", ".join(part for part in (named, link.mention.type or best.type, certainty, *(link.assertion or ())) if part)
+    parts = (_named(best), link.mention.type or best.type, certainty, by, *(link.assertion or ()))
+    yield f"not linked: {link.nil_reason}; best candidate: " * bool(link.nil_reason) + ", ".join(filter(None, parts))
+    if not best.name:  # annotations are ids alone, and the second is no runner-up
+        return
+    yield f"matched name: {best.name}, score {best.score:.2f}"
+    if link.tied:
+        yield f"concepts with the same score: {link.tied} more"
+    yield from (f"runner-up: {_named(each)}, score {each.score:.2f}" for each in link.candidates[1:2])
+
+
+def _named(candidate: Candidate) -> str:
+    return f"{styled(candidate.concept_id)} {candidate.preferred_name or candidate.name}"
 
 
 def _colour(name: str) -> str:

@@ -92,6 +92,7 @@ def test_calibrate_then_ask_for_a_precision(folder: Path) -> None:
     onym("pipeline", "build", "--kb", "kb", "--detector", "none", "-o", "p", cwd=folder)
     figures = json.loads(onym("calibrate", "p", "--dataset", "prepared", "--json", cwd=folder).stdout)
     assert (figures["mentions"], figures["answers"], figures["right"]) == ("given", 80, 0.75)
+    assert ([each["split"] for each in figures["datasets"]], figures["documents"], figures["left_out"]) == (["dev"], 20, 0)
     assert figures["answered_at_0.98"].startswith("not reached")
     assert "calibrated on\tncbi-disease (dev): 80 answers" in onym("pipeline", "info", "p", cwd=folder).stdout
     (folder / "a.jsonl").write_text('{"id":"1","text":"fever","mentions":[{"start":0,"end":5}]}\n')

@@ -8,6 +8,9 @@ import pytest
 from rich.console import Console
 
 from onym.cli._progress import Lines, bar_on
+from onym.cli.corpus._items import counted
+from onym.corpora.reading import Reading
+from onym.store.files.source import InputFile, Source
 
 
 def test_a_line_a_minute_where_there_is_no_terminal(
@@ -34,3 +37,24 @@ def test_a_terminal_has_a_bar_with_rate_and_time_left() -> None:
     assert "mapping" in out.getvalue()
     assert "100/400" in out.getvalue()
     assert "/s" in out.getvalue()
+
+
+def test_the_time_left_by_the_bytes_of_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    files = [InputFile.from_bytes(f"{number:03}.txt", b"High fever") for number in range(400)]
+    for _ in counted(Reading([Source.of_files("notes", files)]), Lines("linking")):
+        clock[0] += 1.0
+    assert capsys.readouterr().err.splitlines() == [
+        "linking: 100, 1.0/s, 0:05:00 left",
+        "linking: 200, 1.0/s, 0:03:20 left",
+        "linking: 300, 1.0/s, 0:01:40 left",
+    ]
+
+
+def test_a_terminal_has_the_time_left_without_a_total() -> None:
+    out = io.StringIO()
+    with bar_on(Console(file=out, force_terminal=True, width=100), "linking") as bar:
+        bar.update(bar.task_ids[0], completed=100, left=90.0)
+        bar.refresh()
+    assert "0:01:30" in out.getvalue()

@@ -112,3 +112,15 @@ def test_losses() -> None:
     assert is_of_file(Problem("", "input-link", "w", source="f"))
     assert is_loss(Problem("1", "corpus-encoding", "w"))
     assert not is_of_file(Problem("1", "corpus-encoding", "w"))
+
+
+def test_the_share_of_a_large_file_grows_and_one_that_was_read_whole_counts_when_it_is_finished() -> None:
+    line = b'{"id":"1","text":"' + b"High fever. " * 400 + b'"}\n'
+    large, small = InputFile.from_bytes("1.jsonl", line * 400), InputFile.from_bytes("2.jsonl", line)
+    reading = Reading([Source.of_files("notes", [large, small])])
+    shares = [reading.share for _ in reading]
+    assert len(set(shares)) > 4
+    assert all(0 < share < 1 for share in shares[:200])
+    assert shares[199] == pytest.approx(0.5, abs=0.2)
+    assert shares[-1] == pytest.approx(400 / 401)
+    assert reading.share == 1.0

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from onym.calibrate import Answers, ScoredAnswer
 from onym.datasets import prepare
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError
-from onym.evaluate.calibration import calibrate_pipeline
+from onym.evaluate.calibration import JudgedAnswers, calibrate_pipeline
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
@@ -40,6 +41,29 @@ def test_found_mentions_that_gold_lacks_are_wrong(graded: EvaluationTask) -> Non
     assert made.calibration.quality.answers == 100
     assert made.calibration.quality.accuracy == 0.6
     assert calibrate_pipeline(graded, pipeline, "given").calibration.quality.answers == 80
+
+
+def test_several_datasets_are_pooled_and_what_they_share_counts_once(
+    graded: EvaluationTask, tmp_path: Path, tiny_kb: Path
+) -> None:
+    for path in write_graded(tmp_path).rglob("*.txt"):
+        path.write_text(path.read_text().replace("fever", "Fever"))  # the same text, and the same ids
+    prepare("ncbi-disease", tmp_path, tmp_path / "prepared")
+    other = EvaluationTask.open(str(tmp_path / "prepared"), "dev", kb=tiny_kb)
+    pipeline = Pipeline(ExactLinker(graded.kb))
+    alone, pooled = calibrate_pipeline(graded, pipeline), calibrate_pipeline([graded, other], pipeline)
+    assert (pooled.dataset, pooled.digest) == ("ncbi-disease, ncbi-disease", f"{graded.dataset.digest}, {other.dataset.digest}")
+    assert (pooled.documents, pooled.left_out) == (20, 20)
+    assert (alone.documents, alone.left_out) == (20, 0)
+    assert pooled.calibration == alone.calibration
+
+
+def test_answers_of_several_datasets_are_fitted_together() -> None:
+    answers = Answers.of([ScoredAnswer(0.5, 0.1, 2, 0, 8)] * 2)
+    one = JudgedAnswers(answers, [1, None], ["1", "1"], ["", ""], 1, [("1", 0, 1), ("1", 2, 3)])
+    both = JudgedAnswers.pooled([one, one])
+    assert (len(both.answers), both.ranks, both.unanswered) == (4, [1, None, 1, None], 2)
+    assert both.documents == ["0/1", "0/1", "1/1", "1/1"]
 
 
 def test_an_earlier_precision_of_the_pipeline_does_not_count(graded: EvaluationTask) -> None:

@@ -13,6 +13,7 @@ from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline import Pipeline, load
 from onym.types import Document, Mention
 from tests.cli.command import onym
+from tests.test_views import read
 
 
 def explained(pipeline: Pipeline, text: str, *spans: tuple[int, int]) -> list[str]:
@@ -76,6 +77,25 @@ def test_below_a_precision(tmp_path: Path) -> None:
     found = load("starter").with_precision(0.95).explain("A case of Reiter syndrome.")
     assert found[0].lines()[0] == "not linked: the confidence is below what the target precision needs"
     assert found[0].lines()[1].startswith("best candidate: MONDO:")
+
+
+def test_marks_say_why(kb: KnowledgeBase) -> None:
+    text = "Heart attack (HA) <b> xyz"
+    spans = (Mention(22, 25, "xyz"), Mention(0, 12, "Heart attack"), Mention(14, 16, "HA"))
+    explained = Pipeline(ExactLinker(kb)).explain(Document("1", text, spans))
+    marks = read(explained._repr_html_())
+    assert marks.text == text
+    assert marks.titles == ["\n".join(explained[at].lines()) for at in (1, 2, 0)]
+    assert "script" not in marks.tags
+
+
+def test_the_page(tmp_path: Path) -> None:
+    done = onym("explain", "A case of Reiter syndrome.", "-o", "page.html", cwd=tmp_path)
+    assert done.stdout == "documents\t1\npage\tpage.html\n"
+    (title,) = read((tmp_path / "page.html").read_text("utf-8")).titles
+    assert "because the text is the name 'reiter syndrome'" in (title or "")
+    assert "exists" in onym("explain", "fever", "-o", "page.html", cwd=tmp_path, status=2).stderr
+    assert "config-invalid" in onym("explain", "fever", "-o", "b.html", "--json", cwd=tmp_path, status=2).stderr
 
 
 def test_the_command(tmp_path: Path) -> None:

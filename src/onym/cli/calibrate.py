@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
-from onym.cli.evaluation import DATA, DATASET, SPLIT
+from onym.cli.evaluation import DATA, SPLIT
 
 if TYPE_CHECKING:
     from onym.pipeline.config import FittedCalibration
@@ -18,7 +18,12 @@ _PRECISIONS = (0.9, 0.95, 0.98)
 
 def command(
     folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
-    dataset: Annotated[str, DATASET],
+    dataset: Annotated[
+        list[str],
+        typer.Option(
+            "--dataset", "-d", help="The name of a dataset, or the folder of a prepared one. Several are pooled: give it again."
+        ),
+    ],
     split: Annotated[str, SPLIT] = "dev",
     data: Annotated[Path | None, DATA] = None,
     mentions: Annotated[
@@ -32,7 +37,10 @@ def command(
 ) -> None:
     """Calibrate the confidence of a pipeline on annotated documents that it was not trained on, and store it in the pipeline.
 
+    Of several datasets, a document that two of them share counts once, and one that another has in its test split is left out.
+
     Example: onym calibrate mesh-pipeline --dataset bc5cdr
+    Example: onym calibrate mesh-pipeline --dataset bc5cdr --dataset ncbi-disease
     """
     from onym.evaluate.calibration import calibrate_pipeline
     from onym.evaluate.task import EvaluationTask
@@ -43,12 +51,12 @@ def command(
     require_file(folder / "pipeline.json", force=True)
     with progress("calibrating"):
         pipeline = load(folder)
-        task = EvaluationTask.open(dataset, split, kb=pipeline.kb, data=data)
-        fitted = calibrate_pipeline(task, pipeline, mentions)
+        tasks = [EvaluationTask.open(name, split, kb=pipeline.kb, data=data) for name in dataset]
+        fitted = calibrate_pipeline(tasks, pipeline, mentions)
         store_calibration(folder, fitted)
     figures = _figures(fitted)
     if json:
-        write_json({"dataset": task.source, **figures})
+        write_json({"datasets": [task.source for task in tasks], **figures})
     else:
         write_lines([(name.replace("_", " "), str(value)) for name, value in figures.items()])
 
@@ -65,6 +73,8 @@ def _figures(fitted: FittedCalibration) -> dict[str, object]:
         shares["best_f1_at_precision"] = round(made.curve.best_f1(quality.answers, fitted.gold).precision, 3)
     return {
         "mentions": fitted.mentions,
+        "documents": fitted.documents,
+        "left_out": fitted.left_out,
         "answers": quality.answers,
         "right": round(quality.accuracy, 4),
         "by": "score" if "ByScore" in type(made.way).__name__ else "evidence",

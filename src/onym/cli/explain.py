@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, write_json, write_plain
+from onym.cli.console import JSON, progress, write_json, write_lines, write_plain
 from onym.cli.corpus._items import FAILED, any_failed, report_files, tell
 from onym.cli.linking import PRECISION, VERIFY
 from onym.store.verify import Verify
+
+if TYPE_CHECKING:
+    from onym.corpora.base import Item
+    from onym.pipeline import Pipeline
+    from onym.pipeline.explanation import Explanations
+    from onym.types import Problem
 
 
 def command(
@@ -18,9 +25,14 @@ def command(
         list[str],
         typer.Argument(metavar="TEXT|FILE...", help="A text in quotes; or corpora: files, folders, archives, - for stdin."),
     ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="HTML file to write: the texts, with the reasons in the marks of their mentions."),
+    ] = None,
     pipeline: Annotated[Path, typer.Option(help="Pipeline. By default the starter, which comes with Onym.")] = Path("starter"),
     precision: Annotated[float | None, PRECISION] = None,
     verify: Annotated[Verify, VERIFY] = "once",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Explain links: the name that matched, reasons for the concept, features, runner-up, or why a mention is not linked.
@@ -28,29 +40,59 @@ def command(
     Exit status 5 if files, documents or mentions could not be read.
 
     Example: onym explain "Patients with breast cancer (BC) and type 2 diabetes"
+    Example: onym explain notes.txt -o explained.html
     """
     from onym.cli.linking import open_sources
     from onym.corpora.corpus import read_sources
+    from onym.errors import ConfigError
     from onym.pipeline.folder import load
+    from onym.store.output_path import require_file
     from onym.store.parts import OpenContext
-    from onym.types import Problem
 
-    is_complete = True
+    if output is not None and json:
+        raise ConfigError("config-invalid", "--json and -o were given, and the page is HTML", fix="leave one of them out")
+    if output is not None:
+        require_file(output, force=force)
+    problems: list[Problem] = []
     with open_sources(sources, texts=True) as found:
         loaded = load(pipeline, context=OpenContext(verify=verify)).with_precision(precision)
         reading = read_sources(found, "")
-        for item in reading:
-            if isinstance(item, Problem):
-                is_complete = False
-                tell(f"[{item.code}] {item.what}, {item.where or item.document_id}")
-                continue
-            for explanation in loaded.explain(item):
-                mention = explanation.link.mention
-                if json:
-                    write_json({"document": item.id, **explanation.as_dict()})
-                else:
-                    write_plain(f"{item.id}:{mention.start}-{mention.end}  {mention.surface}")
-                    write_plain("\n".join(f"  {line}" for line in explanation.lines()))
+        explained = _explained(reading, loaded, problems)
+        if output is None:
+            _print(explained, json=json)
+        else:
+            _write(explained, output, force=force)
     report_files(reading.files)
-    if not is_complete or any_failed(reading.files):
+    if problems or any_failed(reading.files):
         raise typer.Exit(FAILED)
+
+
+def _explained(items: Iterable[Item], pipeline: Pipeline, problems: list[Problem]) -> Iterator[Explanations]:
+    from onym.types import Problem
+
+    for item in items:
+        if isinstance(item, Problem):
+            problems.append(item)
+            tell(f"[{item.code}] {item.what}, {item.where or item.document_id}")
+        else:
+            yield pipeline.explain(item)
+
+
+def _print(explained: Iterable[Explanations], *, json: bool) -> None:
+    for each in explained:
+        for explanation in each:
+            mention = explanation.link.mention
+            if json:
+                write_json({"document": each.document.id, **explanation.as_dict()})
+            else:
+                write_plain(f"{each.document.id}:{mention.start}-{mention.end}  {mention.surface}")
+                write_plain("\n".join(f"  {line}" for line in explanation.lines()))
+
+
+def _write(explained: Iterable[Explanations], output: Path, *, force: bool) -> None:
+    from onym.pipeline.page import write_page
+    from onym.store.output import whole_file
+
+    with progress("explaining"), whole_file(output, force=force) as page:
+        count = write_page(explained, "Explained links", page)
+    write_lines([("documents", f"{count:,}"), ("page", str(output))])

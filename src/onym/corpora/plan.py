@@ -56,6 +56,16 @@ class Group:
         """The file that the documents are said to be of."""
         return self.files[0].name
 
+    @property
+    def size(self) -> int:
+        """How many bytes its files have."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def bytes_read(self) -> int:
+        """How many of them are read while they are open."""
+        return sum(file.bytes_read for file in self.files)
+
 
 @dataclass(frozen=True)
 class Plan:

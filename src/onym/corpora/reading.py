@@ -62,6 +62,8 @@ class Reading:
         self._errors: list[Exception] = [error for plan in plans for error in plan.errors]
         if sum(len(plan.files) for plan in plans) > len(self._files):
             raise ConfigError("config-invalid", "a file is named twice", fix="name each input once")
+        self._size, self._finished = sum(group.size for group in self._groups), 0
+        self._current = self._groups[0]
         self._items = self._read_all()
 
     def __iter__(self) -> Iterator[Item]:
@@ -75,6 +77,20 @@ class Reading:
         """Every file: those that were read so far with the number of their documents."""
         return tuple(self._files.values())
 
+    @property
+    def share(self) -> float:
+        """How much of the files is read, by bytes: all finished ones, and of the current one what its documents came from.
+
+        A file that is read to its end may have been read before its first document, so it counts when it is finished.
+
+        >>> from onym.store.files.source import InputFile
+        >>> reading = Reading([Source.of_files("notes", [InputFile.from_bytes(f"{n}.txt", b"High fever") for n in range(4)])])
+        >>> [reading.share for _ in reading]
+        [0.0, 0.25, 0.5, 0.75]
+        """
+        far = self._current.bytes_read if self._current.bytes_read < self._current.size else 0
+        return (self._finished + far) / self._size if self._size else 0.0
+
     def require_whole(self) -> None:
         """Refuse a corpus of which a file could not be read, for callers that need all documents."""
         if self._errors:
@@ -84,7 +100,9 @@ class Reading:
         failed = [file for file in self.files if file.state == "failed"]
         yield from (Problem("", file.code, file.why, file.name, file.name) for file in failed)
         for group in self._groups:
+            self._current = group
             yield from self._read(group)
+            self._finished += group.size
 
     def _read(self, group: Group) -> Iterator[Item]:
         documents = 0

@@ -74,14 +74,10 @@ class EvaluationDocuments:
     texts: frozenset[str]
 
     @classmethod
-    def of(cls, datasets: Iterable[PreparedDataset]) -> EvaluationDocuments:
-        """Read the dev and test splits of datasets."""
+    def of(cls, datasets: Iterable[PreparedDataset], splits: Sequence[str] = EVALUATION_SPLITS) -> EvaluationDocuments:
+        """Read the dev and test splits of datasets, or other ones."""
         documents = [
-            doc
-            for dataset in datasets
-            for split in EVALUATION_SPLITS
-            if split in dataset.splits
-            for doc in dataset.documents(split)
+            doc for dataset in datasets for split in splits if split in dataset.splits for doc in dataset.documents(split)
         ]
         texts = (text for doc in documents for text in _texts(doc))
         return cls(frozenset(map(corpus_document, documents)), frozenset(texts))

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from onym.calibrate import Answers, Calibration, ScoredAnswer
+from onym.datasets.pooled import pooled_documents
 from onym.errors import ConfigError
 from onym.evaluate.cases import gold_cases, key_of
 from onym.evaluate.metrics import gold_ranks
-from onym.evaluate.task import EvaluationTask
+from onym.evaluate.task import EvaluationTask, without_annotations
 from onym.pipeline.config import FittedCalibration
 from onym.pipeline.pipeline import Pipeline
 from onym.predictions.file import Key, Prediction, Predictions, predictions_of
@@ -35,30 +38,59 @@ class JudgedAnswers:
     unanswered: int = 0
     keys: Sequence[Key] = ()
 
+    @classmethod
+    def pooled(cls, several: Sequence[JudgedAnswers]) -> JudgedAnswers:
+        """Return the answers of several datasets as one; documents of one id stay apart."""
+        return cls(
+            Answers(np.concatenate([each.answers.columns for each in several])),
+            [rank for each in several for rank in each.ranks],
+            [f"{number}/{doc}" for number, each in enumerate(several) for doc in each.documents],
+            [kind for each in several for kind in each.types],
+            sum(each.unanswered for each in several),
+            [key for each in several for key in each.keys],
+        )
+
     def fit(self) -> Calibration:
         """Fit a calibration to them."""
         return Calibration.fit(self.answers, self.ranks, self.documents, self.types)
 
 
-def calibrate_pipeline(task: EvaluationTask, pipeline: Pipeline, mentions: Mentions | None = None) -> FittedCalibration:
-    """Fit a calibration to a split that the pipeline was not trained on.
+def calibrate_pipeline(
+    tasks: EvaluationTask | Sequence[EvaluationTask], pipeline: Pipeline, mentions: Mentions | None = None
+) -> FittedCalibration:
+    """Fit a calibration to a split that the pipeline was not trained on, of one dataset or of several together.
 
     By default the mentions are those that the pipeline finds in the raw texts, and one that gold does not have is wrong;
-    without a detector, or with `given`, they are those of gold.
+    without a detector, or with `given`, they are those of gold. Of several datasets, a document that two of them share counts
+    once, and one that another of them has in its test split is left out.
     """
-    task.require_same_kb(pipeline.source())
+    tasks = [tasks] if isinstance(tasks, EvaluationTask) else tasks
+    for task in tasks:
+        task.require_same_kb(pipeline.source())
     if mentions == "found" and pipeline.detector is None:
         what = "the pipeline has no detector, so it finds no mentions in raw text"
         raise ConfigError("config-invalid", what, fix="build it with a detector, or calibrate it with --mentions given")
     mentions = mentions or ("given" if pipeline.detector is None else "found")
-    gold = list(task.dataset.documents(task.split))
+    pooled = pooled_documents([task.dataset for task in tasks], tasks[0].split)
+    judged = [_judged(task, gold, pipeline, mentions) for task, gold in zip(tasks, pooled, strict=True)]
+    documents = [doc for gold in pooled for doc in gold]
+    return FittedCalibration(
+        dataset=", ".join(task.dataset.name for task in tasks),
+        split=tasks[0].split,
+        digest=", ".join(task.dataset.digest for task in tasks),
+        mentions=mentions,
+        documents=len(documents),
+        left_out=sum(1 for task in tasks for _ in task.texts()) - len(documents),
+        gold=sum(bool(mention.concept_ids) for doc in documents for mention in doc.mentions),
+        calibration=JudgedAnswers.pooled(judged).fit(),
+    )
+
+
+def _judged(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:
+    """Return the judged answers of a pipeline, whatever its thresholds are."""
     bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
-    linked = bare.link_many(gold if mentions == "given" else task.texts())
-    predictions = Predictions.of(predictions_of(linked), pipeline.source())
-    judged = judged_answers(task, gold, predictions, mentions)
-    about = {"dataset": task.dataset.name, "split": task.split, "digest": task.dataset.digest, "mentions": mentions}
-    count = sum(bool(mention.concept_ids) for doc in gold for mention in doc.mentions)
-    return FittedCalibration.of({**about, "documents": len(gold), "gold": count, "calibration": judged.fit()})
+    asked = gold if mentions == "given" else map(without_annotations, gold)
+    return judged_answers(task, gold, Predictions.of(predictions_of(bare.link_many(asked)), pipeline.source()), mentions)
 
 
 def judged_answers(

@@ -60,9 +60,8 @@ class EvaluationTask:
         return {"name": self.dataset.name, "digest": self.dataset.digest, "split": self.split}
 
     def texts(self) -> Iterator[Document]:
-        """Yield the documents of the split without their annotations."""
-        for doc in self.dataset.documents(self.split):
-            yield Document(doc.id, doc.text, source=doc.source, ordinal=doc.ordinal)
+        """Return the documents of the split without their annotations, one after the other."""
+        return map(without_annotations, self.dataset.documents(self.split))
 
     @property
     def title(self) -> str:
@@ -105,6 +104,15 @@ class EvaluationTask:
         if digest and digest != self.kb.digest:
             what = f"the predictions were made with the knowledge base {digest}, not with {self.kb.digest}"
             raise ConfigError("kb-mismatch", what, where=str(self.kb.folder), fix="give that knowledge base, or link again")
+
+
+def without_annotations(doc: Document) -> Document:
+    """Return a document's text alone, and where it comes from.
+
+    >>> without_annotations(Document("1", "fever", source="a.txt", ordinal=3)).key
+    ('1', 'a.txt', 3)
+    """
+    return Document(doc.id, doc.text, source=doc.source, ordinal=doc.ordinal)
 
 
 def _open_kb(dataset: PreparedDataset, kb: Path | None, verify: Verify, prefer: Sequence[str]) -> KnowledgeBase:

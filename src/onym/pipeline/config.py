@@ -43,7 +43,8 @@ class PlugIn(Strict):
 class FittedCalibration(Strict):
     """A calibration and what it was fitted on: a split of a dataset, with mentions that were `given` or `found` in raw text.
 
-    `gold` is the number of mentions that should have had an answer.
+    Of several datasets, names and digests are separated by commas. `left_out` counts the documents that two of them share, or
+    that one of them tests with. `gold` is the number of mentions that should have had an answer.
     """
 
     dataset: str
@@ -51,6 +52,7 @@ class FittedCalibration(Strict):
     digest: str
     mentions: Literal["given", "found"]
     documents: int = Field(ge=1)
+    left_out: int = Field(default=0, ge=0)
     gold: int = Field(default=0, ge=0)
     calibration: Calibration
 

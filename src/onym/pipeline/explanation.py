@@ -13,7 +13,7 @@ source           what the answer depends on: knowledge base and models with thei
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from onym.linkers._evidence import Evidence, evidence_of
 from onym.linkers.base import Linker
 from onym.text.analysis import analysis_of
 from onym.types import Candidate, Link, LinkedDocument, NameKind
-from onym.views import styled
+from onym.views import html_of, styled
 
 _EFFECTS = 5  # that people are shown
 _REASONS = {
@@ -122,14 +122,32 @@ class Explanation:
         return f" ({self.name_kind}, {', '.join(self.name_sources)})" if self.name_kind else ""
 
 
-def explain_linked(linked: LinkedDocument, linker: Linker, source: dict[str, Any]) -> list[Explanation]:
+class Explanations(list[Explanation]):
+    """The explanations of a document's links. A notebook shows the text, and each mark says why it is what it is.
+
+    >>> from onym.types import Document
+    >>> Explanations(LinkedDocument(Document("1", "nothing")), [])._repr_html_()
+    '<div class="onym" style="white-space:pre-wrap;line-height:1.7">nothing</div>'
+    """
+
+    def __init__(self, linked: LinkedDocument, explanations: Iterable[Explanation]) -> None:
+        super().__init__(explanations)
+        self.document, self._linked = linked.document, linked
+
+    def _repr_html_(self) -> str:
+        """Return the text with its mentions marked, and the reasons as titles: no script, everything escaped."""
+        return html_of(self._linked, ["\n".join(each.lines()) for each in self])
+
+
+def explain_linked(linked: LinkedDocument, linker: Linker, source: dict[str, Any]) -> Explanations:
     """Explain the links of a document."""
     doc = replace(linked.document, mentions=tuple(link.mention for link in linked.links))
     known = analysis_of(doc).abbreviations
-    return [
+    explained = (
         Explanation(link, known.expand(link.mention.surface) or None, *_provenance(linker.kb, link), evidence, source)
         for link, evidence in zip(linked.links, evidence_of(linker, doc, linked.links), strict=True)
-    ]
+    )
+    return Explanations(linked, explained)
 
 
 def _known(value: float) -> float | None:

@@ -12,9 +12,9 @@ from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import jsonl, parquet
 from onym.kb import KnowledgeBase
+from onym.pipeline.explanation import Explanations
 from onym.store.files.source import Source
 from onym.types import Candidate, Document, Link, LinkedDocument
-from onym.views import html_of
 
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -51,13 +51,13 @@ def read_shown(path: Path, kb: KnowledgeBase | None = None) -> Iterator[LinkedDo
         yield replace(linked, links=tuple(_named(link, kb) for link in linked.links or _annotated(linked.document)))
 
 
-def write_page(linked: Iterable[LinkedDocument], title: str, file: BinaryIO) -> int:
-    """Write a page, document by document; returns how many there are."""
+def write_page(shown: Iterable[LinkedDocument | Explanations], title: str, file: BinaryIO) -> int:
+    """Write a page, document by document, with what each mark means, or why; returns how many there are."""
     count = 0
     file.write(_HEAD.format(title=escape(title)).encode())
-    for each in linked:
+    for each in shown:
         count += 1
-        file.write(f"<h2>{escape(each.document.id)}</h2>\n{html_of(each)}\n".encode("utf-8", "replace"))
+        file.write(f"<h2>{escape(each.document.id)}</h2>\n{each._repr_html_()}\n".encode("utf-8", "replace"))
     file.write(_TAIL.encode())
     return count
 

@@ -21,7 +21,7 @@ from onym.text.analysis import AnalysedDocument, analysed, plain
 from onym.types import Document, Link, LinkedDocument, iter_checked, require_text
 
 if TYPE_CHECKING:
-    from onym.pipeline.explanation import Explanation
+    from onym.pipeline.explanation import Explanations
 
 _BATCH = 64  # documents that a detector sees together
 
@@ -139,8 +139,8 @@ class Pipeline:
         """Link one text, or one document: its annotated mentions are kept, and looked for where it has none."""
         return next(self.link_many([text]))
 
-    def explain(self, text: str | Document) -> list[Explanation]:
-        """Link one text or document, and say of each link why it is what it is.
+    def explain(self, text: str | Document) -> Explanations:
+        """Link one text or document, and say of each link why it is what it is. In a notebook the marks of the text say it.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
 
-def whole_tokens(doc: Doc, start: int, end: int, label: str = "", kb_id: str = "", span_id: str = "") -> Span:  # noqa: PLR0917
-    """Return the tokens that hold any of the characters from `start` to `end`; for nothing but space, the one before it.
+class WholeTokens:
+    """The tokens of a doc by their characters. They are looked up once: `doc.char_span` makes objects of tokens each time.
 
     >>> import spacy
-    >>> doc = spacy.blank("en")("Hyperthermia is fever.")
-    >>> whole_tokens(doc, 5, 18).text, whole_tokens(doc, 12, 13).text
+    >>> tokens = WholeTokens(spacy.blank("en")("Hyperthermia is fever."))
+    >>> tokens.span(5, 18).text, tokens.span(12, 13).text
     ('Hyperthermia is fever', 'Hyperthermia')
     """
-    span = doc.char_span(start, end, label, kb_id, None, "expand", span_id)  # by position, which halves the time
-    if span is not None and len(span):
-        return span
-    return whole_tokens(doc, start - 1, end, label, kb_id, span_id)
+
+    def __init__(self, doc: Doc) -> None:
+        from spacy.tokens import Span
+
+        self._span = Span
+        columns = doc.to_array(["IDX", "LENGTH"])
+        self._doc, self._starts, self._ends = doc, columns[:, 0].tolist(), columns.sum(axis=1).tolist()
+
+    def span(self, start: int, end: int, label: str = "", kb_id: str = "", span_id: str = "") -> Span:
+        """Return the tokens that hold any of the characters from `start` to `end`; for nothing but space, the one before it."""
+        after = bisect_left(self._starts, end)
+        first = min(bisect_right(self._ends, start), after - 1)
+        return self._span(self._doc, first, after, label, None, None, kb_id, span_id)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from onym.corpora.base import Item
     from onym.corpora.plan import PlannedFile
     from onym.corpora.problems import ProblemLog
+    from onym.corpora.reading import Reading
 
 FAILED = 5
 """The exit status of a run that finished, but left something out: a file, a document or a mention."""
@@ -32,11 +34,15 @@ _STEP = 100
 _SHOWN = 20
 
 
-def counted(items: Iterable[Item], bar: Progress | Lines) -> Iterator[Item]:
-    """Yield items, moving the bar on."""
-    for number, item in enumerate(items):
+def counted(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
+    """Yield documents and problems, moving the bar on; the share of the files that is read tells how long the rest takes."""
+    from onym.cli._progress import left_of
+
+    began, share = time.monotonic(), 0.0
+    for number, item in enumerate(reading):
         if number % _STEP == 0:
-            bar.update(bar.task_ids[0], completed=number)
+            share = max(share, reading.share)  # which is less while the last bytes of a file are at work
+            bar.update(bar.task_ids[0], completed=number, left=left_of(share, time.monotonic() - began))
         yield item
 
 

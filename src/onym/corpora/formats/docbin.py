@@ -20,7 +20,7 @@ from onym.corpora.plain import Plain, from_plain, to_plain
 from onym.errors import LimitError, missing_extra
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS
-from onym.text.whole_tokens import whole_tokens
+from onym.text.whole_tokens import WholeTokens
 from onym.types import Document, Mention
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ def _doc(nlp: Language, document: Document, style: Style) -> Doc:
     from spacy.util import filter_spans
 
     doc = _tokenised(nlp, document.text)
-    spans = [_span(doc, mention, style) for mention in document.mentions]
+    tokens = WholeTokens(doc)
+    spans = [_span(tokens, mention, style) for mention in document.mentions]
     doc.spans[GROUP] = spans
     doc.ents = filter_spans(spans)
     record: dict[str, Any] = to_plain(document)
@@ -107,9 +108,9 @@ def _doc(nlp: Language, document: Document, style: Style) -> Doc:
     return doc
 
 
-def _span(doc: Doc, mention: Mention, style: Style) -> Span:
+def _span(tokens: WholeTokens, mention: Mention, style: Style) -> Span:
     kb_id = ids_text(mention.concept_ids, mention.type, style=style or "obo")
-    return whole_tokens(doc, mention.start, mention.end, mention.type or _UNTYPED, kb_id, mention.id)
+    return tokens.span(mention.start, mention.end, mention.type or _UNTYPED, kb_id, mention.id)
 
 
 def _tokenised(nlp: Language, text: str) -> Doc:
