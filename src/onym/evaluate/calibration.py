@@ -89,8 +89,8 @@ def calibrate_pipeline(
 def _judged(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:
     """Return the judged answers of a pipeline, whatever its thresholds are."""
     bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
-    asked = gold if mentions == "given" else map(without_annotations, gold)
-    return judged_answers(task, gold, Predictions.of(predictions_of(bare.link_many(asked)), pipeline.source()), mentions)
+    documents = gold if mentions == "given" else map(without_annotations, gold)
+    return judged_answers(task, gold, Predictions.of(predictions_of(bare.link_many(documents)), pipeline.source()), mentions)
 
 
 def judged_answers(

@@ -34,7 +34,7 @@ class InputFile:
     limits: Limits = field(default=DEFAULT_LIMITS, repr=False)
     _read_digests: list[str] = field(default_factory=list, repr=False, compare=False)
     _tiny: list[bytes] = field(default_factory=list, repr=False, compare=False)
-    _opened: list[InputStream] = field(default_factory=list, repr=False, compare=False)
+    _streams: list[InputStream] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def from_bytes(cls, name: str, data: bytes, limits: Limits = DEFAULT_LIMITS) -> InputFile:
@@ -61,11 +61,11 @@ class InputFile:
             raise InputError("input-unreadable", f"cannot be opened: {e.strerror or e}", where=self.name) from e
         with raw:
             stream = InputStream(raw, self.name, self.limits)
-            self._opened.append(stream)
+            self._streams.append(stream)
             try:
                 yield stream
             finally:
-                self._opened.remove(stream)
+                self._streams.remove(stream)
                 if not self._read_digests and stream.packed_bytes == self.size:
                     self._read_digests.append(stream.digest())
                 stream.close()
@@ -90,7 +90,7 @@ class InputFile:
         >>> far, file.bytes_read
         (5, 0)
         """
-        return max((stream.packed_bytes for stream in self._opened), default=0)
+        return max((stream.packed_bytes for stream in self._streams), default=0)
 
     @property
     def was_read(self) -> bool:
