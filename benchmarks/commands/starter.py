@@ -61,6 +61,13 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return figures | {"deterministic": int(is_same)}
 
 
+def strict_f1_of(pipeline: str, key: str, split: str = "test") -> float:
+    """Return the strict F1 of a pipeline on the diseases of a corpus."""
+    loaded = load(pipeline)
+    docs = _diseases(open_dataset(_CORPORA[key], data=data_folder()).documents(split))
+    return round(100 * _score(loaded.kb, docs, _linked(loaded, docs)).f1, 1)
+
+
 def _speed(pipeline: Pipeline, docs: Sequence[Document]) -> dict[str, object]:
     began = time.process_time()
     _linked(pipeline, docs)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import io
+from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO, cast
 
-from onym.batch.plan import BatchPlan
+import pytest
+
+from onym.batch import shard
+from onym.batch.inputs import open_group
+from onym.batch.plan import BatchPlan, InputGroup
 from onym.batch.planning import plan_batch
 from onym.batch.shard import write_shard
+from onym.corpora.plan import Group
+from onym.errors import InputError
 from onym.pipeline.folder import load
 from onym.pipeline.pipeline import Pipeline
 from tests.batch.runs import pipeline_at, planned
@@ -25,6 +34,35 @@ def test_the_same_bytes_whatever_ran_before(tiny_kb: Path, tmp_path: Path) -> No
     pipeline = load(tmp_path / "pipeline")
     backwards = [written(plan, pipeline, number) for number in reversed(range(len(plan.shards)))]
     assert backwards[::-1] == alone
+
+
+class _FailingDisk(io.RawIOBase):
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_disk_that_fails_costs_the_shard_and_not_its_documents(
+    tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    pipeline = load(tmp_path / "pipeline")
+
+    def failing(group: InputGroup) -> Group:
+        files = [
+            replace(file, opener=lambda: cast(BinaryIO, _FailingDisk())) if file.name == "3.txt" else file
+            for file in open_group(group).files
+        ]
+        return Group(group.format, tuple(files))
+
+    monkeypatch.setattr(shard, "open_group", failing)
+    with pytest.raises(InputError) as caught:
+        written(plan, pipeline, 0)
+    assert caught.value.code == "input-unreadable"
+    monkeypatch.undo()
+    assert written(plan, pipeline, 0)
 
 
 def test_a_bad_document_and_a_bad_file_are_counted(tiny_kb: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -15,11 +15,16 @@ from onym.batch.rows import RowWriter
 from onym.corpora.base import DELETED, Item
 from onym.corpora.corpus import unwritable
 from onym.corpora.isolation import INTERNAL
+from onym.corpora.plan import PlannedFile
 from onym.corpora.reading import Reading, is_of_file
+from onym.errors import InputError
 from onym.pipeline.output import LinkCounts
 from onym.pipeline.pipeline import Pipeline
 from onym.store.storage import Storage
 from onym.types import Document, Problem
+
+_PASSING = frozenset({"input-unreadable", "input-missing", "system-refused", "memory-exhausted"})
+"""Codes of files that are no fault of the files."""
 
 
 def run_shard(shard: Shard, plan: BatchPlan, pipeline: Pipeline, storage: Storage) -> Receipt:
@@ -94,8 +99,19 @@ class _ShardRun:
         reading = Reading.of_groups([group])
         for item in reading:
             yield _moved(item, planned.files[0].lines_before)
+        _require_readable(reading.files)
         self._files += [FileReceipt(name=file.name, documents=file.documents, code=file.code) for file in reading.files]
         require_unchanged(planned, group.files)
+
+
+def _require_readable(files: Iterable[PlannedFile]) -> None:
+    """Refuse what a system could not read just now: it may be read the next time, and an output must not depend on that."""
+    for file in files:
+        if file.code in _PASSING:
+            fix = "mend the disk or the network, and run it again"
+            raise InputError(
+                "input-unreadable", f"an input could not be read to its end: {file.code}", where=file.name, fix=fix
+            )
 
 
 def _moved(item: Item, ordinals: int) -> Item:

@@ -87,6 +87,9 @@ class LocalStorage:
                 return {entry.name for entry in entries if entry.is_file(follow_symlinks=False) and entry.name[0] != "."}
         except FileNotFoundError:
             return set()
+        except NotADirectoryError as e:
+            what = "a file has the name of a folder"
+            raise ConfigError("output-failed", what, where=str(self._folder / folder), fix="remove it, or name another") from e
 
     def open(self, name: str) -> BinaryIO:
         """Open a file."""

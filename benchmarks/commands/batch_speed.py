@@ -1,0 +1,152 @@
+"""What linking in shards costs beside one process of `onym link`, what a second worker brings, and what a finished plan costs.
+
+Real abstracts of a modern PubMed file, the dictionary and exact match over the open knowledge base; with `--quick` few of them
+and HPO.
+
+overhead_local            CPU of `onym batch run` with one worker, against that of `onym link` on the same file and pipeline
+scaling                   by the clock: one worker against two, on shards of the same size; needs an idle machine
+memory_ratio              proportional memory (PSS) of four processes with the pipeline open, against one
+resume_s_per_1000_shards  CPU seconds to find out that a finished plan of stub shards is finished, for each thousand of them
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.batch.made import made_pipeline
+from benchmarks.batch.measured import measured_run
+from benchmarks.batch.pubmed_files import cut, real_files
+from benchmarks.results.tasks import hpo_kb, open_kb
+from onym.batch.ledger import status
+from onym.batch.plan import read_plan
+from onym.batch.planning import plan_batch
+from onym.batch.run import run_batch
+from onym.pipeline.folder import build_pipeline
+from onym.store.storage import open_storage
+
+BOUNDS = {"overhead_local": 1.05, "memory_ratio": 2.5, "resume_s_per_1000_shards": 1.0}
+_CITATIONS, _QUICK = 8_000, 300
+_STUBS, _QUICK_STUBS = 10_000, 200
+_OPEN = """
+import sys, time
+from onym.pipeline.folder import load
+pipeline = load(sys.argv[1])
+texts = open(sys.argv[2]).read().splitlines()
+for linked in pipeline.link_many(texts):
+    pass
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--citations", type=int, default=0, help="by default 8,000, or 300 with --quick")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    count = options.citations or (_QUICK if options.quick else _CITATIONS)
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        kb = hpo_kb() if options.quick else open_kb()
+        build_pipeline(kb.folder.parent, base / "pipeline")
+        file = cut(real_files()[1], base, count)
+        figures: dict[str, object] = {"citations": count, **_overhead(base, file)}
+        figures |= _scaling(base, file)
+        figures |= _memory(base)
+        figures |= _resume(base, _QUICK_STUBS if options.quick else _STUBS)
+    return figures
+
+
+def _overhead(base: Path, file: Path) -> dict[str, object]:
+    """Compare CPU of one worker with that of `onym link`, the least of two turns each."""
+    alone, batch = [], []
+    for turn in range(2):
+        words = [
+            "link",
+            str(file),
+            "--pipeline",
+            str(base / "pipeline"),
+            "--format",
+            "table",
+            "-o",
+            str(base / f"{turn}.parquet"),
+        ]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([sys.executable, "-m", "onym", *words], stdout=subprocess.DEVNULL, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode not in (0, 5):
+            sys.exit("onym link failed")
+        alone.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        plan_batch([file], base / "pipeline", base / f"one{turn}")
+        batch.append(measured_run(base / f"one{turn}", 1)[1].cpu_s)
+    return {"link_cpu_s": round(min(alone), 1), "overhead_local": round(min(batch) / min(alone), 3)}
+
+
+def _scaling(base: Path, file: Path) -> dict[str, object]:
+    """Compare the clock of one worker with that of two, on four copies of the file."""
+    (base / "copies").mkdir()
+    for number in range(4):
+        shutil.copy(file, base / "copies" / f"{number}.xml")
+    seconds = []
+    for workers in (1, 2):
+        plan_batch([base / "copies"], base / "pipeline", base / f"scaled{workers}", shard_bytes=1)
+        seconds.append(measured_run(base / f"scaled{workers}", workers)[1].wall_s)
+    return {"wall_s_one": round(seconds[0], 1), "scaling": round(seconds[0] / seconds[1], 2)}
+
+
+def _memory(base: Path) -> dict[str, object]:
+    """Return the proportional memory of four processes against that of one."""
+    (base / "texts.txt").write_text("Patients with breast cancer and fever.\n" * 200)
+    words = [sys.executable, "-c", _OPEN, str(base / "pipeline"), str(base / "texts.txt")]
+    found = []
+    for count in (1, 4):
+        processes = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
+        for process in processes:
+            assert process.stdout
+            process.stdout.readline()
+        found.append(sum(_pss(process.pid) for process in processes))
+        for process in processes:
+            process.communicate()
+    return {"memory_gb_one": round(found[0] / 1e9, 2), "memory_ratio": round(found[1] / found[0], 2)}
+
+
+def _pss(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+def _resume(base: Path, shards: int) -> dict[str, object]:
+    """Time a run that finds a plan finished; its outputs are copies of one real output, each with its own key."""
+    import pyarrow.parquet as pq
+
+    from onym.batch.receipt import read_receipt
+    from onym.batch.rows import RECEIPT
+
+    (base / "stubs").mkdir()
+    for number in range(shards):
+        (base / "stubs" / f"{number:06}.txt").write_text(f"fever {number}")
+    made = base / "made"
+    made.mkdir()
+    plan_batch([base / "stubs"], made_pipeline(made), base / "many", shard_bytes=1)
+    storage = open_storage(base / "many")
+    plan = read_plan(storage)
+    run_batch(base / "many", workers=1, part=f"1/{shards}")
+    first = read_receipt(storage, plan.shards[0].name)
+    assert first
+    table = pq.read_table(base / "many" / plan.shards[0].name)
+    for shard in plan.shards[1:]:
+        own = first.model_copy(update={"key": shard.key, "shard": shard.number})
+        pq.write_table(table.replace_schema_metadata({RECEIPT: own.model_dump_json()}), base / "many" / shard.name)
+    began = time.process_time()
+    ledger = status(base / "many")
+    seconds = time.process_time() - began
+    if not ledger.is_done:
+        sys.exit("a finished plan is not seen as finished")
+    return {"shards": shards, "resume_s_per_1000_shards": round(seconds / shards * 1000, 2)}
