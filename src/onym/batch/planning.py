@@ -13,8 +13,9 @@ from onym.pipeline.folder import load
 from onym.pipeline.packs import located
 from onym.pipeline.pipeline import Pipeline
 from onym.store.limits import MIB
+from onym.store.output_path import require_folder
 from onym.store.parts import OpenContext
-from onym.store.storage import open_storage
+from onym.store.storage import is_address, open_storage
 
 SHARD_BYTES = 32 * MIB
 """Small files are put together up to this size, and large files of lines are cut at it."""
@@ -50,6 +51,8 @@ def plan_batch(
     if not sources:
         raise ConfigError("config-invalid", "there is nothing to link", fix="name files or folders")
     storage = open_storage(out)
+    if not is_address(out):
+        require_folder(Path(out), force=True)  # one that has a plan is compared with it
     found = located(pipeline)
     settings = Settings(
         pipeline=str(found.resolve()),
