@@ -146,7 +146,10 @@ def _changed(out: Path, path: Path) -> bool:
     run_batch(out, workers=1)
     ledger = status(out)
     path.write_bytes(before)
-    return [each.code for each in ledger.quarantined.values()] == ["batch-input-changed"] and _rest(ledger)
+    codes = {each.code for each in ledger.quarantined.values()}
+    shards = {shard.number for shard in ledger.plan.shards if shard.groups[0].files[0].member == path.name}
+    rest = len(ledger.plan.shards) - len(shards)
+    return codes == {"batch-input-changed"} and set(ledger.quarantined) == shards and len(ledger.receipts) == rest > 0
 
 
 def _changed_pipeline(out: Path, path: Path) -> bool:
