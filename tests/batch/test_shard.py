@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 
 import pytest
 
-from onym.batch import shard
+from onym.batch import inputs
 from onym.batch.inputs import open_group
 from onym.batch.plan import BatchPlan, InputGroup
 from onym.batch.planning import plan_batch
@@ -57,7 +57,7 @@ def test_a_disk_that_fails_costs_the_shard_and_not_its_documents(
         ]
         return Group(group.format, tuple(files))
 
-    monkeypatch.setattr(shard, "open_group", failing)
+    monkeypatch.setattr(inputs, "open_group", failing)
     with pytest.raises(InputError) as caught:
         written(plan, pipeline, 0)
     assert caught.value.code == "input-unreadable"

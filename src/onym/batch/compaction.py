@@ -2,8 +2,8 @@
 
 PubMed's update files hold new versions of citations and the ids of deleted ones. A document is a PMID with its version; files
 are ordered by their names, as PubMed numbers them, and documents by their number in a file. A deletion holds until a later file
-has the document again. A document that could not be linked replaces its earlier state, too: that is no longer what
-it says.
+has the document again. A document that could not be linked replaces its earlier state, too: that is no longer what it
+says.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from onym.batch.ledger import Ledger, status
-from onym.errors import ConfigError, InputError
+from onym.batch.ledger import Ledger, finished
+from onym.errors import ConfigError
 from onym.store.output import whole_path
-from onym.store.storage import is_address
+from onym.store.storage import is_address, open_storage
 
 _ORDER, _VERSION = "order", "version"
 _VERSIONED = r"^([0-9]+)\.([0-9]+)$"
@@ -37,13 +37,9 @@ def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = 
     """Write the current view of a run that is done as Parquet; with `latest`, the last version of each document alone."""
     if is_address(out):
         raise ConfigError("config-invalid", "an object store cannot be compacted yet", fix="copy the output to a folder")
-    ledger = status(out)
-    if not ledger.is_done:
-        what = f"{len(ledger.open_shards):,} shards are not linked"
-        raise InputError("batch-not-done", what, where=str(out), fix="run onym batch run")
-    rows = _ordered(ledger, Path(out))
-    events = rows.filter(pl.col("document") != "").select("document", _ORDER, is_deleted=pl.col("row") == "deleted").unique()
-    last = events.group_by("document").agg(pl.col(_ORDER).max()).collect(engine="streaming")
+    rows = _ordered(finished(open_storage(out)), Path(out))
+    by_document = rows.filter(pl.col("document") != "").group_by("document")
+    last = by_document.agg(pl.col(_ORDER).max(), states=pl.col(_ORDER).n_unique()).collect(engine="streaming")
     kept = last.filter(pl.col(_ORDER) % 2 == 0)
     if latest:
         kept = _latest(kept)
@@ -54,8 +50,7 @@ def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = 
         written = pl.scan_parquet(new).select(pl.len()).collect().item()
     versions = kept.filter(pl.col("document").str.contains(_VERSIONED)).height
     tombstones = last.filter(pl.col(_ORDER) % 2 == 1).height
-    seen = events.select(pl.len()).collect(engine="streaming").item()
-    return Compacted(kept.height, written, versions, tombstones, seen - last.height)
+    return Compacted(kept.height, written, versions, tombstones, int(last["states"].sum()) - last.height)
 
 
 def _ordered(ledger: Ledger, out: Path) -> pl.LazyFrame:

@@ -12,13 +12,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from onym.batch.inputs import open_group, require_unchanged
-from onym.batch.ledger import Ledger, status
+from onym.batch.inputs import read_group
+from onym.batch.ledger import Ledger, finished
 from onym.batch.plan import Shard
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import require_output, require_writable, write_linked_corpus
-from onym.corpora.reading import Reading
-from onym.errors import InputError
 from onym.predictions.rows import require_rows, write_rows
 from onym.store.output import whole_file
 from onym.store.output_path import require_file
@@ -41,10 +39,7 @@ def export(out: str | Path, dest: Path, format: str = "", *, force: bool = False
         require_rows(dest)
         require_file(dest, force=force)
     storage = open_storage(out)
-    ledger = status(storage)
-    if not ledger.is_done:
-        what = f"{len(ledger.open_shards):,} shards are not linked"
-        raise InputError("batch-not-done", what, where=str(out), fix="run onym batch run")
+    ledger = finished(storage)
     if format:
         linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
         return write_linked_corpus(linked, dest, format, force=force).documents
@@ -82,11 +77,8 @@ def _linked(shard: Shard, storage: Storage) -> Iterator[LinkedDocument]:
         if row["row"] == "mention":
             rows[row["source"], row["ordinal"]].append(row)
     for planned in shard.groups:
-        group = open_group(planned)
-        for doc in documents_of(Reading.of_groups([group])):
-            found = rows.get((doc.source, doc.ordinal + planned.files[0].lines_before), [])
-            yield LinkedDocument(doc, tuple(_link(row, doc) for row in found))
-        require_unchanged(planned, group.files)
+        for doc in documents_of(read_group(planned)):
+            yield LinkedDocument(doc, tuple(_link(row, doc) for row in rows.get((doc.source, doc.ordinal), [])))
 
 
 def _link(row: Row, doc: Document) -> Link:

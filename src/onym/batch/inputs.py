@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from onym.batch.plan import AsideFile, InputGroup, InputPart
-from onym.corpora.plan import Group, plan_of
+from onym.corpora.base import Item
+from onym.corpora.plan import Group, PlannedFile, plan_of
+from onym.corpora.reading import Reading, is_of_file
 from onym.errors import ConfigError, InputError
 from onym.store.files.ranges import line_ranges, range_of
 from onym.store.files.source import InputFile, Source
+from onym.types import Problem
 
 _BY_LINES = "jsonl"  # the one format of which a line is a document, whatever stands before it
 _ROOTS = 8  # sources that a process has open
+_PASSING = frozenset({"input-unreadable", "input-missing", "system-refused", "memory-exhausted"})
+"""Codes of files that are no fault of the files."""
 
 
 def found_groups(sources: Sequence[str | Path], format: str, range_bytes: int) -> tuple[list[InputGroup], list[AsideFile]]:  # noqa: A002
@@ -25,7 +30,8 @@ def found_groups(sources: Sequence[str | Path], format: str, range_bytes: int) -
         root = Path(each).resolve()
         source = Source.open(root)
         plan = plan_of(source, format)
-        labels = {file.name: _label(str(each), source, file, several=len(sources) > 1) for file in source.files}
+        labelled = source.under(str(each)) if len(sources) > 1 else source
+        labels = {file.name: other.name for file, other in zip(source.files, labelled.files, strict=True)}
         aside += [
             AsideFile(name=labels.get(file.name, file.name), why=file.why, code=file.code)
             for file in plan.files
@@ -37,6 +43,20 @@ def found_groups(sources: Sequence[str | Path], format: str, range_bytes: int) -
     if len(names) > len(set(names)):
         raise ConfigError("config-invalid", "a file is named twice", fix="name each input once")
     return groups, aside
+
+
+def read_group(planned: InputGroup) -> Generator[Item, None, tuple[PlannedFile, ...]]:
+    """Yield the documents and problems of a group, numbered as in whole files; return what became of its files.
+
+    What a system could not read just now is refused, and so is what is not what it was when the plan was made.
+    """
+    group = open_group(planned)
+    reading = Reading.of_groups([group])
+    for item in reading:
+        yield _moved(item, planned.files[0].lines_before)
+    _require_readable(reading.files)
+    require_unchanged(planned, group.files)
+    return reading.files
 
 
 def open_group(group: InputGroup) -> Group:
@@ -52,10 +72,19 @@ def require_unchanged(group: InputGroup, files: Sequence[InputFile]) -> None:
             raise InputError("batch-input-changed", "an input has changed since the plan was made", where=part.name, fix=fix)
 
 
-def _label(named: str, source: Source, file: InputFile, *, several: bool) -> str:
-    if not several:
-        return file.name
-    return named if [each.name for each in source.files] == [source.name] else f"{named}/{file.name}"
+def _moved(item: Item, ordinals: int) -> Item:
+    """Return a document or a problem of a range with its number in the whole file."""
+    is_whole = not ordinals or (isinstance(item, Problem) and is_of_file(item))
+    return item if is_whole else replace(item, ordinal=item.ordinal + ordinals)
+
+
+def _require_readable(files: Iterable[PlannedFile]) -> None:
+    """Refuse what a system could not read just now: it may be read the next time, and an output must not depend on that."""
+    for file in files:
+        if file.code in _PASSING:
+            fix = "mend the disk or the network, and run it again"
+            what = f"an input could not be read to its end: {file.code}"
+            raise InputError("input-unreadable", what, where=file.name, fix=fix)
 
 
 def _planned(group: Group, root: str, labels: dict[str, str], range_bytes: int) -> Iterator[InputGroup]:

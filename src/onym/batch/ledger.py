@@ -11,6 +11,7 @@ from typing import Any
 
 from onym.batch.plan import SHARDS, BatchPlan, Shard, read_plan
 from onym.batch.receipt import Receipt, read_receipt
+from onym.errors import InputError
 from onym.store.storage import Storage, open_storage
 
 QUARANTINE = "quarantine"
@@ -71,6 +72,15 @@ def status(out: Path | str | Storage) -> Ledger:
     storage = open_storage(out) if isinstance(out, str | Path) else out
     plan = read_plan(storage)
     return Ledger(plan, receipts_of(plan.shards, storage), _quarantined(storage))
+
+
+def finished(storage: Storage) -> Ledger:
+    """Return what is done of a plan, or refuse one that is not done."""
+    ledger = status(storage)
+    if not ledger.is_done:
+        what = f"{len(ledger.open_shards):,} shards are not linked"
+        raise InputError("batch-not-done", what, where=storage.url, fix="run onym batch run")
+    return ledger
 
 
 def receipts_of(shards: Iterable[Shard], storage: Storage) -> dict[int, Receipt]:

@@ -79,15 +79,11 @@ def open_planned(settings: Settings, pipeline: str | Path | None = None, context
 
 def require_planned(plan: BatchPlan, pipeline: Pipeline) -> None:
     """Refuse a pipeline whose answers are not those that were planned."""
-    if pipeline.source() != plan.source:
-        changed = sorted(name for name in {*pipeline.source(), *plan.source} if _differs(name, pipeline.source(), plan.source))
+    source = pipeline.source()
+    if changed := sorted(name for name in {*source, *plan.source} if source.get(name) != plan.source.get(name)):
         what = f"the pipeline is not the one of the plan: {', '.join(changed)}"
         fix = "name the pipeline that was planned with --pipeline, or make a new plan in a new folder"
         raise ConfigError("batch-pipeline-changed", what, fix=fix)
-
-
-def _differs(name: str, one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return bool(one.get(name) != other.get(name))
 
 
 def _shards(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool, size: int) -> Iterator[Shard]:

@@ -1,7 +1,7 @@
 """Folders that many processes and machines write to at once: on a file system, or on an object store.
 
 A file appears whole under its name or not at all, and any number of writers may publish the same name: the last one stays. On
-a file system it is staged beside its storage, synced and renamed; on an object store it is one completed upload. Credentials
+a file system it is a hidden file that is synced and renamed; on an object store it is one completed upload. Credentials
 of an object store come from the environment alone, and are never written down.
 """
 
@@ -57,7 +57,7 @@ def open_storage(url: str | Path) -> Storage:
     ({'0.parquet'}, b'whole')
     """
     text = str(url)
-    if text.startswith(_SCHEMES):
+    if is_address(text):
         return _object_storage(text)
     if "://" in text:
         fix = f"name a folder, or an address that begins with {', '.join(_SCHEMES)}"

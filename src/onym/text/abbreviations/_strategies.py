@@ -117,14 +117,9 @@ def first_word(letters: str, words: Sequence[Word], strategy: Strategy, *, ancho
 
 def _spelt(letters: str, left: int, word: Word, spelling: Spelling) -> Iterator[int]:
     """Yield how many letters are left when the last of the first `left` ones stand for a word."""
-    if spelling(word, letters[left - 1 : left]):
-        yield left - 1
-    if spelling is not initial:  # which stands for one letter
-        name = spelt_out(word)
-        firsts = letters if spelling is anywhere else (word.lower[0], name[0])
-        for rest in range(left - 2, max(left - len(name), 0) - 1, -1):
-            if letters[rest] in firsts and spelling(word, letters[rest:left]):
-                yield rest
+    for rest in range(left - 1, max(left - len(spelt_out(word)), 0) - 1, -1):
+        if spelling(word, letters[rest:left]):
+            yield rest
 
 
 def _cost(words: Sequence[Word], number: int, strategy: Strategy, *, inside: bool) -> int:
