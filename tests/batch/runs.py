@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from onym.batch.engines.base import Failure, ShardQueue
+from onym.batch.engines.base import ShardQueue
 from onym.batch.ledger import Ledger
 from onym.batch.plan import BatchPlan
 from onym.batch.planning import plan_batch
@@ -24,11 +24,7 @@ class InlineEngine:
         runner = ShardRunner(queue.storage.url, queue.pipeline)
         while queue.waiting:
             shard = queue.waiting.popleft()
-            said = runner.run(shard.number)
-            if "done" in said:
-                queue.succeeded(shard)
-            else:
-                queue.failed(shard, Failure(said["code"], said["what"]))
+            queue.replied(shard, runner.run(shard.number))
 
 
 def pipeline_at(kb: Path, folder: Path) -> Path:

@@ -11,7 +11,7 @@ import pytest
 from onym.batch.compaction import compact
 from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
-from onym.errors import ConfigError, InputError
+from onym.errors import InputError
 from tests.batch.runs import InlineEngine, pipeline_at
 
 _WORDS = ("fever", "cough", "heart attack", "nothing")
@@ -65,5 +65,3 @@ def test_what_is_not_done_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         compact(tmp_path / "out", tmp_path / "current.parquet")
     assert caught.value.code == "batch-not-done"
-    with pytest.raises(ConfigError):
-        compact("s3://bucket/run", tmp_path / "current.parquet")

@@ -195,7 +195,7 @@ def test_blocks_are_of_known_languages(page: Path) -> None:
 def test_job_files_can_be_read() -> None:
     found = list(blocks((ROOT / "docs" / "how-to" / "link-a-large-corpus.md").read_text("utf-8")))
     jobs = [yaml.safe_load(block.text) for block in found if block.language == "yaml"]
-    assert [job["spec"]["completionMode"] for job in jobs] == ["Indexed"]
+    assert [job["kind"] for job in jobs] == ["Job", "RayJob"]
     scripts = [block.text for block in found if block.language == "bash"]
     assert scripts
     for script in scripts:

@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from onym.batch.ledger import Ledger, finished
-from onym.errors import ConfigError
 from onym.store.output import whole_path
-from onym.store.storage import is_address, open_storage
+from onym.store.output_path import require_file
+from onym.store.storage import open_storage
 
 _ORDER, _VERSION = "order", "version"
 _VERSIONED = r"^([0-9]+)\.([0-9]+)$"
@@ -35,9 +35,14 @@ class Compacted:
 
 def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = False) -> Compacted:
     """Write the current view of a run that is done as Parquet; with `latest`, the last version of each document alone."""
-    if is_address(out):
-        raise ConfigError("config-invalid", "an object store cannot be compacted yet", fix="copy the output to a folder")
-    rows = _ordered(finished(open_storage(out)), Path(out))
+    require_file(dest, force=force)
+    storage = open_storage(out)
+    ledger = finished(storage)
+    with storage.paths([shard.name for shard in ledger.plan.shards]) as paths:
+        return _write_view(_ordered(ledger, paths), dest, latest=latest, force=force)
+
+
+def _write_view(rows: pl.LazyFrame, dest: Path, *, latest: bool, force: bool) -> Compacted:
     by_document = rows.filter(pl.col("document") != "").group_by("document")
     last = by_document.agg(pl.col(_ORDER).max(), states=pl.col(_ORDER).n_unique()).collect(engine="streaming")
     kept = last.filter(pl.col(_ORDER) % 2 == 0)
@@ -53,9 +58,8 @@ def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = 
     return Compacted(kept.height, written, versions, tombstones, int(last["states"].sum()) - last.height)
 
 
-def _ordered(ledger: Ledger, out: Path) -> pl.LazyFrame:
+def _ordered(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
     """Return all rows with a number that grows with the file, the document in it, and from a document to its deletion."""
-    paths = [out / shard.name for shard in ledger.plan.shards]
     names = {part.name for shard in ledger.plan.shards for group in shard.groups for part in group.files}
     in_order = sorted(names, key=lambda name: (PurePosixPath(name).name, name))
     ranks = pl.LazyFrame({"source": in_order, "rank": range(len(in_order))}, schema={"source": pl.String, "rank": pl.Int64})

@@ -14,6 +14,7 @@ from onym.corpora.reading import Reading, is_of_file
 from onym.errors import ConfigError, InputError
 from onym.store.files.ranges import line_ranges, range_of
 from onym.store.files.source import InputFile, Source
+from onym.store.object_store import is_address, object_source
 from onym.types import Problem
 
 _BY_LINES = "jsonl"  # the one format of which a line is a document, whatever stands before it
@@ -27,8 +28,8 @@ def found_groups(sources: Sequence[str | Path], format: str, range_bytes: int) -
     groups: list[InputGroup] = []
     aside: list[AsideFile] = []
     for each in sources:
-        root = Path(each).resolve()
-        source = Source.open(root)
+        root = str(each) if is_address(each) else str(Path(each).resolve())
+        source = _source(root)
         plan = plan_of(source, format)
         labelled = source.under(str(each)) if len(sources) > 1 else source
         labels = {file.name: other.name for file, other in zip(source.files, labelled.files, strict=True)}
@@ -38,7 +39,7 @@ def found_groups(sources: Sequence[str | Path], format: str, range_bytes: int) -
             if file.state != "read"
         ]
         for group in plan.groups:
-            groups += _planned(group, str(root), labels, range_bytes)
+            groups += _planned(group, root, labels, range_bytes)
     names = [part.name for group in groups for part in group.files if not part.start]
     if len(names) > len(set(names)):
         raise ConfigError("config-invalid", "a file is named twice", fix="name each input once")
@@ -127,4 +128,8 @@ def _open_part(part: InputPart) -> InputFile:
 
 @lru_cache(_ROOTS)
 def _files_in(root: str) -> dict[str, InputFile]:
-    return {file.name: file for file in Source.open(root).files}
+    return {file.name: file for file in _source(root).files}
+
+
+def _source(root: str) -> Source:
+    return object_source(root) if is_address(root) else Source.open(root)

@@ -15,7 +15,7 @@ from onym.errors import ConfigError
 from onym.store.storage import Storage, open_storage
 from onym.types import Progress, silent
 
-ENGINES = ("local",)
+ENGINES = ("local", "ray")
 _PART = re.compile(r"([0-9]{1,7})/([0-9]{1,7})")
 
 
@@ -23,6 +23,7 @@ def run_batch(
     out: str | Path,
     *,
     engine: str | Engine = "local",
+    address: str = "",
     workers: int | None = None,
     part: str = "",
     pipeline: str | Path | None = None,
@@ -31,8 +32,9 @@ def run_batch(
     """Link what is not done of the plan in the folder `out`, and return what is done then.
 
     Any number of runs may work on one folder at once: they write the same bytes. `part`, such as `3/8`, is every eighth shard,
-    for arrays of jobs. `pipeline` is where the pipeline of the plan lies on this machine, if elsewhere. A shard that fails
-    three times is quarantined with a code, and tried again by the next run.
+    for arrays of jobs. `address` is that of a Ray cluster, for the engine `ray`; without it, one is started on this machine.
+    `pipeline` is where the pipeline of the plan lies on this machine, if elsewhere. A shard that fails three times is
+    quarantined with a code, and tried again by the next run.
 
     >>> from onym.batch import plan_batch
     >>> folder = getfixture("tmp_path")
@@ -49,7 +51,7 @@ def run_batch(
     _clean(storage)
     queue = ShardQueue.of(wanted, storage, None if pipeline is None else str(Path(pipeline).resolve()))
     queue.on_change = lambda done: progress("linking", done)
-    (_engine(engine, workers) if isinstance(engine, str) else engine).run(queue)
+    (_engine(engine, address, workers) if isinstance(engine, str) else engine).run(queue)
     _clean(storage)
     return status(storage)
 
@@ -60,7 +62,13 @@ def _clean(storage: Storage) -> None:
         storage.clean(folder)
 
 
-def _engine(name: str, workers: int | None) -> Engine:
+def _engine(name: str, address: str, workers: int | None) -> Engine:
+    if name == "ray":
+        from onym.batch.engines.ray import LOCAL, RayEngine
+
+        return RayEngine(workers, address or LOCAL)
+    if address:
+        raise ConfigError("config-invalid", f"the engine {name!r} has no address", fix="name it with the engine ray alone")
     if name == "local":
         return LocalEngine(workers or os.cpu_count() or 1)
     raise ConfigError("config-invalid", f"{name!r} is no engine", fix=f"name one of {', '.join(ENGINES)}")

@@ -50,6 +50,15 @@ class ShardRunner:
         return {"done": number}
 
 
+def error_reply(error: OnymError) -> dict[str, Any]:
+    """Return what is replied of an error that concerns all shards.
+
+    >>> error_reply(ConfigError("output-failed", "the disk is full"))["kind"]
+    'ConfigError'
+    """
+    return {"error": error.as_dict(), "kind": type(error).__name__}
+
+
 def main() -> int:
     """Run until standard input ends."""
     replies = _own_stdout()
@@ -61,7 +70,7 @@ def main() -> int:
         for command in commands:
             _say(replies, runner.run(int(command["shard"])))
     except OnymError as e:
-        _say(replies, {"error": e.as_dict(), "kind": type(e).__name__})
+        _say(replies, error_reply(e))
         return e.exit_status
     return 0
 

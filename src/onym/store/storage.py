@@ -1,28 +1,28 @@
 """Folders that many processes and machines write to at once: on a file system, or on an object store.
 
 A file appears whole under its name or not at all, and any number of writers may publish the same name: the last one stays. On
-a file system it is a hidden file that is synced and renamed; on an object store it is one completed upload. Credentials
-of an object store come from the environment alone, and are never written down.
+a file system it is a hidden file that is synced and renamed; on an object store it is one completed upload.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError
 from onym.store.files.regular import open_regular
 from onym.store.hidden import hidden, remove_all_left
+from onym.store.object_store import SCHEMES, is_address, open_object, open_object_store, reached
 from onym.store.output import sync_folder, writable
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
-
-_SCHEMES = ("s3://",)
 
 
 class Storage(Protocol):
@@ -35,6 +35,9 @@ class Storage(Protocol):
 
     def open(self, name: str) -> BinaryIO:
         """Open a file for reading in any order; one that is not there is a `FileNotFoundError`."""
+
+    def paths(self, names: Sequence[str]) -> AbstractContextManager[list[Path]]:
+        """Give files as paths of this machine, as long as the block lasts."""
 
     def publish(self, name: str, *, once: bool = False) -> AbstractContextManager[BinaryIO]:
         """Write a file that takes its name when the block ends without an error. With `once`, a name is never taken twice."""
@@ -58,20 +61,11 @@ def open_storage(url: str | Path) -> Storage:
     """
     text = str(url)
     if is_address(text):
-        return _object_storage(text)
+        return ObjectStorage(text, *open_object_store(text))
     if "://" in text:
-        fix = f"name a folder, or an address that begins with {', '.join(_SCHEMES)}"
+        fix = f"name a folder, or an address that begins with {', '.join(SCHEMES)}"
         raise ConfigError("config-invalid", "no such kind of address", where=text.partition("://")[0], fix=fix)
     return LocalStorage(Path(text))
-
-
-def is_address(url: str | Path) -> bool:
-    """Tell whether something is the address of an object store.
-
-    >>> is_address("s3://bucket/run"), is_address("run")
-    (True, False)
-    """
-    return str(url).startswith(_SCHEMES)
 
 
 class LocalStorage:
@@ -94,6 +88,11 @@ class LocalStorage:
     def open(self, name: str) -> BinaryIO:
         """Open a file."""
         return io.BufferedReader(open_regular(self._folder / name))
+
+    @contextmanager
+    def paths(self, names: Sequence[str]) -> Iterator[list[Path]]:
+        """Give the files where they are."""
+        yield [self._folder / name for name in names]
 
     @contextmanager
     def publish(self, name: str, *, once: bool = False) -> Iterator[BinaryIO]:
@@ -126,19 +125,29 @@ class ObjectStorage:
     """A prefix of an object store, through Arrow's file systems."""
 
     def __init__(self, url: str, files: FileSystem, prefix: str) -> None:
-        self.url, self._files, self._prefix = url, files, prefix.rstrip("/")
+        self.url, self._files, self._prefix = url, files, prefix
 
     def names(self, folder: str) -> set[str]:
         """Return the names of the objects under a prefix."""
         from pyarrow.fs import FileSelector, FileType
 
-        selector = FileSelector(f"{self._prefix}/{folder}", allow_not_found=True)
-        return {info.base_name for info in self._files.get_file_info(selector) if info.type == FileType.File}
+        selector = FileSelector(f"{self._prefix}/{folder}".rstrip("/"), allow_not_found=True)
+        with reached(self.url):
+            return {info.base_name for info in self._files.get_file_info(selector) if info.type == FileType.File}
 
     def open(self, name: str) -> BinaryIO:
         """Open an object."""
-        file: Any = self._files.open_input_file(f"{self._prefix}/{name}")
-        return io.BufferedReader(file)
+        return open_object(self._files, f"{self._prefix}/{name}")
+
+    @contextmanager
+    def paths(self, names: Sequence[str]) -> Iterator[list[Path]]:
+        """Copy objects to a folder that is removed afterwards."""
+        with TemporaryDirectory() as folder:
+            found = [Path(folder, f"{number:06d}") for number in range(len(names))]
+            for name, path in zip(names, found, strict=True):
+                with self.open(name) as file, path.open("wb") as copy:
+                    shutil.copyfileobj(file, copy, 1 << 20)
+            yield found
 
     @contextmanager
     def publish(self, name: str, *, once: bool = False) -> Iterator[BinaryIO]:
@@ -148,7 +157,7 @@ class ObjectStorage:
         yield buffer
         if once and name.rpartition("/")[2] in self.names(name.rpartition("/")[0]):
             raise FileExistsError(name)
-        with writable(Path(name)), self._files.open_output_stream(path) as stream:
+        with writable(Path(name)), self._files.open_output_stream(path) as stream:  # an error completes no upload
             stream.write(buffer.getbuffer())
 
     def remove(self, name: str) -> None:
@@ -158,17 +167,3 @@ class ObjectStorage:
 
     def clean(self, folder: str) -> None:
         """Do nothing: an upload that was not completed is no object."""
-
-
-def _object_storage(url: str) -> Storage:
-    from pyarrow.fs import FileSystem
-
-    if "@" in url or "?" in url:
-        fix = "give credentials and settings by AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL and the like"
-        raise ConfigError("config-invalid", "an address holds neither credentials nor settings", where="s3", fix=fix)
-    try:
-        files, prefix = FileSystem.from_uri(url)
-    except (OSError, ValueError) as e:
-        what = "the object store cannot be opened"
-        raise InputError("input-missing", what, where=url, fix="check the address and the credentials") from e
-    return ObjectStorage(url, files, prefix)

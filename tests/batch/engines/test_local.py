@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from onym.batch.engines.local import DIED, LocalEngine
+from onym.batch.engines.base import DIED
+from onym.batch.engines.local import LocalEngine
 from onym.batch.ledger import status
 from onym.batch.run import run_batch
 from onym.errors import ConfigError, InternalError

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
+from onym import errors
 from onym.batch.ledger import Quarantined, quarantine, release
 from onym.batch.plan import Shard
+from onym.errors import InternalError, OnymError
 from onym.store.storage import Storage
 
 ATTEMPTS = 3
 """A shard that fails so often is quarantined, and the rest goes on."""
 PERMANENT = frozenset({"batch-input-changed", "input-missing"})
 """Failures that another attempt does not mend."""
+DIED = "batch-worker-died"
+"""The code of a shard whose process ended before it was done."""
+_KINDS: dict[str, type[OnymError]] = {
+    kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, OnymError)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,14 @@ class ShardQueue:
         """Make a queue of shards in order."""
         return cls(storage, deque(shards), pipeline)
 
+    def replied(self, shard: Shard, reply: dict[str, Any]) -> None:
+        """Note what a worker replied of a shard; an error that concerns all shards is raised."""
+        require_no_error(reply)
+        if "done" in reply:
+            self.succeeded(shard)
+        else:
+            self.failed(shard, Failure(reply["code"], reply["what"]))
+
     def succeeded(self, shard: Shard) -> None:
         """Note that a shard is done."""
         self.done.add(shard.number)
@@ -68,3 +83,10 @@ class ShardQueue:
         self.quarantined[shard.number] = failure
         quarantine(self.storage, Quarantined(shard.number, failure.code, failure.what))
         self.on_change(len(self.done))
+
+
+def require_no_error(reply: dict[str, Any]) -> None:
+    """Raise the error that a worker replied, if it did: one that concerns all shards."""
+    if "error" in reply:
+        said = reply["error"]
+        raise _KINDS.get(reply["kind"], InternalError)(said["code"], said["what"], where=said["where"], fix=said["fix"])

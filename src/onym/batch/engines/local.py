@@ -14,17 +14,12 @@ import sys
 from collections.abc import Sequence
 from typing import IO, Any
 
-from onym import errors
-from onym.batch.engines.base import Failure, ShardQueue
+from onym.batch.engines.base import DIED, Failure, ShardQueue, require_no_error
 from onym.batch.plan import Shard
-from onym.errors import InternalError, OnymError
+from onym.errors import InternalError
 
 WORKER = (sys.executable, "-m", "onym.batch.worker")
-DIED = "batch-worker-died"
 _STARTS = 10  # workers in a row that may die before they are ready
-_KINDS: dict[str, type[OnymError]] = {
-    kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, OnymError)
-}
 
 
 class LocalEngine:
@@ -119,9 +114,7 @@ class _Run:
         if lines is None:
             self._bury(worker)
         for line in lines or ():
-            if "error" in line:
-                said = line["error"]
-                raise _KINDS.get(line["kind"], InternalError)(said["code"], said["what"], where=said["where"], fix=said["fix"])
+            require_no_error(line)
             if "ready" in line:
                 worker.is_ready, self._dead_starts = True, 0
             else:
@@ -131,10 +124,7 @@ class _Run:
         shard, worker.shard = worker.shard, None
         if shard is None:
             raise InternalError("internal-error", "a worker told of a shard that it was not given")
-        if "done" in line:
-            self._queue.succeeded(shard)
-        else:
-            self._queue.failed(shard, Failure(line["code"], line["what"]))
+        self._queue.replied(shard, line)
 
     def _bury(self, worker: _Worker) -> None:
         """Let the shard of a dead worker wait again; another worker is started where one is needed."""
@@ -147,4 +137,5 @@ class _Run:
             self._dead_starts += 1
             if self._dead_starts > _STARTS:
                 what = f"{self._dead_starts} workers in a row ended before they were ready, the last with status {status}"
-                raise InternalError(DIED, what, fix="see what they wrote to standard error; is there enough memory?")
+                fix = "see what they wrote to standard error; is there enough memory?"
+                raise InternalError("batch-worker-died", what, fix=fix)

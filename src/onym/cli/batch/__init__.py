@@ -5,7 +5,7 @@ import typer
 from onym.cli.batch import compact, export, plan, run, status, verify
 
 app = typer.Typer(
-    help="Link large corpora in shards: resumable, exactly once, on one machine or in job arrays.",
+    help="Link large corpora in shards: resumable, exactly once, on one machine, in job arrays or on Ray.",
     no_args_is_help=True,
 )
 app.command(name="plan")(plan.command)

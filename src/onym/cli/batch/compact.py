@@ -24,9 +24,7 @@ def command(
     Example: onym batch compact linked -o current.parquet
     """
     from onym.batch.compaction import compact
-    from onym.store.output_path import require_file
 
-    require_file(output, force=force)
     with progress("compacting"):
         found = asdict(compact(out, output, latest=latest, force=force))
     if json:

@@ -13,7 +13,10 @@ from onym.cli.console import JSON, progress
 
 def command(
     out: OUT,
-    engine: Annotated[str, typer.Option(help="local: processes of this machine.")] = "local",
+    engine: Annotated[str, typer.Option(help="local: processes of this machine; ray: a Ray cluster.")] = "local",
+    address: Annotated[
+        str, typer.Option(help="Ray cluster, such as auto or head:6379; by default one is started on this machine.")
+    ] = "",
     workers: Annotated[int | None, typer.Option(min=1, max=4096, help="Worker processes; by default one per CPU.")] = None,
     part: Annotated[str, typer.Option(metavar="I/N", help="Link only this part of the shards, for job arrays: 3/8.")] = "",
     pipeline: Annotated[
@@ -31,6 +34,8 @@ def command(
 
     before = status(out)
     with progress("linking", total=len(before.open_shards)) as bar:
-        ledger = run_batch(out, engine=engine, workers=workers, part=part, pipeline=pipeline, progress=shown_on(bar))
+        ledger = run_batch(
+            out, engine=engine, address=address, workers=workers, part=part, pipeline=pipeline, progress=shown_on(bar)
+        )
     show(ledger, json=json)
     leave(ledger)
