@@ -82,9 +82,11 @@ def test_a_link_to_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", REQUIRE)
 @pytest.mark.parametrize("path", ["{}/file/out", "{}/file/deep/out", "{}/nowhere/out", "{}/..", "/", "{}/new/..", "{}/a\0b"])
 def test_a_name_that_nothing_can_be_made_at(tmp_path: Path, kind: str, path: str) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "nowhere").symlink_to(tmp_path / "absent")
-    assert refused(lambda: REQUIRE[kind](Path(path.format(tmp_path)))) in ("output-failed", "output-exists")
+    inner = tmp_path / "inner"  # what is above it is ours too
+    inner.mkdir()
+    (inner / "file").touch()
+    (inner / "nowhere").symlink_to(tmp_path / "absent")
+    assert refused(lambda: REQUIRE[kind](Path(path.format(inner)))) in ("output-failed", "output-exists")
 
 
 @NOT_ROOT
