@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +20,8 @@ from onym.batch.planning import plan_batch
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
 
+Process = tuple[int, int]
+"""An id, and the moment of its start: ids are used again."""
 DRIVER = """
 import sys
 from onym.batch.engines.local import LocalEngine
@@ -68,10 +70,17 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def still_alive(pids: Sequence[int], seconds: float = 20.0) -> int:
+def known(pids: Iterable[int]) -> set[Process]:
+    """Return processes that are alive as what they can be known by later."""
+    found = ((pid, _started(pid)) for pid in pids)
+    return {(pid, at) for pid, at in found if at is not None}
+
+
+def still_alive(processes: Iterable[Process], seconds: float = 20.0) -> int:
     """Return how many of some processes are alive after a while; most are gone at once."""
     end = time.monotonic() + seconds
-    while (left := [pid for pid in pids if _is_alive(pid)]) and time.monotonic() < end:
+    left = set(processes)
+    while (left := {each for each in left if _started(each[0]) == each[1]}) and time.monotonic() < end:
         time.sleep(0.02)
     return len(left)
 
@@ -99,8 +108,10 @@ def doubled(out: Path) -> int:
     return sum(count > 1 for count in twice.values()) + int(repeated)
 
 
-def _is_alive(pid: int) -> bool:
+def _started(pid: int) -> int | None:
+    """Return when a process that is alive was started; None of one that is not."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return False
+        return None
+    return None if fields[0] == "Z" else int(fields[19])

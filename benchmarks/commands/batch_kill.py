@@ -2,14 +2,15 @@
 
 Stub shards are small files over a made-up knowledge base; real ones are abstracts of BC5CDR with the starter. Drivers and
 workers are killed by SIGKILL and SIGTERM, at random moments; and workers kill themselves before and after each step of
-publishing an output: the hidden file is made, written, synced, renamed, its folder synced.
+publishing an output: the hidden file is made, written, synced, renamed, its folder synced. On Ray, drivers, worker processes
+and whole nodes are killed, on stub shards that take a moment each.
 
 kills        how often, in all; `by_kind` says of what
 lost         shards of an undisturbed run that are missing at the end
 doubled      documents that stand in two outputs, or mentions that stand twice
 torn         outputs that had a name after a kill and were not whole
 other_bytes  outputs at the end that are not those of an undisturbed run, hidden files that were left among them
-orphans      workers that outlived their driver
+orphans      workers that outlived their driver; on Ray, processes of the cluster that are alive two minutes later
 """
 
 from __future__ import annotations
@@ -24,13 +25,30 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.batch.made import children, doubled, driver, made_corpus, made_pipeline, outputs, planned, still_alive, torn
+from benchmarks.batch.made import (
+    Process,
+    children,
+    doubled,
+    driver,
+    known,
+    made_corpus,
+    made_pipeline,
+    outputs,
+    planned,
+    still_alive,
+    torn,
+)
+from benchmarks.batch.on_ray import descendants, kill_nodes, ray_driver, tasks
 from benchmarks.report import data_folder
 from onym.batch.ledger import status
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus, write_corpus
 
-STUB, REAL, QUICK_STUB, QUICK_REAL = 700, 200, 5, 0
+STUB, REAL, RAY, NODES = 700, 200, 80, 20
+QUICK_STUB = 5  # Ray's own kills are in the tests
+_NAMES = ("lost", "doubled", "torn", "other_bytes", "orphans")
+_DRIVERS, _RAY_S = 0.7, (2.0, 20.0)  # how often a driver is killed on Ray, and how many seconds after its start
+_AGENTS_S = 120.0  # in which agents of a Ray node see that it is gone
 _STEPS = ("open", "fsync", "replace", "sync_folder")
 _WORKER = """
 import os, pathlib, signal, sys
@@ -64,91 +82,134 @@ sys.exit(main())
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stub", type=int, default=0, help="kills on stub shards; by default 700, or 5 with --quick")
     parser.add_argument("--real", type=int, default=0, help="kills on the real pipeline; by default 200, or none with --quick")
+    parser.add_argument("--ray", type=int, default=0, help="kills of drivers and workers on Ray; by default 80 or none")
+    parser.add_argument("--nodes", type=int, default=0, help="kills of nodes of a Ray cluster; by default 20 or none")
+    parser.add_argument("--only", choices=("stub", "real", "ray", "nodes"), help="one part alone")
     parser.add_argument("--seed", type=int, default=13)
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     rng = random.Random(options.seed)
-    stub = options.stub or (QUICK_STUB if options.quick else STUB)
-    real = options.real or (QUICK_REAL if options.quick else REAL)
     found: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        base = Path(folder)
-        (base / "stub").mkdir()
-        pipeline = made_pipeline(base / "stub")
-        corpus = made_corpus(base / "stub", 4 if options.quick else 40)
-        found += _killed_runs(corpus, pipeline, stub, rng, kinds)
-        if real:
-            (base / "real").mkdir()
-            found += _killed_runs(_abstracts(base / "real", files=8, documents=20), "starter", real, rng, kinds)
-    names = ("lost", "doubled", "torn", "other_bytes", "orphans")
-    figures = {"kills": sum(kinds.values()), **{name: found[name] for name in names}, "by_kind": dict(sorted(kinds.items()))}
-    if any(found[name] for name in names):
+        for part, kills in _wanted(options).items():
+            base = Path(folder, part)
+            base.mkdir()
+            found += _Part(part, base, rng, kinds, is_quick=options.quick).killed(kills)
+    figures = {"kills": sum(kinds.values()), **{name: found[name] for name in _NAMES}, "by_kind": dict(sorted(kinds.items()))}
+    if any(found[name] for name in _NAMES):
         sys.exit(f"{figures}; none may be")
     return figures
 
 
-def _killed_runs(corpus: Path, pipeline: Path | str, kills: int, rng: random.Random, kinds: Counter[str]) -> Counter[str]:
-    """Run plans to their end again and again, killing something each time, until there were enough kills."""
-    base, label = corpus.parent, corpus.parent.name
-    reference = planned(corpus, pipeline, base / "reference")
-    started = time.monotonic()
-    if driver(reference).wait():
-        sys.exit("an undisturbed run failed")
-    wanted, duration = outputs(reference), time.monotonic() - started
-    found: Counter[str] = Counter()
-    done, number = 0, 0
-    while done < kills:
-        out, number = planned(corpus, pipeline, base / f"run{number}"), number + 1
-        while not status(out).is_done:
-            left = kills - done
-            kind = rng.choice(("driver", "driver", "worker", "step")) if left > 0 else "none"
-            was_killed, orphans = _one(out, kind, duration, rng)
-            found["orphans"] += orphans
-            found["torn"] += torn(out)
-            if was_killed:
-                done += 1
-                kinds[f"{label} {was_killed}"] += 1
-        ended = outputs(out)
-        found["lost"] += len(wanted.keys() - ended.keys())
-        found["other_bytes"] += sum(ended[name] != wanted.get(name) for name in ended)
-        found["doubled"] += doubled(out)
-    return found
+def _wanted(options: argparse.Namespace) -> dict[str, int]:
+    """Return how many kills each part has."""
+    full = {"stub": STUB, "real": REAL, "ray": RAY, "nodes": NODES}
+    quick = {"stub": QUICK_STUB, "real": 0, "ray": 0, "nodes": 0}
+    by_default = quick if options.quick else full
+    wanted = {part: getattr(options, part) or count for part, count in by_default.items()}
+    return {part: count for part, count in wanted.items() if count and options.only in (None, part)}
 
 
-def _one(out: Path, kind: str, duration: float, rng: random.Random) -> tuple[str, int]:
-    """Run once, with one kill; return what was killed, if anything was, and how many orphans there are."""
+class _Part:
+    """Runs of one kind over one corpus, which are run to their end again and again while something is killed."""
+
+    def __init__(self, name: str, base: Path, rng: random.Random, kinds: Counter[str], *, is_quick: bool) -> None:
+        self._name, self._base, self._rng, self._kinds = name, base, rng, kinds
+        self._one = {"ray": _one_on_ray, "nodes": _one_with_nodes}.get(name, _one)
+        self._pipeline: Path | str = "starter" if name == "real" else made_pipeline(base)
+        self._corpus = _abstracts(base, files=8, documents=20) if name == "real" else made_corpus(base, 4 if is_quick else 40)
+
+    def killed(self, kills: int) -> Counter[str]:
+        """Run plans until there were so many kills; return what went wrong."""
+        reference = planned(self._corpus, self._pipeline, self._base / "reference")
+        started = time.monotonic()
+        if driver(reference).wait():
+            sys.exit("an undisturbed run failed")
+        wanted, duration = outputs(reference), time.monotonic() - started
+        found: Counter[str] = Counter()
+        seen: set[Process] = set()
+        done, number = 0, 0
+        while done < kills:
+            out, number = planned(self._corpus, self._pipeline, self._base / f"run{number}"), number + 1
+            while not status(out).is_done:
+                killed, processes = self._one(out, kills - done, duration, self._rng)
+                seen |= processes
+                found["torn"] += torn(out)
+                done += len(killed)
+                self._kinds.update(f"{self._name} {kind}" for kind in killed)
+            ended = outputs(out)
+            found["lost"] += len(wanted.keys() - ended.keys())
+            found["other_bytes"] += sum(ended[name] != wanted.get(name) for name in ended)
+            found["doubled"] += doubled(out)
+        found["orphans"] = still_alive(seen, _AGENTS_S if self._name in ("ray", "nodes") else 20)
+        return found
+
+
+def _one(out: Path, left: int, duration: float, rng: random.Random) -> tuple[list[str], set[Process]]:
+    """Run once, with one kill if any is left; return what was killed, if anything was, and the workers that were seen."""
+    kind = rng.choice(("driver", "driver", "worker", "step")) if left > 0 else "none"
     if kind == "step":
         step, after = rng.choice(_STEPS), rng.choice("01")
         environment = {"KILL_STEP": step, "KILL_COUNT": str(rng.randrange(1, 6)), "KILL_AFTER": after}
         process = driver(out, _WORKER, environment)
         workers = _watched(process.pid, 0.5)
         process.wait()
-        return f"worker {'after' if after == '1' else 'before'} {step}", still_alive(workers)
+        return [f"worker {'after' if after == '1' else 'before'} {step}"], workers
     process = driver(out)
     number = rng.choice((signal.SIGKILL, signal.SIGTERM))
     workers = _watched(process.pid, rng.uniform(0, duration) if kind != "none" else 0)
-    killed = ""
+    killed = []
     if kind == "driver" and process.poll() is None:
         process.send_signal(number)
-        killed = f"driver {number.name}"
+        killed = [f"driver {number.name}"]
     elif kind == "worker" and (alive := children(process.pid)):
         _send(rng.choice(alive), number)
-        killed = f"worker {number.name}"
-        workers += children(process.pid)
+        killed = [f"worker {number.name}"]
+        workers |= known(children(process.pid))
     process.wait()
-    return killed, still_alive(workers)
+    return killed, workers
 
 
-def _watched(pid: int, seconds: float) -> list[int]:
+def _one_on_ray(out: Path, left: int, _duration: float, rng: random.Random) -> tuple[list[str], set[Process]]:
+    """Run once on a cluster of its own, killing workers again and again, and mostly the driver in the end."""
+    process = ray_driver(out)
+    workers_left, is_driver = min(left - 1, rng.randrange(5)), left > 0 and rng.random() < _DRIVERS
+    ends_at = rng.uniform(*_RAY_S)
+    killed: list[str] = []
+    seen: set[Process] = set()
+    started = time.monotonic()
+    while process.poll() is None:
+        seen |= known(descendants(process.pid))
+        number = rng.choice((signal.SIGKILL, signal.SIGTERM))
+        if workers_left > 0 and (alive := tasks(process.pid)):
+            _send(rng.choice(alive), number)
+            killed.append(f"worker {number.name}")
+            workers_left -= 1
+            time.sleep(rng.uniform(0, 1))
+        elif is_driver and time.monotonic() - started > ends_at:
+            process.send_signal(number)
+            killed.append(f"driver {number.name}")
+            process.wait()
+        time.sleep(0.05)
+    return killed, seen
+
+
+def _one_with_nodes(out: Path, left: int, _duration: float, _rng: random.Random) -> tuple[list[str], set[Process]]:
+    """Run once on a cluster of several nodes, killing nodes."""
+    killed, processes = kill_nodes(out, max(left, 0))
+    return ["node SIGKILL"] * killed, processes
+
+
+def _watched(pid: int, seconds: float) -> set[Process]:
     """Wait, and return the workers that were seen meanwhile."""
     end = time.monotonic() + seconds
-    seen: set[int] = set()
+    seen = known(children(pid))
     while time.monotonic() < end:
-        seen.update(children(pid))
+        seen |= known(children(pid))
         time.sleep(0.02)
-    return [*seen.union(children(pid))]
+    return seen
 
 
 def _send(pid: int, number: signal.Signals) -> None:

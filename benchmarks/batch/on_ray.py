@@ -1,0 +1,93 @@
+"""Runs on real Ray clusters of this machine, each in a network of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.batch.made import Process, children, known
+from benchmarks.own_network import own_network
+
+_DRIVER = """
+import sys, time
+from onym.batch.engines.ray import RayEngine, link_shard
+from onym.batch.run import run_batch
+seconds = float(sys.argv[2])
+def slow(*arguments):
+    time.sleep(seconds)
+    return link_shard(*arguments)
+run_batch(sys.argv[1], engine=RayEngine(2, link=slow))
+"""
+_NODES = """
+import random, sys, threading, time
+import ray
+from ray.cluster_utils import Cluster
+from onym.batch.engines.ray import RayEngine, link_shard
+from onym.batch.run import run_batch
+out, kills, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+rng, store = random.Random(kills), {"object_store_memory": 100_000_000}
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **store})
+nodes = [cluster.add_node(num_cpus=1, **store) for _ in range(2)]
+cluster.wait_for_nodes()
+ray.init(cluster.address, log_to_driver=False)
+killed, is_over = 0, threading.Event()
+def kill():
+    global killed
+    while killed < kills and not is_over.wait(rng.uniform(0.2, 1.5)):
+        cluster.remove_node(nodes.pop(0), allow_graceful=False)
+        killed += 1
+        nodes.append(cluster.add_node(num_cpus=1, **store))
+def slow(*arguments):
+    time.sleep(seconds)
+    return link_shard(*arguments)
+killer = threading.Thread(target=kill)
+killer.start()
+run_batch(out, engine=RayEngine(link=slow))
+is_over.set()
+killer.join()
+ray.shutdown()
+cluster.shutdown()
+print(killed)
+"""
+_TASK = "ray::"
+
+
+def ray_driver(out: Path, seconds: float = 0.2) -> subprocess.Popen[bytes]:
+    """Start a run on a cluster of its own with two CPUs; each shard takes so long at least."""
+    return subprocess.Popen(
+        own_network(sys.executable, "-c", _DRIVER, str(out), str(seconds)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+
+
+def kill_nodes(out: Path, kills: int, seconds: float = 0.5) -> tuple[int, set[Process]]:
+    """Run on a cluster of three nodes, killing some; return how many were killed before the end, and all processes seen."""
+    words = own_network(sys.executable, "-c", _NODES, str(out), str(kills), str(seconds))
+    seen: set[Process] = set()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        while process.poll() is None:
+            seen |= known(descendants(process.pid))
+            time.sleep(0.1)
+        printed = process.stdout.read() if process.stdout else ""
+    if process.returncode:
+        sys.exit("a run on several nodes failed")
+    return int(printed.split()[-1]), seen
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that a process started, and those that these started."""
+    found = children(pid)
+    return [*found, *(each for child in found for each in descendants(child))]
+
+
+def tasks(pid: int) -> list[int]:
+    """Return the worker processes of the cluster that a driver started."""
+    return [each for each in descendants(pid) if _title(each).startswith(_TASK) and "Agent" not in _title(each)]
+
+
+def _title(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
