@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import time
@@ -26,7 +28,7 @@ import ray
 from ray.cluster_utils import Cluster
 from onym.batch.engines.ray import RayEngine, link_shard
 from onym.batch.run import run_batch
-out, kills, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+out, kills, seconds, is_replaced = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "True"
 rng, store = random.Random(kills), {"object_store_memory": 100_000_000}
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **store})
 nodes = [cluster.add_node(num_cpus=1, **store) for _ in range(2)]
@@ -38,7 +40,8 @@ def kill():
     while killed < kills and not is_over.wait(rng.uniform(0.2, 1.5)):
         cluster.remove_node(nodes.pop(0), allow_graceful=False)
         killed += 1
-        nodes.append(cluster.add_node(num_cpus=1, **store))
+        if is_replaced:
+            nodes.append(cluster.add_node(num_cpus=1, **store))
 def slow(*arguments):
     time.sleep(seconds)
     return link_shard(*arguments)
@@ -51,7 +54,18 @@ ray.shutdown()
 cluster.shutdown()
 print(killed)
 """
-_TASK = "ray::"
+_MEASURED = """
+import json, sys
+import ray
+from benchmarks.batch.on_ray import tree_cpu_s
+from onym.batch.engines import ray as engine
+from onym.batch.run import run_batch
+with engine.cluster(engine.LOCAL, 2):
+    start_s = tree_cpu_s()
+    run_batch(sys.argv[1], engine="ray")
+    print(json.dumps([start_s, tree_cpu_s() - start_s]))
+"""
+_TASK, _TICKS = "ray::", os.sysconf("SC_CLK_TCK")
 
 
 def ray_driver(out: Path, seconds: float = 0.2) -> subprocess.Popen[bytes]:
@@ -61,9 +75,22 @@ def ray_driver(out: Path, seconds: float = 0.2) -> subprocess.Popen[bytes]:
     )
 
 
-def kill_nodes(out: Path, kills: int, seconds: float = 0.5) -> tuple[int, set[Process]]:
+def measured_on_ray(out: Path) -> tuple[float, float]:
+    """Run on a cluster with two CPUs; return the CPU seconds of its start, and those of all its processes after that."""
+    words = own_network(sys.executable, "-c", _MEASURED, str(out))
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    start_s, run_s = json.loads(done.stdout.splitlines()[-1])
+    return start_s, run_s
+
+
+def tree_cpu_s() -> float:
+    """Return the CPU seconds of this process, of those that it started, and of those that ended before and were waited for."""
+    return sum(_cpu_s(pid) for pid in [os.getpid(), *descendants(os.getpid())])
+
+
+def kill_nodes(out: Path, kills: int, seconds: float = 0.5, *, is_replaced: bool = True) -> tuple[int, set[Process]]:
     """Run on a cluster of three nodes, killing some; return how many were killed before the end, and all processes seen."""
-    words = own_network(sys.executable, "-c", _NODES, str(out), str(kills), str(seconds))
+    words = own_network(sys.executable, "-c", _NODES, str(out), str(kills), str(seconds), str(is_replaced))
     seen: set[Process] = set()
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         while process.poll() is None:
@@ -84,6 +111,14 @@ def descendants(pid: int) -> list[int]:
 def tasks(pid: int) -> list[int]:
     """Return the worker processes of the cluster that a driver started."""
     return [each for each in descendants(pid) if _title(each).startswith(_TASK) and "Agent" not in _title(each)]
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / _TICKS
 
 
 def _title(pid: int) -> str:

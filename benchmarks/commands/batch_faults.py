@@ -2,8 +2,8 @@
 
 A full disk (ENOSPC) and a failing one (EIO) at the first, second ... write of outputs; an output that may not be written; two
 drivers at once; a shard that kills its worker, or fails, each time; an input or the pipeline changed under way; a torn output;
-an output and a plan of a newer Onym. After each, what was wrong is mended and the plan is run again: the output must be that
-of an undisturbed run, byte by byte.
+an output and a plan of a newer Onym; a Ray cluster that loses one of its two nodes. After each, what was wrong is mended and
+the plan is run again: the output must be that of an undisturbed run, byte by byte.
 
 cases   what was tried; `by_kind` says how often what
 wrong   cases that ended otherwise, or whose output is another after mending; `which` names them
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.batch.made import driver, made_corpus, made_pipeline, outputs, planned
+from benchmarks.batch.on_ray import kill_nodes
 from onym.batch.engines.local import LocalEngine
 from onym.batch.ledger import status
 from onym.batch.run import run_batch
@@ -100,6 +101,8 @@ def _cases(writes: int, corpus: Path, base: Path) -> dict[str, tuple[str, Case]]
     found["a torn output"] = "torn", _torn
     found["a newer receipt"] = "newer", _newer_plan
     found["no folder for outputs"] = "unwritable", _unwritable
+    if writes > _QUICK_WRITES:  # a real cluster takes half a minute
+        found["a cluster shrunk to one CPU"] = "shrunk", _shrunk
     return found
 
 
@@ -174,6 +177,12 @@ def _newer_plan(out: Path) -> bool:
     code = _refusal(out)
     path.write_text(before)
     return code == "batch-version"
+
+
+def _shrunk(out: Path) -> bool:
+    """Take one of two nodes from a cluster under way: the other links all."""
+    killed, _ = kill_nodes(out, 1, is_replaced=False)
+    return killed == 1 and status(out).is_done
 
 
 def _unwritable(out: Path) -> bool:

@@ -5,7 +5,10 @@ and HPO.
 
 overhead_local            CPU of `onym batch run` with one worker, against that of `onym link` on the same file and pipeline
 scaling                   by the clock: one worker against two, on shards of the same size; needs an idle machine
+overhead_ray              CPU of all processes of a Ray cluster, against that of two local workers on the same two large shards
+ray_start_cpu_s           CPU seconds of the cluster's start, which are not in it
 memory_ratio              proportional memory (PSS) of four processes with the pipeline open, against one
+memory_ratio_dense        the same with a dense linker over HPO
 resume_s_per_1000_shards  CPU seconds to find out that a finished plan of stub shards is finished, for each thousand of them
 """
 
@@ -20,18 +23,21 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.batch.made import made_pipeline
+from benchmarks.batch.made import made_pipeline, outputs
 from benchmarks.batch.measured import measured_run
+from benchmarks.batch.on_ray import measured_on_ray
 from benchmarks.batch.pubmed_files import cut, real_files
+from benchmarks.models import model_folder
 from benchmarks.results.tasks import hpo_kb, open_kb
 from onym.batch.ledger import status
 from onym.batch.plan import read_plan
 from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
+from onym.linkers.dense import Config as DenseConfig
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
 
-BOUNDS = {"overhead_local": 1.05, "memory_ratio": 2.5, "resume_s_per_1000_shards": 1.0}
+BOUNDS = {"overhead_local": 1.05, "overhead_ray": 1.10, "memory_ratio": 2.5, "resume_s_per_1000_shards": 1.0}
 _CITATIONS, _QUICK = 8_000, 300
 _STUBS, _QUICK_STUBS = 10_000, 200
 _OPEN = """
@@ -59,7 +65,10 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         file = cut(real_files()[1], base, count)
         figures: dict[str, object] = {"citations": count, **_overhead(base, file)}
         figures |= _scaling(base, file)
-        figures |= _memory(base)
+        figures |= _memory(base / "pipeline")
+        if not options.quick:
+            figures |= _on_ray(base, file)
+            figures |= _dense_memory(base)
         figures |= _resume(base, _QUICK_STUBS if options.quick else _STUBS)
     return figures
 
@@ -101,10 +110,36 @@ def _scaling(base: Path, file: Path) -> dict[str, object]:
     return {"wall_s_one": round(seconds[0], 1), "scaling": round(seconds[0] / seconds[1], 2)}
 
 
-def _memory(base: Path) -> dict[str, object]:
+def _on_ray(base: Path, file: Path) -> dict[str, object]:
+    """Compare CPU of a Ray cluster with that of two workers, on a shard for each."""
+    (base / "pair").mkdir()
+    for number in range(2):
+        shutil.copy(file, base / "pair" / f"{number}.xml")
+    for name in ("local", "ray"):
+        plan_batch([base / "pair"], base / "pipeline", base / f"by-{name}", shard_bytes=1)
+    local_s = measured_run(base / "by-local", 2)[1].cpu_s
+    start_s, ray_s = measured_on_ray(base / "by-ray")
+    if outputs(base / "by-ray") != outputs(base / "by-local"):
+        sys.exit("a Ray cluster wrote other bytes")
+    return {
+        "shard_cpu_s": round(local_s / 2, 1),
+        "overhead_ray": round(ray_s / local_s, 3),
+        "ray_start_cpu_s": round(start_s, 1),
+    }
+
+
+def _dense_memory(base: Path) -> dict[str, object]:
+    linker = DenseConfig.from_options({"model": str(model_folder("minilm"))})
+    build_pipeline(hpo_kb().folder.parent, base / "dense", linker=linker)
+    found = _memory(base / "dense")
+    return {f"{name}_dense": value for name, value in found.items()}
+
+
+def _memory(pipeline: Path) -> dict[str, object]:
     """Return the proportional memory of four processes against that of one."""
-    (base / "texts.txt").write_text("Patients with breast cancer and fever.\n" * 200)
-    words = [sys.executable, "-c", _OPEN, str(base / "pipeline"), str(base / "texts.txt")]
+    texts = pipeline.parent / "texts.txt"
+    texts.write_text("Patients with breast cancer and fever.\n" * 200)
+    words = [sys.executable, "-c", _OPEN, str(pipeline), str(texts)]
     found = []
     for count in (1, 4):
         processes = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]

@@ -55,7 +55,7 @@ class RayEngine:
 
     def run(self, queue: ShardQueue) -> None:
         """Link until nothing waits."""
-        with _cluster(self._address, self._workers) as ray:
+        with cluster(self._address, self._workers) as ray:
             _Run(ray, queue, self._workers, self._link).to_the_end()
 
 
@@ -103,7 +103,7 @@ class _Run:
 
 
 @contextmanager
-def _cluster(address: str, workers: int | None) -> Iterator[Any]:
+def cluster(address: str, workers: int | None) -> Iterator[Any]:
     """Give Ray, connected to a cluster: the one that the caller is connected to, or that of an address until the block ends."""
     try:
         import ray
