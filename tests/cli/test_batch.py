@@ -23,6 +23,7 @@ def test_from_plan_to_export(tiny_kb: Path, tmp_path: Path) -> None:
     assert "1 of 1" in done
     assert "documents\t25" in done
     assert json.loads(onym("batch", "status", "out", "--json", cwd=tmp_path).stdout)["documents"] == 25
+    assert "[#####" in onym("batch", "status", "out", "--live", cwd=tmp_path).stdout
     assert onym("batch", "verify", "out", cwd=tmp_path).stdout.split() == ["faults", "0"]
     onym("batch", "export", "out", "-o", "links.parquet", cwd=tmp_path)
     compacted = json.loads(onym("batch", "compact", "out", "-o", "current.parquet", "--json", cwd=tmp_path).stdout)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from onym.batch.plan import BatchPlan, read_plan
     from onym.batch.planning import plan_batch
     from onym.batch.run import run_batch
+    from onym.batch.watching import watch
 
-__all__ = ["BatchPlan", "compact", "export", "plan_batch", "read_plan", "run_batch", "status", "verify"]
+__all__ = ["BatchPlan", "compact", "export", "plan_batch", "read_plan", "run_batch", "status", "verify", "watch"]
 __getattr__ = lazy(
     __name__,
     {
@@ -31,5 +32,6 @@ __getattr__ = lazy(
         "run_batch": "onym.batch.run",
         "status": "onym.batch.ledger",
         "verify": "onym.batch.checking",
+        "watch": "onym.batch.watching",
     },
 )

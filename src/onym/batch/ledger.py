@@ -74,6 +74,12 @@ def status(out: Path | str | Storage) -> Ledger:
     return Ledger(plan, receipts_of(plan.shards, storage), _quarantined(storage))
 
 
+def refreshed(ledger: Ledger, storage: Storage) -> Ledger:
+    """Return what is done by now; receipts that are known are not read again."""
+    found = receipts_of(ledger.open_shards, storage)
+    return Ledger(ledger.plan, ledger.receipts | found, _quarantined(storage))
+
+
 def finished(storage: Storage) -> Ledger:
     """Return what is done of a plan, or refuse one that is not done."""
     ledger = status(storage)
