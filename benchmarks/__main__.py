@@ -25,6 +25,7 @@ NAMES = (
     "batch-kill",
     "batch-faults",
     "batch-speed",
+    "surface-cache",
     "kb-hostile",
     "kb-fuzz",
     "corpus-fuzz",

@@ -6,7 +6,7 @@ import gzip
 import random
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from onym.store.cache import cache_folder
 OLD, MODERN = "pubmed20n0014.xml.gz", "pubmed21n1298.xml.gz"
 _END = b"</PubmedArticle>"
 _PMID = re.compile(rb'<PMID Version="\d+">\d+</PMID>')
-_FOOT = b"</PubmedArticleSet>"
+_HEAD, _FOOT = b'<?xml version="1.0" encoding="utf-8"?><PubmedArticleSet>', b"</PubmedArticleSet>"
 
 
 def real_files() -> list[Path]:
@@ -44,6 +44,12 @@ def citations_of(path: Path, count: int) -> list[bytes]:
     return [each[0] for each in islice(found, count)]
 
 
+def write_citations(dest: Path, citations: Sequence[bytes]) -> Path:
+    """Write a file of citations."""
+    dest.write_bytes(_HEAD + b"".join(citations) + _FOOT)
+    return dest
+
+
 def update_files(dest: Path, citations: list[bytes], files: int, seed: int = 13) -> dict[str, str]:
     """Write update files, and return what is current after them: each document with the file that it is of.
 
@@ -58,8 +64,7 @@ def update_files(dest: Path, citations: list[bytes], files: int, seed: int = 13)
         articles, deleted = made[number]
         body = b"".join(_PMID.sub(_element(ids[row], version), citations[row], count=1) for row, version in articles)
         gone = b"".join(_element(ids[row], version) for row, version in deleted)
-        head = b'<?xml version="1.0" encoding="utf-8"?><PubmedArticleSet>'
-        text = head + body + (b"<DeleteCitation>" + gone + b"</DeleteCitation>" if gone else b"") + _FOOT
+        text = _HEAD + body + (b"<DeleteCitation>" + gone + b"</DeleteCitation>" if gone else b"") + _FOOT
         (dest / f"pubmed26n{number:04}.xml.gz").write_bytes(gzip.compress(text, 1))
     current: dict[str, str] = {}
     for number, (articles, deleted) in enumerate(made):

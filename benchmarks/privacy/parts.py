@@ -14,7 +14,7 @@ from benchmarks.privacy.watch import described, shown_by
 from onym.corpora.isolation import require_complete
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
-from onym.linkers import exact
+from onym.linkers import _surfaces
 from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
@@ -42,9 +42,9 @@ def _without_models(kb: KnowledgeBase) -> list[Breakable]:
     tfidf = TfidfLinker(kb)
     pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
     return [
-        Breakable(ExactLinker(kb).link, ((ExactLinker, "_find"), (exact, "queries"), (ExactLinker, "_candidates"))),
+        Breakable(ExactLinker(kb).link, ((ExactLinker, "_find"), (_surfaces, "queries"), (ExactLinker, "_ranked"))),
         Breakable(tfidf.link, ((type(tfidf.similarity), "top"),)),
-        Breakable(_bare(pipeline), ((DictionaryDetector, "_spans"), (DictionaryDetector, "_names"), (exact, "queries"))),
+        Breakable(_bare(pipeline), ((DictionaryDetector, "_spans"), (DictionaryDetector, "_names"), (_surfaces, "queries"))),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -16,10 +17,14 @@ from onym.batch.plan import BatchPlan, InputGroup
 from onym.batch.planning import plan_batch
 from onym.batch.shard import write_shard
 from onym.corpora.plan import Group
+from onym.detect.dictionary import DictionaryDetector
 from onym.errors import InputError
+from onym.kb import KnowledgeBase
+from onym.linkers.base import Linker
 from onym.pipeline.folder import load
 from onym.pipeline.pipeline import Pipeline
 from tests.batch.runs import pipeline_at, planned
+from tests.linkers.test_surfaces import Drifting
 
 
 def written(plan: BatchPlan, pipeline: Pipeline, number: int) -> bytes:
@@ -34,6 +39,21 @@ def test_the_same_bytes_whatever_ran_before(tiny_kb: Path, tmp_path: Path) -> No
     pipeline = load(tmp_path / "pipeline")
     backwards = [written(plan, pipeline, number) for number in reversed(range(len(plan.shards)))]
     assert backwards[::-1] == alone
+
+
+def test_answers_of_one_shard_are_not_kept_for_the_next(tiny_kb: Path, tmp_path: Path) -> None:
+    """The scores of this linker show what was computed together: with answers of an earlier shard they would be others."""
+    plan, kb = planned(tiny_kb, tmp_path), KnowledgeBase.open(tiny_kb)
+
+    def all_written(linker: Linker, numbers: Sequence[int]) -> dict[int, bytes]:
+        pipeline = Pipeline(linker, DictionaryDetector(kb))
+        return {number: written(plan, pipeline, number) for number in numbers}
+
+    numbers = range(len(plan.shards))
+    alone = {number: all_written(Drifting(kb), [number])[number] for number in numbers}
+    assert all_written(Drifting(kb), numbers) == alone
+    assert all_written(Drifting(kb), numbers[::-1]) == alone
+    assert all_written(Drifting(kb).with_cache(), numbers) != alone  # one cache for all shards would be seen here
 
 
 class _FailingDisk(io.RawIOBase):

@@ -266,7 +266,7 @@ def test_a_document_that_cannot_be_linked_is_counted_and_the_others_are_linked(
             raise error
         return queries(doc, expand=expand)
 
-    monkeypatch.setattr("onym.linkers.exact.queries", failing)
+    monkeypatch.setattr("onym.linkers._surfaces.queries", failing)
     words = ("good.txt", "notes", "--pipeline", "p", "-o", "out.jsonl", "--json")
     done = onym("link", *words, cwd=with_pipeline, status=status)
     counts = json.loads(done.stdout)

@@ -20,7 +20,6 @@ from onym.index.derived import open_derived_index
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types, concepts_with_ids
 from onym.linkers import _nearest as nearest
-from onym.linkers import dense
 from onym.linkers.dense import Config, DenseLinker
 from onym.store.parts import OpenContext
 from onym.testing.tiny_encoder import save_encoder
@@ -162,7 +161,7 @@ def test_documents_without_mentions(kb: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize("cache_size", [0, 1, 100])
 def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, cache_size: int) -> None:
-    monkeypatch.setattr(dense, "_BATCH", 1)
+    monkeypatch.setattr(DenseLinker, "batch", 1)
     linker = hashed(kb, cache_size=cache_size)
     encoder: Any = linker.encoder
     encoder.encoded.clear()
@@ -174,7 +173,7 @@ def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.Monkey
 
 
 def test_documents_are_taken_as_they_come(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense, "_BATCH", 2)
+    monkeypatch.setattr(DenseLinker, "batch", 2)
     taken: list[int] = []
 
     def stream() -> Iterator[Document]:

@@ -26,6 +26,7 @@ from onym.linkers import dense as dense_part
 from onym.linkers import exact as exact_part
 from onym.linkers import generative as generative_part
 from onym.linkers import rerank as rerank_part
+from onym.linkers._surfaces import Cacheable, with_cache
 from onym.linkers.base import Linker, LinkerConfig, link_batches
 from onym.store.parts import OpenContext
 from onym.text.analysis import analysed
@@ -102,7 +103,7 @@ class NameScorer(Linker, Protocol):
         """Return the scores of names by their ids, for each mention of the documents, in order."""
 
 
-class CascadeLinker:
+class CascadeLinker(Cacheable):
     """Links each mention by the first part that can. Scores are those of the part that answered: do not compare them.
 
     Needs: two or three linkers over one knowledge base.
@@ -139,14 +140,17 @@ class CascadeLinker:
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with the candidates of the part that answered; `Link.stage` says which one that was."""
+        cached = self.with_cache()
+        return link_batches(documents, lambda batch: cached.link_batch(batch, top_k, only), batch=_BATCH)
 
-        def links(batch: Sequence[Document]) -> list[list[Link]]:
-            return self._links([analysed(doc) for doc in batch], top_k, only)  # the parts share what the text says about itself
+    def with_cache(self) -> CascadeLinker:
+        """Return the same cascade whose parts that see the mention alone have a cache."""
+        exact, dense, rerank = (part and with_cache(part) for part in (self._exact, self._dense, self._rerank))
+        return CascadeLinker(exact=exact, dense=dense, generative=self._generative, rerank=rerank, config=self._config)
 
-        return link_batches(documents, links, batch=_BATCH)
-
-    def _links(self, batch: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Link]]:
+    def link_batch(self, documents: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Link]]:
         """Return the links of each document."""
+        batch = [analysed(doc) for doc in documents]  # the parts share what the text says about itself
         links = [[Link(mention) for mention in doc.mentions] for doc in batch]
         left = [list(range(len(doc.mentions))) for doc in batch]
         if self._exact is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,19 +13,15 @@ from onym.errors import missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked
-from onym.linkers._queries import queries
-from onym.linkers.base import ModelLinkerConfig, link_batches
+from onym.linkers._surfaces import CACHE_SIZE, Answers, SurfaceLinker
+from onym.linkers.base import ModelLinkerConfig
 from onym.store.parts import ModelReference, OpenContext, require_model
-from onym.types import Document, Link, LinkedDocument
 
 if TYPE_CHECKING:
     from onym.encoders.encoder import Encoder
     from onym.encoders.settings import EncoderSettings
     from onym.index.search import Index
     from onym.linkers._nearest import Nearest
-
-_BATCH = 256  # documents
-Cache = OrderedDict[str, Ranked]
 
 
 class Config(ModelLinkerConfig):
@@ -34,7 +30,7 @@ class Config(ModelLinkerConfig):
     kind: Literal["dense"] = "dense"
     index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw or ivfpq.")
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
-    cache_size: int = Field(default=50_000, ge=0, description="Number of distinct surfaces whose results are cached.")
+    cache_size: int = Field(default=CACHE_SIZE, ge=0, description="Number of distinct surfaces whose results are cached.")
 
 
 def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: EncoderSettings | None = None) -> DenseLinker:
@@ -52,7 +48,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: Encod
     return DenseLinker(kb, model, open_derived_index(kb, model, config.index, progress=context.progress), config)
 
 
-class DenseLinker:
+class DenseLinker(SurfaceLinker):
     """Links a mention to the concepts whose names have the embeddings nearest to its own. It sees the mention alone.
 
     Needs: an encoder, and an index of the knowledge base's names made with it.
@@ -61,8 +57,9 @@ class DenseLinker:
     """
 
     def __init__(self, kb: KnowledgeBase, encoder: Encoder, index: Index, config: Config | None = None) -> None:
-        self.kb, self.encoder, self.index = kb, encoder, index
+        self.encoder, self.index = encoder, index
         self._config = config or Config()
+        super().__init__(kb, expand=self._config.expand_abbreviations, cache_size=self._config.cache_size)
 
     @classmethod
     def from_pretrained(
@@ -85,33 +82,11 @@ class DenseLinker:
         own = self._config.model_dump(include={"expand_abbreviations", "cache_size"})
         return {"linker": "dense", **self.encoder.config, **index, **own}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the concepts of the names nearest to its mentions."""
+    def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
+        """Return what answers queries with the concepts of the names nearest to them."""
         from onym.linkers._nearest import Nearest
 
-        nearest, cache = Nearest(self.kb, self.index, top_k, only), Cache()
-
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            texts = [queries(doc, expand=self._config.expand_abbreviations) for doc in batch]
-            self._fill(cache, dict.fromkeys(text for each in texts for text in each), nearest)
-            for doc, each in zip(batch, texts, strict=True):
-                yield [cache[text].link(mention) for mention, text in zip(doc.mentions, each, strict=True)]
-            while len(cache) > self._config.cache_size:
-                cache.popitem(last=False)
-
-        return link_batches(documents, links, batch=_BATCH)
-
-    def _fill(self, cache: Cache, texts: Iterable[str], nearest: Nearest) -> None:
-        """Find the answers that are not in the cache; those used last are dropped last."""
-        new = []
-        for text in texts:
-            if text in cache:
-                cache.move_to_end(text)
-            else:
-                new.append(text)
-        cache.update(zip(new, self._answers(new, nearest), strict=True))
+        return partial(self._answers, nearest=Nearest(self.kb, self.index, top_k, only))
 
     def _answers(self, texts: Sequence[str], nearest: Nearest) -> list[Ranked]:
         """Return candidates for each text."""

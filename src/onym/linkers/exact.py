@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import Field
@@ -11,14 +9,12 @@ from pydantic import Field
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked, rank_concepts
-from onym.linkers._queries import queries
-from onym.linkers.base import LinkerConfig, link_batches
+from onym.linkers._surfaces import Answers, SurfaceLinker
+from onym.linkers.base import LinkerConfig
 from onym.store.parts import OpenContext
 from onym.text.inflection import other_numbers
-from onym.types import Document, Link, LinkedDocument
 
-_BATCH = 64  # documents
-_CACHE_SIZE = 100_000  # names: texts repeat themselves
+_CACHE_SIZE = 100_000  # queries: their answers are small
 
 
 class Config(LinkerConfig):
@@ -34,39 +30,32 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> ExactLinker
     return ExactLinker(kb, config)
 
 
-class ExactLinker:
+class ExactLinker(SurfaceLinker):
     """Links a mention to the concepts that have its normalised surface as a name, or that of what it abbreviates.
 
     Every candidate has the score 1: a name of several concepts is a tie, which `onym.kb.order` decides.
 
-    >>> from onym.types import Mention
+    >>> from onym.types import Document, Mention
     >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> doc = Document("1", "A heart attack.", (Mention(2, 14, "heart attack"),))
     >>> [link.concept_id for linked in linker.link([doc]) for link in linked.links]
     ['mesh:D009203']
     """
 
+    batch = 64
+
     def __init__(self, kb: KnowledgeBase, config: Config | None = None) -> None:
-        self.kb = kb
         self._config = config or Config()
+        super().__init__(kb, expand=self._config.expand_abbreviations, cache_size=_CACHE_SIZE)
 
     @property
     def config(self) -> dict[str, Any]:
         """What was really used."""
         return {"linker": "exact", **self._config.model_dump(exclude={"kind"})}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the concepts that its mentions name."""
-        ranked = lru_cache(_CACHE_SIZE)(lambda query: self._ranked(query, top_k, only))
-
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            for doc in batch:
-                texts = queries(doc, expand=self._config.expand_abbreviations)
-                yield [ranked(query).link(mention) for mention, query in zip(doc.mentions, texts, strict=True)]
-
-        return link_batches(documents, links, batch=_BATCH)
+    def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
+        """Return what answers queries with the concepts that they name."""
+        return lambda queries: [self._ranked(query, top_k, only) for query in queries]
 
     def _ranked(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
         name = self._find(query)

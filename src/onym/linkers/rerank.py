@@ -7,6 +7,7 @@ annotated documents, agreement of types, and the rest of the document. `onym tra
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -25,6 +26,7 @@ from onym.linkers._features import NAMES, FeatureMaker
 from onym.linkers._memory import KbMemory
 from onym.linkers._pool import Floats, Pool, PooledMention, Pooling
 from onym.linkers._reranker import Reranker, open_reranker
+from onym.linkers._surfaces import Cacheable, with_cache
 from onym.linkers.base import Linker, LinkerConfig, link_batches
 from onym.store.parts import ModelReference, OpenContext, require_model
 from onym.text.analysis import analysed
@@ -99,6 +101,10 @@ class RerankParts:
         dense = self.linkers.get("dense")
         return str(dense.config.get("weights", "")) if dense else ""
 
+    def with_cache(self) -> RerankParts:
+        """Return the same parts, each with a cache if it sees the mention alone."""
+        return RerankParts({name: with_cache(linker) for name, linker in self.linkers.items()}, self.similarity)
+
     def propose(self, docs: Sequence[Document], only: ConceptMask | None = None) -> dict[str, list[tuple[Link, ...]]]:
         """Return the links of every linker to each document."""
         return {
@@ -107,7 +113,7 @@ class RerankParts:
         }
 
 
-class RerankLinker:
+class RerankLinker(Cacheable):
     """Links a mention to the candidate that is most probably right; a score is that probability.
 
     Needs: a reranker trained by `onym train rerank`, best over the knowledge base that it was trained with.
@@ -130,15 +136,22 @@ class RerankLinker:
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with the pooled candidates of its mentions, the most probable first."""
+        parts = self.parts.with_cache()
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             docs = [analysed(doc) for doc in batch]
-            pool = self._pooling.pool(docs, self.parts.propose(docs, only), only, is_distinct=True)
+            pool = self._pooling.pool(docs, parts.propose(docs, only), only, is_distinct=True)
             ranked, rows = self._ranked(pool, top_k), iter(pool.rows_of)
             for doc in batch:
                 yield [self._link(mention, ranked[next(rows)]) for mention in doc.mentions]
 
         return link_batches(documents, links, batch=_BATCH)
+
+    def with_cache(self) -> RerankLinker:
+        """Return the same reranker whose parts have a cache. It reads the document, so its own answers are not kept."""
+        made = copy(self)
+        made.parts = self.parts.with_cache()
+        return made
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return of each link the names and memories that speak for the answer, and what each feature did for it."""

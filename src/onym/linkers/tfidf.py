@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,15 +10,13 @@ from pydantic import Field
 
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, names_of
-from onym.kb.ranking import rank_concepts
+from onym.kb.ranking import Ranked, rank_concepts
 from onym.kb.similarity import open_similarity
 from onym.linkers._evidence import Evidence, name_reasons
-from onym.linkers._queries import queries
-from onym.linkers.base import LinkerConfig, link_batches
+from onym.linkers._surfaces import Answers, SurfaceLinker
+from onym.linkers.base import LinkerConfig
 from onym.store.parts import OpenContext
-from onym.types import Document, Link, LinkedDocument, Progress, silent
-
-_BATCH = 256  # documents
+from onym.types import Document, Link, Progress, silent
 
 
 class Config(LinkerConfig):
@@ -34,7 +32,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> TfidfLinker
     return TfidfLinker(kb, config, progress=context.progress)
 
 
-class TfidfLinker:
+class TfidfLinker(SurfaceLinker):
     """Links a mention to the concepts whose names are most similar to it, or to what it abbreviates.
 
     >>> from onym.types import Mention
@@ -45,8 +43,8 @@ class TfidfLinker:
     """
 
     def __init__(self, kb: KnowledgeBase, config: Config | None = None, *, progress: Progress = silent) -> None:
-        self.kb = kb
         self._config = config or Config()
+        super().__init__(kb, expand=self._config.expand_abbreviations)
         self.similarity = open_similarity(kb, progress=progress)
 
     @property
@@ -54,25 +52,18 @@ class TfidfLinker:
         """What was really used."""
         return {"linker": "tfidf", **self._config.model_dump(exclude={"kind"})}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the concepts of the names most similar to its mentions."""
+    def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
+        """Return what answers queries with the concepts of the names most similar to them."""
         similarity = self.similarity if only is None else self.similarity.within(names_of(self.kb, only))
         count = max(self._config.names_per_mention, top_k)
 
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            texts = [queries(doc, expand=self._config.expand_abbreviations) for doc in batch]
-            distinct = list(dict.fromkeys(query for each in texts for query in each))
-            found = dict(zip(distinct, similarity.top(distinct, count), strict=True))
-            for doc, each in zip(batch, texts, strict=True):
-                names = (zip(*map(np.ndarray.tolist, found[query]), strict=True) for query in each)
-                ranked = [rank_concepts(self.kb, scored, top_k, only) for scored in names]
-                yield [each.link(mention) for mention, each in zip(doc.mentions, ranked, strict=True)]
+        def answers(queries: Sequence[str]) -> list[Ranked]:
+            found = (zip(*map(np.ndarray.tolist, each), strict=True) for each in similarity.top(queries, count))
+            return [rank_concepts(self.kb, names, top_k, only) for names in found]
 
-        return link_batches(documents, links, batch=_BATCH)
+        return answers
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return of each link the name that matched, and another one that is similar."""
-        texts = queries(doc, expand=self._config.expand_abbreviations)
+        texts = self.queries(doc)
         return [Evidence(name_reasons(self.kb, self.similarity, *each)) for each in zip(texts, links, strict=True)]

@@ -1,0 +1,246 @@
+"""Surfaces linked once: for the length of a call, within a bound, and never by what reads context."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask, concepts_with_ids
+from onym.kb.ranking import Ranked
+from onym.linkers import cascade, linker_config, open_linker, rerank
+from onym.linkers._surfaces import Answers, Cacheable, CachingLinker, SurfaceCache, SurfaceLinker, with_cache
+from onym.linkers.cascade import CascadeLinker
+from onym.linkers.exact import ExactLinker
+from onym.linkers.rerank import RerankLinker
+from onym.linkers.tfidf import TfidfLinker
+from onym.registry import LINKERS
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from tests.linkers.test_reranker import written
+
+TEXTS = ("fever", "hart attack", "Fever", "fevers", "mi", "FEVER", "chill", "mi", "fevers", "hart attack")
+
+
+def documents(*texts: str) -> list[Document]:
+    """Return documents that consist of one mention each."""
+    return [Document(str(number), text, (Mention(0, len(text), text),)) for number, text in enumerate(texts)]
+
+
+class Drifting(SurfaceLinker):
+    """Like a model: the last bits of its scores depend on what is computed together. It counts what it computes."""
+
+    batch = 2
+
+    def __init__(self, kb: KnowledgeBase, cache_size: int = 100) -> None:
+        super().__init__(kb, expand=False, cache_size=cache_size)
+        self.computed: list[list[str]] = []
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"linker": "drifting"}
+
+    def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
+        def answers(queries: Sequence[str]) -> list[Ranked]:
+            self.computed.append(list(queries))
+            score = 0.5 + len("".join(queries)) * 2**-40
+            return [Ranked((Candidate(self.kb.concept_ids[0], query, score),) * min(top_k, 2)) for query in queries]
+
+        return answers
+
+
+class InContext:
+    """A linker that reads context: what a mention means depends on its document."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+        self.config: dict[str, Any] = {"linker": "in-context"}
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        for doc in documents:
+            candidate = Candidate(self.kb.concept_ids[0], doc.id, 1.0)
+            yield LinkedDocument(doc, tuple(Link(mention, (candidate,)) for mention in doc.mentions))
+
+
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+def candidates(linked: Iterable[LinkedDocument]) -> list[tuple[Candidate, ...]]:
+    return [link.candidates for each in linked for link in each.links]
+
+
+def test_a_query_is_computed_once_in_a_call(kb: KnowledgeBase) -> None:
+    linker = Drifting(kb)
+    found = candidates(linker.link(documents("fever", "mi", "Fever", "chill", "MI")))
+    assert linker.computed == [["fever", "mi"], ["chill"]]
+    assert found[0] == found[2] != found[3]
+    assert found[1] == found[4]
+
+
+def test_each_call_starts_with_an_empty_cache(kb: KnowledgeBase) -> None:
+    """If answers were kept from one call to the next, the second `fever` would have the bits of `fever` beside `mi`."""
+    linker = Drifting(kb)
+    alone = candidates(linker.link(documents("fever")))
+    both = candidates(linker.link(documents("fever", "mi")))
+    assert both[:1] != alone
+    assert candidates(linker.link(documents("fever"))) == alone
+
+
+def test_no_more_answers_are_kept_than_the_bound(kb: KnowledgeBase) -> None:
+    linker = Drifting(kb, cache_size=2)
+    candidates(linker.link(documents("a", "b", "c", "b", "b", "c", "a")))
+    assert linker.computed == [["a", "b"], ["c"], ["a"]]  # c and b were used last, so a was dropped
+    none = Drifting(kb, cache_size=0)
+    candidates(none.link(documents("a", "a", "a")))
+    assert none.computed == [["a"], ["a"]]  # what is repeated in a batch is computed once, whatever the bound
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_the_bound_holds_after_each_look_up(size: int) -> None:
+    cache = SurfaceCache(lambda queries: [Ranked()] * len(queries), size)
+    for queries in (["a", "b", "c", "d"], ["a"], [], ["e", "a", "f"]):
+        assert list(cache.look_up(queries)) == queries
+        assert len(list(cache)) <= size
+    assert list(cache) == ["a", "e", "f"][3 - size :]  # what is new comes last
+
+
+def test_what_cannot_be_computed_is_not_kept() -> None:
+    def answers(queries: Sequence[str]) -> list[Ranked]:
+        if "bad" in queries:
+            raise ValueError
+        return [Ranked()] * len(queries)
+
+    cache = SurfaceCache(answers, 10)
+    cache.look_up(["fever"])
+    with pytest.raises(ValueError, match=r"^$"):
+        cache.look_up(["mi", "bad"])
+    assert list(cache) == ["fever"]
+
+
+def test_a_document_that_fails_costs_no_other_one(kb: KnowledgeBase) -> None:
+    class Failing(Drifting):
+        def queries(self, doc: Document) -> list[str]:
+            if doc.text == "bad":
+                raise ValueError
+            return super().queries(doc)
+
+    linked = list(Failing(kb).link(documents("fever", "bad", "fever")))
+    assert [each.is_complete for each in linked] == [True, False, True]
+    assert linked[0].links[0].candidates == linked[2].links[0].candidates
+
+
+def test_candidates_of_other_concepts_or_of_another_number_have_a_cache_of_their_own(kb: KnowledgeBase) -> None:
+    linker = Drifting(kb).with_cache()
+    assert [len(candidates(linker.link(documents("fever"), top_k=k))[0]) for k in (1, 2, 1)] == [1, 2, 1]
+    exact = ExactLinker(kb).with_cache()
+    for ids in (["mesh:D006973"], ["mesh:D009203"]):
+        only = concepts_with_ids(kb, ids)
+        (found,) = candidates(exact.link(documents("mi"), only=only))
+        assert [candidate.concept_id for candidate in found] == ids
+    assert len(candidates(exact.link(documents("mi")))[0]) == 2
+
+
+@pytest.mark.parametrize("kind", [ExactLinker, TfidfLinker])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_answers_are_the_same_without_a_cache(kb: KnowledgeBase, kind: type[ExactLinker | TfidfLinker], size: int) -> None:
+    linker = kind(kb)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, "batch", 2)
+        expected = candidates(linker.link(documents(*TEXTS)))
+        patch.setattr(linker, "cache_size", size)
+        assert candidates(linker.link(documents(*TEXTS))) == expected
+    assert candidates(linker.link(documents(TEXTS[1]))) == [expected[1]]
+
+
+def test_which_linkers_see_the_mention_alone() -> None:
+    """A linker that reads context must not become one: its answers would be those of another document."""
+    pytest.importorskip("faiss")
+    pytest.importorskip("torch")
+    classes = {name: getattr(LINKERS.load(name), f"{name.capitalize()}Linker") for name in LINKERS.names}
+    assert {name for name, each in classes.items() if issubclass(each, SurfaceLinker)} == {"exact", "tfidf", "dense"}
+    assert {name for name, each in classes.items() if not issubclass(each, Cacheable)} == {"generative", "collective"}
+
+
+def test_a_linker_that_reads_context_has_no_cache(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    linker = InContext(kb)
+    assert with_cache(linker) is linker
+    monkeypatch.setattr(cascade, "_BATCH", 1)
+    docs = documents("chill", "chill", "chill")
+    for composed in (CascadeLinker(exact=ExactLinker(kb), dense=linker), CascadeLinker(exact=ExactLinker(kb), rerank=linker)):
+        assert [each[0].name for each in candidates(composed.link(docs))] == ["0", "1", "2"]
+
+
+def test_a_cascade_computes_a_query_once_for_all_its_batches(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cascade, "_BATCH", 1)
+    dense = Drifting(kb)
+    composed = CascadeLinker(exact=ExactLinker(kb), dense=dense)
+    first = candidates(composed.link(documents("chill", "fever", "Chill", "CHILL")))
+    assert dense.computed == [["chill"]]
+    assert candidates(composed.link(documents("chill", "fever", "Chill", "CHILL"))) == first
+    assert dense.computed == [["chill"], ["chill"]]  # the second call starts with an empty cache
+
+
+@pytest.fixture
+def reranker(tmp_path: Path, tiny_kb: Path) -> RerankLinker:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    linker = open_linker(linker_config("rerank", model=str(written(tmp_path / "model"))), kb)
+    assert isinstance(linker, RerankLinker)
+    return linker
+
+
+def computed_by(linker: SurfaceLinker, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list to which each query is added that the linker computes."""
+    computed: list[str] = []
+    own = linker.answering
+
+    def answering(top_k: int, only: ConceptMask | None) -> Answers:
+        answers = own(top_k, only)
+
+        def watched(queries: Sequence[str]) -> Sequence[Ranked]:
+            computed.extend(queries)
+            return answers(queries)
+
+        return watched
+
+    monkeypatch.setattr(linker, "answering", answering)
+    return computed
+
+
+@pytest.mark.parametrize("is_in_cascade", [False, True])
+def test_a_reranker_computes_candidates_once_and_probabilities_for_each_document(
+    reranker: RerankLinker, monkeypatch: pytest.MonkeyPatch, is_in_cascade: bool
+) -> None:
+    monkeypatch.setattr(rerank, "_BATCH", 1)
+    monkeypatch.setattr(cascade, "_BATCH", 1)
+    tfidf = reranker.parts.linkers["tfidf"]
+    assert isinstance(tfidf, TfidfLinker)
+    computed = computed_by(tfidf, monkeypatch)
+    scored: list[int] = []
+    probabilities = type(reranker.reranker).probabilities
+
+    def counted(own: Any, matrix: Any) -> Any:
+        scored.append(len(matrix))
+        return probabilities(own, matrix)
+
+    monkeypatch.setattr(type(reranker.reranker), "probabilities", counted)
+    linker = CascadeLinker(exact=ExactLinker(reranker.kb), rerank=reranker) if is_in_cascade else reranker
+    found = candidates(linker.link(documents("fevers", "hart attack", "fevers", "fevers")))
+    assert computed == ["fevers", "hart attack"]
+    assert len(scored) == 4
+    assert found[0] == found[2] == found[3]
+    assert isinstance(reranker.parts.linkers["tfidf"], TfidfLinker)  # the linker itself keeps nothing
+
+
+def test_a_linker_with_a_cache_says_what_the_linker_says(kb: KnowledgeBase) -> None:
+    linker = ExactLinker(kb)
+    cached = with_cache(linker)
+    assert isinstance(cached, CachingLinker)
+    assert with_cache(cached) is cached
+    assert (cached.config, cached.kb) == (linker.config, linker.kb)
