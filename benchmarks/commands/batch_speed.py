@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 
 from benchmarks.batch.made import made_pipeline, outputs
@@ -33,6 +34,8 @@ from onym.batch.ledger import status
 from onym.batch.plan import read_plan
 from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
+from onym.corpora.base import documents_of
+from onym.corpora.corpus import read_corpus
 from onym.linkers.dense import Config as DenseConfig
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
@@ -40,6 +43,7 @@ from onym.store.storage import open_storage
 BOUNDS = {"overhead_local": 1.05, "overhead_ray": 1.10, "memory_ratio": 2.5, "resume_s_per_1000_shards": 1.0}
 _CITATIONS, _QUICK = 8_000, 300
 _STUBS, _QUICK_STUBS = 10_000, 200
+_TEXTS = 300  # that are linked before memory is looked at
 _OPEN = """
 import sys, time
 from onym.pipeline.folder import load
@@ -65,10 +69,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         file = cut(real_files()[1], base, count)
         figures: dict[str, object] = {"citations": count, **_overhead(base, file)}
         figures |= _scaling(base, file)
-        figures |= _memory(base / "pipeline")
+        texts = _texts(base, file)
+        figures |= _memory(base / "pipeline", texts)
         if not options.quick:
-            figures |= _on_ray(base, file)
-            figures |= _dense_memory(base)
+            figures |= _on_ray(base, real_files()[1])
+            figures |= _dense_memory(base, texts)
         figures |= _resume(base, _QUICK_STUBS if options.quick else _STUBS)
     return figures
 
@@ -114,7 +119,7 @@ def _on_ray(base: Path, file: Path) -> dict[str, object]:
     """Compare CPU of a Ray cluster with that of two workers, on a shard for each."""
     (base / "pair").mkdir()
     for number in range(2):
-        shutil.copy(file, base / "pair" / f"{number}.xml")
+        shutil.copy(file, base / "pair" / f"{number}.xml.gz")
     for name in ("local", "ray"):
         plan_batch([base / "pair"], base / "pipeline", base / f"by-{name}", shard_bytes=1)
     local_s = measured_run(base / "by-local", 2)[1].cpu_s
@@ -128,17 +133,22 @@ def _on_ray(base: Path, file: Path) -> dict[str, object]:
     }
 
 
-def _dense_memory(base: Path) -> dict[str, object]:
+def _dense_memory(base: Path, texts: Path) -> dict[str, object]:
     linker = DenseConfig.from_options({"model": str(model_folder("minilm"))})
     build_pipeline(hpo_kb().folder.parent, base / "dense", linker=linker)
-    found = _memory(base / "dense")
+    found = _memory(base / "dense", texts)
     return {f"{name}_dense": value for name, value in found.items()}
 
 
-def _memory(pipeline: Path) -> dict[str, object]:
-    """Return the proportional memory of four processes against that of one."""
-    texts = pipeline.parent / "texts.txt"
-    texts.write_text("Patients with breast cancer and fever.\n" * 200)
+def _texts(base: Path, file: Path) -> Path:
+    """Write some of the abstracts, one on a line."""
+    docs = islice(documents_of(read_corpus(file)), _TEXTS)
+    (base / "texts.txt").write_text("".join(" ".join(doc.text.split()) + "\n" for doc in docs))
+    return base / "texts.txt"
+
+
+def _memory(pipeline: Path, texts: Path) -> dict[str, object]:
+    """Return the proportional memory of four processes that linked the same texts, against that of one."""
     words = [sys.executable, "-c", _OPEN, str(pipeline), str(texts)]
     found = []
     for count in (1, 4):
