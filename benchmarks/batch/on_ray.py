@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -28,20 +29,18 @@ import ray
 from ray.cluster_utils import Cluster
 from onym.batch.engines.ray import RayEngine, link_shard
 from onym.batch.run import run_batch
-out, kills, seconds, is_replaced = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "True"
+out, kills, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 rng, store = random.Random(kills), {"object_store_memory": 100_000_000}
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **store})
-nodes = [cluster.add_node(num_cpus=1, **store) for _ in range(2)]
+nodes = [cluster.add_node(num_cpus=1, **store) for _ in range(kills + 1)]
 cluster.wait_for_nodes()
 ray.init(cluster.address, log_to_driver=False)
 killed, is_over = 0, threading.Event()
 def kill():
     global killed
-    while killed < kills and not is_over.wait(rng.uniform(0.2, 1.5)):
-        cluster.remove_node(nodes.pop(0), allow_graceful=False)
+    while killed < kills and not is_over.wait(rng.uniform(0.2, 2.0)):
+        cluster.remove_node(nodes.pop(), allow_graceful=False)
         killed += 1
-        if is_replaced:
-            nodes.append(cluster.add_node(num_cpus=1, **store))
 def slow(*arguments):
     time.sleep(seconds)
     return link_shard(*arguments)
@@ -88,17 +87,18 @@ def tree_cpu_s() -> float:
     return sum(_cpu_s(pid) for pid in [os.getpid(), *descendants(os.getpid())])
 
 
-def kill_nodes(out: Path, kills: int, seconds: float = 0.5, *, is_replaced: bool = True) -> tuple[int, set[Process]]:
-    """Run on a cluster of three nodes, killing some; return how many were killed before the end, and all processes seen."""
-    words = own_network(sys.executable, "-c", _NODES, str(out), str(kills), str(seconds), str(is_replaced))
+def kill_nodes(out: Path, kills: int, seconds: float = 0.3) -> tuple[int, set[Process]]:
+    """Run on a cluster, and take nodes from it until one is left; return how many before the end, and all processes seen."""
+    words = own_network(sys.executable, "-c", _NODES, str(out), str(kills), str(seconds))
     seen: set[Process] = set()
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True) as process:
         while process.poll() is None:
             seen |= known(descendants(process.pid))
             time.sleep(0.1)
         printed = process.stdout.read() if process.stdout else ""
-    if process.returncode:
-        sys.exit("a run on several nodes failed")
+        if process.returncode:
+            log.seek(0)
+            sys.exit(f"a run on several nodes failed: {log.read()[-2000:]}")
     return int(printed.split()[-1]), seen
 
 

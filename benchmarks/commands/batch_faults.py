@@ -181,7 +181,7 @@ def _newer_plan(out: Path) -> bool:
 
 def _shrunk(out: Path) -> bool:
     """Take one of two nodes from a cluster under way: the other links all."""
-    killed, _ = kill_nodes(out, 1, is_replaced=False)
+    killed, _ = kill_nodes(out, 1)
     return killed == 1 and status(out).is_done
 
 

@@ -49,6 +49,7 @@ QUICK_STUB = 5  # Ray's own kills are in the tests
 _NAMES = ("lost", "doubled", "torn", "other_bytes", "orphans")
 _DRIVERS, _RAY_S = 0.7, (2.0, 20.0)  # how often a driver is killed on Ray, and how many seconds after its start
 _AGENTS_S = 120.0  # in which agents of a Ray node see that it is gone
+_NODES_LOST = 4  # of one run, at most
 _STEPS = ("open", "fsync", "replace", "sync_folder")
 _WORKER = """
 import os, pathlib, signal, sys
@@ -198,7 +199,7 @@ def _one_on_ray(out: Path, left: int, _duration: float, rng: random.Random) -> t
 
 def _one_with_nodes(out: Path, left: int, _duration: float, _rng: random.Random) -> tuple[list[str], set[Process]]:
     """Run once on a cluster of several nodes, killing nodes."""
-    killed, processes = kill_nodes(out, max(left, 0))
+    killed, processes = kill_nodes(out, min(max(left, 0), _NODES_LOST))
     return ["node SIGKILL"] * killed, processes
 
 
