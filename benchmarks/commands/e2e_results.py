@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from benchmarks.results.check import add_options, page_problems
-from benchmarks.results.e2e_predict import ANNOTATED, STORE, figures_of, found_by, open_system, task_of
+from benchmarks.results.e2e_predict import ANNOTATED, FORMS, STORE, figures_of, found_by, open_system, task_of
 from benchmarks.results.e2e_tasks import JOINED, KINDS
 from benchmarks.results.page import NO_ROWS
 from benchmarks.results.rerun import unlike
@@ -143,11 +143,11 @@ def _annotated_line(row: Row) -> list[str]:
 
 
 def _line(row: Row, *, is_best: bool) -> list[str]:
-    figures = row.figures
+    figures, system = row.figures, json.loads(row.model_folder)
     first = f"{figures['strict_f1']:.1f}"
     return [
-        row.search,
-        f"{row.ranking}, joined KB" if json.loads(row.model_folder).get("kb") == JOINED else row.ranking,
+        ", ".join([row.search, *(form for form in FORMS if system.get(form))]),
+        f"{row.ranking}, joined KB" if system.get("kb") == JOINED else row.ranking,
         row.model,
         row.trained_on,
         f"{figures['strict_p']:.1f} / {figures['strict_r']:.1f}",

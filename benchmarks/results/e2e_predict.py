@@ -43,7 +43,8 @@ STORE = Store(FOLDER / "e2e")
 DICTIONARY, ANNOTATED, COMPETE = "dictionary", "gold", "others_compete"
 _RANKED = 10  # concepts that are kept of a given mention
 _PARTS = ("detector", "classifier", "encoder", "model")
-_CHOICES = ("kb", "convention", "types", "inflections")
+FORMS = ("inflections", "reordered")  # of names, for the dictionary and exact match
+_CHOICES = ("kb", "convention", "types", *FORMS)
 _CANDIDATES = 2  # that are kept of a mention that was found: the margin between them is evidence
 
 
@@ -104,9 +105,9 @@ def key_of(options: argparse.Namespace) -> str:
 def parts_of(options: argparse.Namespace) -> list[str]:
     """Return what a system is made of, by name."""
     base = "" if options.kb == OPEN else options.kb
-    forms = "inflections" if options.inflections else ""
+    forms = [form for form in FORMS if getattr(options, form)]
     models = (options.linker, options.encoder, options.model)
-    parts = (base, options.detector, options.classifier, options.convention, forms, *models)
+    parts = (base, options.detector, options.classifier, options.convention, *forms, *models)
     return [part.removeprefix("model:") for part in parts if part]
 
 
@@ -128,7 +129,7 @@ def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
     """Open a detector and a linker; where both are one model, it reads a document once."""
     own: dict[str, Any] = {name: folder_of(described[name]) for name in ("encoder", "model") if name in described}
     if described["linker"] == "exact":
-        own["inflections"] = described.get("inflections", False)
+        own |= {form: described[form] for form in FORMS if form in described}
     linker = open_linker(linker_config(described["linker"], **own), task.kb)
     restrict = not described.get(COMPETE, False)  # rows that do not say it were made with the other concepts ignored
     if described["detector"] == ANNOTATED:
@@ -141,7 +142,7 @@ def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
 def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:
     """Open a detector; `shared` is the linker's model."""
     if described["detector"] == DICTIONARY:
-        own: dict[str, Any] = {name: described[name] for name in ("types", "convention", "inflections") if name in described}
+        own: dict[str, Any] = {name: described[name] for name in ("types", "convention", *FORMS) if name in described}
         config = dictionary.Config.of(own)
         classifier = open_classifier(folder_of(described["classifier"])) if "classifier" in described else None
         return DictionaryDetector(task.kb, config, only=task.only, classifier=classifier)
@@ -210,6 +211,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--inflections", action="store_true", help="for dictionary and exact match: singular and plural of names"
     )
+    parser.add_argument("--reordered", action="store_true", help="for the same: words of a name in another order")
     parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
     parser.add_argument("--model", default="", help="the linker's model")
     parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))

@@ -83,7 +83,7 @@ def test_options_of_the_detector_have_a_prefix(folder: Path) -> None:
     onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", cwd=folder)
     config = json.loads(onym("pipeline", "info", "p", "--json", cwd=folder).stdout)
     assert (config["detector"]["min_length"], config["detector"]["abbreviations"]) == (2, False)
-    assert config["linker"] == {"kind": "exact", "expand_abbreviations": False, "inflections": False}
+    assert config["linker"] == {"kind": "exact", "expand_abbreviations": False, "inflections": False, "reordered": None}
     assert config["threshold"] == 0.0
 
 

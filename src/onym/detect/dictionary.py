@@ -16,6 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from pydantic import Field
 from onym.detect._classifier import MentionClassifier, open_classifier
 from onym.detect._filter import NameFilter
 from onym.detect._overlaps import resolved
+from onym.detect._reordered import ReorderedNames
 from onym.detect.base import Detected, DetectorConfig, Span, detect_batches, split_types
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
@@ -57,6 +59,9 @@ class Config(DetectorConfig):
     )
     abbreviations: bool = Field(default=True, description="Find abbreviations that the text defines.")
     inflections: bool = Field(default=False, description="Also find the singular or the plural of names.")
+    reordered: bool | None = Field(
+        default=None, description="Also find the words of a name in another order: loss of hair, hair loss."
+    )
     nested: bool = Field(default=False, description="Allow nested mentions.")
     types: str | None = Field(
         default=None,
@@ -174,7 +179,14 @@ class DictionaryDetector:
         return name if self._filter.accepts(name, surface) else -1
 
     def _names(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
-        """Yield every span of a name in each text. For the first texts, look-ups are quicker than to open the table is."""
+        """Yield every span of a name in each text."""
+        found = self._names_as_written(docs)
+        if not self._config.reordered:
+            return found
+        return (chain(as_written, self._reordered_names(analysis_of(doc))) for as_written, doc in zip(found, docs, strict=True))
+
+    def _names_as_written(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
+        """Yield the names in the order of their words. For the first texts, look-ups are quicker than to open the table is."""
         self._seen += len(docs)
         if self._seen < _FEW_TEXTS or self._config.inflections:
             return (self._looked_up_names(analysis_of(doc)) for doc in docs)
@@ -201,6 +213,17 @@ class DictionaryDetector:
     @cached_property
     def _table(self) -> NameTable:
         return open_name_table(self.kb)
+
+    @cached_property
+    def _reordered(self) -> ReorderedNames:
+        return ReorderedNames(self.kb)
+
+    def _reordered_names(self, analysis: TextAnalysis) -> Iterator[NameSpan]:
+        """Yield every span of a name whose words are in another order."""
+        aligned = analysis.normalised
+        for start, end, name in self._reordered.find(aligned.text):
+            if self._is_allowed(name):
+                yield *aligned.raw_span(start, end), name
 
     def _looked_up_names(self, analysis: TextAnalysis) -> Iterator[NameSpan]:
         """Yield every span of a name in a text, one look-up after the other."""

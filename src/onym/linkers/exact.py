@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field
@@ -9,9 +10,11 @@ from pydantic import Field
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked, rank_concepts
+from onym.kb.word_keys import WordKeys
 from onym.linkers._surfaces import Answers, SurfaceLinker
 from onym.linkers.base import LinkerConfig
 from onym.store.parts import OpenContext
+from onym.text.boundaries import words
 from onym.text.inflection import other_numbers
 
 _CACHE_SIZE = 100_000  # queries: their answers are small
@@ -23,6 +26,9 @@ class Config(LinkerConfig):
     kind: Literal["exact"] = "exact"
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     inflections: bool = Field(default=False, description="Also match the singular or the plural of a name.")
+    reordered: bool | None = Field(
+        default=None, description="Also match the words of a name in another order: loss of hair, hair loss."
+    )
 
 
 def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> ExactLinker:
@@ -51,7 +57,7 @@ class ExactLinker(SurfaceLinker):
     @property
     def config(self) -> dict[str, Any]:
         """What was really used."""
-        return {"linker": "exact", **self._config.model_dump(exclude={"kind"})}
+        return {"linker": "exact", **self._config.model_dump(exclude={"kind"}, exclude_none=True)}
 
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
         """Return what answers queries with the concepts that they name."""
@@ -59,7 +65,18 @@ class ExactLinker(SurfaceLinker):
 
     def _ranked(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
         name = self._find(query)
-        return rank_concepts(self.kb, [(name, 1.0)], top_k, only) if name >= 0 else Ranked()
+        names = [name] if name >= 0 else self._in_other_order(query)
+        return rank_concepts(self.kb, [(each, 1.0) for each in names], top_k, only) if names else Ranked()
+
+    @cached_property
+    def _word_keys(self) -> WordKeys:
+        return WordKeys(self.kb)
+
+    def _in_other_order(self, query: str) -> list[int]:
+        """Return the names that have the words of a query."""
+        if not self._config.reordered:
+            return []
+        return self._word_keys.find([query[start:end] for start, end in words(query)])
 
     def _find(self, query: str) -> int:
         """Return the id of a name, or -1. Spaces that only Unicode knows, as typesetters use them, are spaces too."""

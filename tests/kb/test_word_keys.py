@@ -1,0 +1,33 @@
+"""Names by the words in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.kb import KnowledgeBase, word_keys
+from onym.kb.word_keys import WordKeys, key_of
+
+
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
+
+
+def test_each_name_of_several_words_is_found(kb: KnowledgeBase) -> None:
+    keys = WordKeys(kb)
+    for row in range(len(kb.names)):
+        words = kb.names[row].split()
+        assert (row in keys.find(words[::-1])) == (" " in key_of(kb.names[row]))
+
+
+def test_words_that_are_not_those_of_a_name(kb: KnowledgeBase) -> None:
+    keys = WordKeys(kb)
+    for words in ([], ["heart"], ["heart", "attack", "attack"], ["of", "the"], ["heart", "of", "stone"]):
+        assert keys.find(words) == []
+
+
+def test_two_keys_with_one_fingerprint(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_keys, "_fingerprint", lambda key: 7)
+    assert [kb.names[row] for row in WordKeys(kb).find(["attack", "heart"])] == ["heart attack"]
