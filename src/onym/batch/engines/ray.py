@@ -28,6 +28,7 @@ _ENVIRONMENT = {
     "RAY_worker_niceness": "0",  # or all that is started is of the lowest priority
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is told to anybody
     "RAY_raylet_start_wait_time_s": "180",  # 30 are short on a busy machine
+    "RAY_prestart_worker_first_driver": "0",  # a driver waits for these workers without end, if one of them dies
 }
 _STORE_BYTES = 100_000_000  # for objects that tasks exchange: ours exchange none
 _PATIENCE_S = 2.0  # after which the cluster is asked again how large it is
