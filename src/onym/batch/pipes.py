@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from queue import SimpleQueue
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from onym import errors
 from onym.errors import InternalError, OnymError
@@ -51,6 +52,12 @@ def say(replies: BinaryIO, value: dict[str, Any]) -> None:
     b'{"ready": true}\\n'
     """
     replies.write(json.dumps(value).encode() + b"\n")
+
+
+def leave(status: int) -> NoReturn:
+    """End the process. An ordinary exit would wait for the thread that listens, and abort."""
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def error_reply(error: OnymError) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from onym.batch.pipes import error_reply, iter_commands, own_stdout, say
+from onym.batch.pipes import error_reply, iter_commands, leave, own_stdout, say
 from onym.errors import ConfigError, IntegrityError, OnymError, coded, is_failure
 
 _PRIVATE = 0o077
@@ -64,4 +64,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())
