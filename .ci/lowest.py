@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-extras = ("lexical", "report", "generative", "dense", "train", "xlsx", "spacy", "mcp", "ray")
+extras = ("lexical", "report", "generative", "dense", "train", "xlsx", "spacy", "mcp", "ray", "serve")
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 optional = [requirement for extra in extras for requirement in project["optional-dependencies"][extra]]
 for requirement in [*project["dependencies"], *optional]:

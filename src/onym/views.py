@@ -106,6 +106,24 @@ class LinkedViews:
         return html_of(self)
 
 
+def concept_to_dict(concept: Any) -> dict[str, Any]:
+    """Return a concept as plain values.
+
+    >>> from onym.types import Concept, Name, NameKind
+    >>> concept_to_dict(Concept("mesh:D005334", (Name("fever", "Fever", NameKind.PREFERRED, "en", ("demo",)),)))["id"]
+    'MESH:D005334'
+    """
+    return {
+        "id": styled(concept.id),
+        "preferred_name": concept.preferred_name,
+        "names": list(concept.names),
+        "groups": list(concept.groups),
+        "types": list(concept.types),
+        "definitions": list(concept.definitions),
+        "xrefs": [styled(xref) for xref in concept.xrefs],
+    }
+
+
 def kinds_of(columns: Sequence[str] = COLUMNS) -> dict[str, type]:
     """Return the type of the values of columns.
 

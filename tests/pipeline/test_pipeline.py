@@ -291,3 +291,11 @@ def test_threads_have_equal_answers(kb: KnowledgeBase, linker: type[ExactLinker 
         single = list(pool.map(pipeline.link, texts))
     assert all(found == alone for found in shared)
     assert [each.links for each in single] == [each.links for each in alone]
+
+
+def test_types_are_among_those_of_the_pipeline(kb: KnowledgeBase) -> None:
+    of_heart = Pipeline(ExactLinker(kb), DictionaryDetector(kb), only=concepts_of_types(kb, ["C14"]))
+    text = "High fever, then a heart attack."
+    assert [link.concept_id for link in of_heart.with_types(["C14"]).link(text).links] == [None, "mesh:D009203"]
+    assert [link.concept_id for link in of_heart.with_types(["C23"]).link(text).links] == [None, None]
+    assert [link.concept_id for link in of_heart.with_types([]).link(text).links] == [None, "mesh:D009203"]

@@ -7,14 +7,11 @@ however it went: the process ends at once. What it was writing has no name yet.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import threading
-from collections.abc import Iterator
-from queue import SimpleQueue
-from typing import Any, BinaryIO
+from typing import Any
 
+from onym.batch.pipes import error_reply, iter_commands, leave, own_stdout, say
 from onym.errors import ConfigError, IntegrityError, OnymError, coded, is_failure
 
 _PRIVATE = 0o077
@@ -50,55 +47,21 @@ class ShardRunner:
         return {"done": number}
 
 
-def error_reply(error: OnymError) -> dict[str, Any]:
-    """Return what is replied of an error that concerns all shards.
-
-    >>> error_reply(ConfigError("output-failed", "the disk is full"))["kind"]
-    'ConfigError'
-    """
-    return {"error": error.as_dict(), "kind": type(error).__name__}
-
-
 def main() -> int:
     """Run until standard input ends."""
-    replies = _own_stdout()
-    commands = _commands(sys.stdin.buffer)
+    replies = own_stdout()
+    commands = iter_commands(sys.stdin.buffer)
     try:
         first = next(commands)
         runner = ShardRunner(first["out"], first.get("pipeline"))
-        _say(replies, {"ready": True})
+        say(replies, {"ready": True})
         for command in commands:
-            _say(replies, runner.run(int(command["shard"])))
+            say(replies, runner.run(int(command["shard"])))
     except OnymError as e:
-        _say(replies, error_reply(e))
+        say(replies, error_reply(e))
         return e.exit_status
     return 0
 
 
-def _commands(stream: BinaryIO) -> Iterator[dict[str, Any]]:
-    """Yield what the driver says; a thread listens, so that its end is heard in the middle of a shard."""
-    heard: SimpleQueue[dict[str, Any]] = SimpleQueue()
-
-    def listen() -> None:
-        for line in stream:
-            heard.put(json.loads(line))
-        os._exit(0)  # the driver is gone: nothing that is half done may delay the end
-
-    threading.Thread(target=listen, daemon=True).start()
-    while True:
-        yield heard.get()
-
-
-def _own_stdout() -> BinaryIO:
-    """Return standard output, and let everything else that is printed go to standard error."""
-    own = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    return own
-
-
-def _say(replies: BinaryIO, value: dict[str, Any]) -> None:
-    replies.write(json.dumps(value).encode() + b"\n")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -22,6 +22,7 @@ from onym.cli import (
     model,
     pipeline,
     plot,
+    serve,
     show,
     train,
     trie,
@@ -53,6 +54,7 @@ app.command(name="link", cls=WithLinker)(link.command)
 app.command(name="map", cls=WithLinker)(map_.command)
 app.command(name="explain")(explain.command)
 app.command(name="mcp")(mcp.command)
+app.command(name="serve")(serve.command)
 app.command(name="show")(show.command)
 app.command(name="evaluate", cls=WithLinker)(evaluate.command)
 app.command(name="compare")(compare.command)

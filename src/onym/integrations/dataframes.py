@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING, Any
 from onym.errors import InputError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
-from onym.pipeline.mapping import link_terms
+from onym.pipeline.mapping import MAPPED_COLUMNS as COLUMNS
+from onym.pipeline.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
-from onym.types import LinkedDocument, require_text
 from onym.views import Row, frame_of, kinds_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-
-COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
-"""The columns of the flat table that a column of terms becomes."""
-_NOTHING: Row = dict.fromkeys(COLUMNS)
 
 
 def map_series(
@@ -51,23 +46,6 @@ def map_series(
 def _nulls(series: Any, kind: str) -> list[bool]:
     nulls = series.is_null() if kind == "polars" else series.isna()
     return nulls.to_list()  # type: ignore[no-any-return]
-
-
-def mapped_rows(
-    terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
-) -> list[Row]:
-    """Return a row of `COLUMNS` for each term; None has one of nulls."""
-    for number, term in enumerate(terms, 1):
-        if term is not None:
-            require_text(term, where=f"row {number}")
-    distinct = [term for term in dict.fromkeys(terms) if term is not None]
-    linked = link_terms(distinct, linker, top_k=top_k, only=only)
-    rows = {term: _cut(each) for term, each in zip(distinct, linked, strict=True)}
-    return [_NOTHING if term is None else rows[term] for term in terms]
-
-
-def _cut(linked: LinkedDocument) -> Row:
-    return next(({name: row[name] for name in COLUMNS} for row in linked.rows()), _NOTHING)
 
 
 def _pandas_frame(rows: Sequence[Row], series: Any) -> Any:

@@ -14,10 +14,10 @@ from pydantic import WithJsonSchema
 from onym._version import __version__
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError, LimitError, coded, missing_extra
-from onym.integrations.dataframes import mapped_rows
 from onym.kb.search import search
-from onym.types import Concept, require_text
-from onym.views import Row, styled
+from onym.pipeline.mapping import mapped_rows
+from onym.types import require_text
+from onym.views import Row, concept_to_dict
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -71,7 +71,7 @@ class Tools:
         kb = self._pipeline.kb
         rows = kb.concepts_with_id(query)
         found = [kb.concept(row) for row in rows] or [kb[hit.concept_id] for hit in search(kb, query, _HITS)]
-        return [_shown(concept) for concept in found[:_HITS]]
+        return [concept_to_dict(concept) for concept in found[:_HITS]]
 
     def map(self, terms: _Terms) -> list[dict[str, Any]]:
         """Map terms, such as the values of a column, to their best concepts: a row for each term, in their order."""
@@ -119,15 +119,3 @@ def _require_short(text: object, limit: int) -> None:
     require_text(text)
     if len(str(text)) > limit:
         raise LimitError("limit-record", f"longer than {limit:,} code points", fix="give it in parts")
-
-
-def _shown(concept: Concept) -> dict[str, Any]:
-    return {
-        "id": styled(concept.id),
-        "preferred_name": concept.preferred_name,
-        "names": list(concept.names),
-        "groups": list(concept.groups),
-        "types": list(concept.types),
-        "definitions": list(concept.definitions),
-        "xrefs": [styled(xref) for xref in concept.xrefs],
-    }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from onym.corpora.isolation import require_complete
 from onym.kb.masks import ConceptMask
@@ -18,10 +19,13 @@ from onym.predictions.rows import require_rows
 from onym.store.files.xlsx import require_few_rows
 from onym.store.output import whole_file
 from onym.store.output_path import require_file
-from onym.types import LinkedDocument, Progress, silent
-from onym.views import IdStyle
+from onym.types import LinkedDocument, Progress, require_text, silent
+from onym.views import IdStyle, Row
 
 SSSOM = ".sssom.tsv"
+MAPPED_COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
+"""The columns of the flat table that a term becomes."""
+_NOTHING: Row = dict.fromkeys(MAPPED_COLUMNS)
 
 
 def map_terms(
@@ -57,6 +61,23 @@ def link_terms(
     if isinstance(linker, Pipeline):
         return require_complete(linker.without_detector().link_many(documents))
     return require_complete(linker.link(documents, top_k=top_k, only=only))
+
+
+def mapped_rows(
+    terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+) -> list[Row]:
+    """Return a row of `MAPPED_COLUMNS` for each term; None has one of nulls."""
+    for number, term in enumerate(terms, 1):
+        if term is not None:
+            require_text(term, where=f"row {number}")
+    distinct = [term for term in dict.fromkeys(terms) if term is not None]
+    linked = link_terms(distinct, linker, top_k=top_k, only=only)
+    rows = {term: _cut(each) for term, each in zip(distinct, linked, strict=True)}
+    return [_NOTHING if term is None else rows[term] for term in terms]
+
+
+def _cut(linked: LinkedDocument) -> Row:
+    return next(({name: row[name] for name in MAPPED_COLUMNS} for row in linked.rows()), _NOTHING)
 
 
 def map_table(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from onym.corpora.isolation import require_complete
 from onym.detect import with_assertion
 from onym.detect.base import Detected, Detector
-from onym.kb.masks import ConceptMask
+from onym.kb.masks import ConceptMask, select_concepts
 from onym.linkers.base import Linker, describe_filter, link_among
 from onym.pipeline.confidence import confidence_of
 from onym.pipeline.config import FittedCalibration, digest_of
@@ -116,6 +118,23 @@ class Pipeline:
         [('fever', ()), ('heart attack', ('negated',))]
         """
         return self._changed(assertion=assertion)
+
+    def with_types(self, types: Sequence[str]) -> Pipeline:
+        """Return the same pipeline with answers of these semantic groups or types alone, among those that it has.
+
+        What the detector finds is the same: a mention whose best meaning is of another type is left unlinked.
+
+        >>> from onym.detect.dictionary import DictionaryDetector
+        >>> from onym.kb import KnowledgeBase
+        >>> from onym.linkers.exact import ExactLinker
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).with_types(["C14"])
+        >>> [(link.concept_id, link.nil_reason) for link in pipeline.link("High fever, no heart attack.").links]
+        [(None, 'no-candidate'), ('mesh:D009203', None)]
+        """
+        wanted = select_concepts(self.kb, types)
+        masks = [mask for mask in (self._only, wanted) if mask is not None]
+        return self._changed(only=np.logical_and.reduce(masks) if masks else None)
 
     def without_detector(self) -> Pipeline:
         """Return the same pipeline that links annotated mentions alone: a text without any has no links."""

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from onym import errors
 from onym.batch.ledger import Quarantined, quarantine, release
+from onym.batch.pipes import require_no_error
 from onym.batch.plan import Shard
-from onym.errors import InternalError, OnymError
 from onym.store.storage import Storage
 
 ATTEMPTS = 3
@@ -19,9 +18,6 @@ PERMANENT = frozenset({"batch-input-changed", "input-missing"})
 """Failures that another attempt does not mend."""
 DIED = "batch-worker-died"
 """The code of a shard whose process ended before it was done."""
-_KINDS: dict[str, type[OnymError]] = {
-    kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, OnymError)
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +79,3 @@ class ShardQueue:
         self.quarantined[shard.number] = failure
         quarantine(self.storage, Quarantined(shard.number, failure.code, failure.what))
         self.on_change(len(self.done))
-
-
-def require_no_error(reply: dict[str, Any]) -> None:
-    """Raise the error that a worker replied, if it did: one that concerns all shards."""
-    if "error" in reply:
-        said = reply["error"]
-        raise _KINDS.get(reply["kind"], InternalError)(said["code"], said["what"], where=said["where"], fix=said["fix"])

@@ -14,7 +14,8 @@ import sys
 from collections.abc import Sequence
 from typing import IO, Any
 
-from onym.batch.engines.base import DIED, Failure, ShardQueue, require_no_error
+from onym.batch.engines.base import DIED, Failure, ShardQueue
+from onym.batch.pipes import require_no_error
 from onym.batch.plan import Shard
 from onym.errors import InternalError
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from onym.batch.engines.base import DIED, Failure, ShardQueue
+from onym.batch.pipes import error_reply
 from onym.batch.plan import Shard
-from onym.batch.worker import ShardRunner, error_reply
+from onym.batch.worker import ShardRunner
 from onym.errors import ConfigError, InternalError, OnymError, missing_extra
 from onym.store.object_store import is_address
 

@@ -1,0 +1,172 @@
+"""The first layer of the service: admits or refuses a request by its head, before a byte of its body is read.
+
+It is bare ASGI, since a refusal must cost next to nothing when there is too much to do already. It also gives requests their
+ids, and is the last to see an exception: what is logged of one is a code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import random
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, Protocol
+
+from onym.errors import ConfigError, InputError, OnymError, coded
+from onym.serve.bodies import Receive, too_large
+from onym.serve.lifecycle import Lifecycle
+from onym.serve.refusals import JSON, Headers, body_of, headers_of, overloaded, status_of
+from onym.serve.settings import ServeSettings
+
+Message = MutableMapping[str, Any]
+Send = Callable[[Message], Awaitable[None]]
+Scope = MutableMapping[str, Any]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+OPEN = frozenset({"/live", "/ready"})
+"""What needs no token: they say nothing of pipelines or requests."""
+FREE = OPEN | {"/metrics", "/openapi.json"}
+"""What is answered however much there is to do."""
+ROUTE = "onym"
+"""Where a route notes its name, in the scope of a request: paths hold ids, and queries text."""
+_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_PORT = re.compile(r":\d{1,5}$")
+_STREAM = "/link/batch"
+_DIGITS = 18
+_log = logging.getLogger("onym.serve")
+
+
+class Load(Protocol):
+    """How much there is to do."""
+
+    def expected_wait(self, path: str) -> float:
+        """Return the seconds that a request to a path would wait."""
+
+
+class RequestWatch(Protocol):
+    """What hears of answers and refusals."""
+
+    def request(self, route: str, status: int, seconds: float) -> None:
+        """Hear of an answer."""
+
+    def refused(self, code: str) -> None:
+        """Hear of a refusal."""
+
+
+class Admission:
+    """Wraps the application."""
+
+    def __init__(self, app: App, settings: ServeSettings, load: Load, watch: RequestWatch, lifecycle: Lifecycle) -> None:
+        self._app, self._settings, self._load = app, settings, load
+        self._watch, self._lifecycle = watch, lifecycle
+        self._token = f"Bearer {settings.token}".encode() if settings.token else b""
+        self._hosts = settings.hosts
+        self.in_flight = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Admit or refuse."""
+        if scope["type"] != "http":  # uvicorn sends nothing else that is of use here
+            return
+        headers: dict[bytes, bytes] = {}
+        hosts = 0
+        for name, value in scope["headers"]:
+            headers[name] = value
+            hosts += name == b"host"
+        request_id = _request_id(headers)
+        refusal = self._refusal(scope["path"], headers, hosts)
+        if refusal is not None:
+            await self._refuse(refusal, request_id, send, scope)
+            return
+        is_counted = scope["path"] not in FREE
+        self.in_flight += is_counted
+        try:
+            await self._answer(scope, receive, send, request_id)
+        finally:
+            self.in_flight -= is_counted
+
+    def _refusal(self, path: str, headers: Mapping[bytes, bytes], hosts: int) -> OnymError | None:
+        """Return why a request is not read; the cheapest reasons first."""
+        if hosts != 1 or (self._hosts and _host(headers[b"host"]) not in self._hosts):
+            fix = "use the address that it listens on, or start it with --allow-host"
+            return ConfigError("serve-host", "the service is not at this host", fix=fix)
+        if self._token and path not in OPEN and not hmac.compare_digest(headers.get(b"authorization", b""), self._token):
+            return ConfigError("serve-token", "there is no token, or a wrong one", fix="send Authorization: Bearer TOKEN")
+        if path in FREE:
+            return None
+        return self._body_refusal(path, headers) or self._load_refusal(path)
+
+    def _body_refusal(self, path: str, headers: Mapping[bytes, bytes]) -> OnymError | None:
+        size = headers.get(b"content-length", b"0")
+        if not size.isdigit() or len(size) > _DIGITS:
+            return InputError("request-malformed", "Content-Length is not a number, or a very large one")
+        if path.endswith(_STREAM):
+            return None
+        return too_large(self._settings.max_body) if int(size) > self._settings.max_body else None
+
+    def _load_refusal(self, path: str) -> OnymError | None:
+        is_full = self.in_flight >= self._settings.max_requests
+        return overloaded() if is_full or self._load.expected_wait(path) > self._settings.max_wait else None
+
+    async def _refuse(self, error: OnymError, request_id: bytes, send: Send, scope: Scope) -> None:
+        self._watch.refused(error.code)
+        status = status_of(error)
+        _log.info("%s refused %d %s", request_id.decode(), status, error.code)
+        wait = self._load.expected_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - so that not all come at once
+        headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
+        if error.code == "serve-body" or self._lifecycle.is_draining:
+            headers.append((b"connection", b"close"))  # what is on its way is not worth reading
+        await send_error(send, error, status, headers)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, request_id: bytes) -> None:
+        began, status = time.monotonic(), 0
+        scope[ROUTE] = {}
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id)]
+                if self._lifecycle.is_draining:
+                    message["headers"].append((b"connection", b"close"))
+            async with asyncio.timeout(self._settings.timeout):  # a client that does not read holds nothing for ever
+                await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception as e:
+            error = coded(e, caught_in=__file__)
+            _log.error("%s failed: [%s] %s", request_id.decode(), error.code, error.what)
+            if not status:
+                status = status_of(error)
+                await send_error(send, error, status, [(b"x-request-id", request_id)])
+        seconds = time.monotonic() - began
+        route = scope[ROUTE].get("route", "other")
+        self._watch.request(route, status, seconds)
+        if scope["path"] not in FREE:
+            _log.info("%s %s %s %d %.1f ms", request_id.decode(), scope["method"], route, status, 1000 * seconds)
+
+
+async def send_error(send: Send, error: OnymError, status: int, headers: Headers) -> None:
+    """Send an error as the whole answer."""
+    body = body_of(error)
+    fixed = [(b"content-type", JSON), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*fixed, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _request_id(headers: Mapping[bytes, bytes]) -> bytes:
+    """Return the id that the client sent, if it is one, or a new one."""
+    own = headers.get(b"x-request-id", b"")
+    return own if _ID.fullmatch(own) else uuid.uuid4().hex.encode()
+
+
+def _host(value: bytes) -> str:
+    """Return a host without its port.
+
+    >>> _host(b"localhost:8080"), _host(b"[::1]:8080")
+    ('localhost', '::1')
+    """
+    return _PORT.sub("", value.decode("latin-1")).strip("[]").lower()

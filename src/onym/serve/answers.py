@@ -1,0 +1,159 @@
+"""What a linker process answers: jobs in, statuses and JSON out. Jobs that are linked alike are linked together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from onym.corpora.draft import MalformedError
+from onym.corpora.isolation import INTERNAL
+from onym.corpora.plain import from_plain, linked_to_plain
+from onym.errors import InputError, InternalError, OnymError, coded, is_failure
+from onym.kb.search import search
+from onym.pipeline.mapping import mapped_rows
+from onym.pipeline.pipeline import Pipeline
+from onym.serve.refusals import body_of, status_of
+from onym.types import Document, LinkedDocument, Problem
+from onym.views import concept_to_dict
+
+Job = dict[str, Any]
+"""`op` says what to do; the rest is what a request says."""
+Said = tuple[int, bytes]
+"""The status of HTTP, and JSON."""
+_WITHOUT_VALUES = {
+    "concept-unknown": "no concept has this id",
+    "concept-ambiguous": "several concepts have this id",
+    "filter-unknown": "no concept is of one of these semantic types",
+}
+_VARIANTS = 32  # pipelines with other types or another precision that are kept
+
+
+class Answers:
+    """A pipeline that answers jobs.
+
+    >>> from onym.pipeline import build_pipeline
+    >>> answers = Answers(build_pipeline(getfixture("tiny_kb"), getfixture("tmp_path") / "pipeline"))
+    >>> [(status, body)] = answers.of([{"op": "link", "text": "High fever."}])
+    >>> status, json.loads(body)["links"][0]["concept_id"]
+    (200, 'MESH:D005334')
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._variant = lru_cache(_VARIANTS)(self._changed)
+        self._acts: dict[str, Callable[[Job], Any]] = {"map": self._map, "concept": self._concept, "search": self._search}
+
+    @property
+    def release(self) -> dict[str, str]:
+        """What the answers depend on: a digest of everything, and that of the knowledge base."""
+        source = json.dumps(self._pipeline.source(), sort_keys=True, default=str)
+        return {"release": hashlib.sha256(source.encode()).hexdigest()[:16], "kb": self._pipeline.kb.digest}
+
+    def warm_up(self) -> None:
+        """Link a name of the knowledge base, so that nothing is left to be loaded when the first request comes."""
+        name = self._pipeline.kb.preferred_form(0) if len(self._pipeline.kb) else "fever"
+        mention = {"start": 0, "end": len(name)}
+        document = {"id": "", "text": name, "mentions": [mention]}
+        self.of([{"op": "link", "text": name}, {"op": "link", "document": document}, {"op": "search", "q": name, "limit": 1}])
+
+    def of(self, jobs: Sequence[Job]) -> list[Said]:
+        """Return an answer for each job, in their order."""
+        said: list[Said | None] = [None] * len(jobs)
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for at, job in enumerate(jobs):
+            if job["op"] == "link":
+                alike.setdefault(_key(job), []).append(at)
+            else:
+                said[at] = _guarded(lambda job=job: self._acts[job["op"]](job))  # type: ignore[misc]
+        for key, rows in alike.items():
+            for at, each in zip(rows, self._linked(key, [jobs[at] for at in rows]), strict=True):
+                said[at] = each
+        return [each for each in said if each is not None]
+
+    def _linked(self, key: tuple[Any, ...], jobs: Sequence[Job]) -> list[Said]:
+        """Link the documents of jobs with equal options together; one that is malformed costs itself alone."""
+        documents = [_attempt(lambda job=job: _document(job)) for job in jobs]  # type: ignore[misc]
+        right = [doc for doc in documents if isinstance(doc, Document)]
+        linked = _attempt(lambda: list(self._variant(*key).link_many(right)) if right else [])
+        if isinstance(linked, OnymError):
+            return [_refused(linked if isinstance(doc, Document) else doc) for doc in documents]
+        rest = iter(linked)
+        return [
+            _shown(next(rest), job) if isinstance(doc, Document) else _refused(doc)
+            for doc, job in zip(documents, jobs, strict=True)
+        ]
+
+    def _changed(self, types: tuple[str, ...], precision: float | None) -> Pipeline:
+        changed = self._pipeline.with_types(types) if types else self._pipeline
+        return changed if precision is None else changed.with_precision(precision)
+
+    def _map(self, job: Job) -> Any:
+        terms = job["terms"]
+        rows = mapped_rows(terms, self._variant(*_key(job)))
+        return {"rows": [{"term": term, **row} for term, row in zip(terms, rows, strict=True)]}
+
+    def _concept(self, job: Job) -> Any:
+        return concept_to_dict(self._pipeline.kb[job["id"]])
+
+    def _search(self, job: Job) -> Any:
+        kb = self._pipeline.kb
+        hits = search(kb, job["q"], job["limit"])
+        return {"hits": [{"match": hit.match, "name": hit.name, **concept_to_dict(kb[hit.concept_id])} for hit in hits]}
+
+
+def _key(job: Job) -> tuple[Any, ...]:
+    return tuple(job.get("types") or ()), job.get("precision")
+
+
+def _document(job: Job) -> Document:
+    """Return the document of a job; one with a problem is refused whole."""
+    if job.get("text") is not None:
+        return Document("1", job["text"])
+    try:
+        *problems, document = from_plain(job["document"], "document")
+    except MalformedError as e:
+        raise InputError("request-malformed", e.what, where="document", fix="see /openapi.json") from None
+    for problem in (*problems, document):
+        if isinstance(problem, Problem):
+            raise InputError("request-malformed", f"{problem.code}: {problem.what}", where="document", fix="see /openapi.json")
+    return document  # type: ignore[return-value]
+
+
+def _shown(linked: LinkedDocument, job: Job) -> Said:
+    if linked.problems:
+        first = linked.problems[0]
+        if first.code == INTERNAL:
+            return _refused(InternalError("internal-error", first.what))
+        return _refused(InputError("document-failed", f"{first.code}: {first.what}", where=first.where))
+    if top_k := job.get("top_k"):
+        linked = replace(linked, links=tuple(replace(link, candidates=link.candidates[:top_k]) for link in linked.links))
+    return 200, _json(linked_to_plain(linked) if job.get("format") == "document" else linked.to_dict())
+
+
+def _guarded(act: Callable[[], Any]) -> Said:
+    value = _attempt(act)
+    return _refused(value) if isinstance(value, OnymError) else (200, _json(value))
+
+
+def _attempt(act: Callable[[], Any]) -> Any:
+    """Return what a function returns, or its error with a code: the message of a foreign exception may hold text."""
+    try:
+        return act()
+    except BaseException as e:
+        if not is_failure(e):
+            raise
+        return coded(e, caught_in=__file__)
+
+
+def _refused(error: OnymError) -> Said:
+    """Return an error as an answer, without the values of the request that it names."""
+    error.what = _WITHOUT_VALUES.get(error.code, error.what)
+    return status_of(error), body_of(error)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,202 @@
+"""The linker processes of one release of a pipeline: they share a queue, and one that dies is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from onym.errors import IntegrityError, OnymError
+from onym.serve.batching import Job, JobQueue, Reply
+from onym.serve.process import WORKER, LinkerProcess, ProcessEndedError
+from onym.serve.refusals import timed_out, worker_died
+from onym.serve.settings import ServeSettings
+
+_log = logging.getLogger("onym.serve")
+_GRACE_S = 1.0  # that a process has after the last deadline of its jobs
+_PAUSE_S, _MAX_PAUSE_S = 0.1, 10.0  # before a process that could not be started is started again
+_NEWEST = 0.2  # weight of the newest batch in the pace
+
+
+class PoolWatch(Protocol):
+    """What hears of batches and deaths."""
+
+    def batch(self, jobs: Sequence[Job], waited: float, seconds: float) -> None:
+        """Hear of jobs that were answered together."""
+
+    def death(self) -> None:
+        """Hear of a process that ended."""
+
+
+class Pool:
+    """Linker processes over one folder. All of them are of the same release, or they are not used."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: ServeSettings,
+        watch: PoolWatch,
+        on_changed: Callable[[], None] = lambda: None,
+        command: Sequence[str] = WORKER,
+    ) -> None:
+        self._folder, self._settings, self._watch = folder, settings, watch
+        self._on_changed, self._command = on_changed, command
+        self.queue = JobQueue(settings.batch_characters)
+        self.release: dict[str, str] = {}
+        self._open: set[LinkerProcess] = set()
+        self._started_processes: set[LinkerProcess] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._pace = 0.0  # seconds for a character
+        self._busy_characters = 0
+        self._users = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def pids(self) -> list[int]:
+        """The ids of the processes that are ready."""
+        return [process.pid for process in self._open]
+
+    @property
+    def expected_wait(self) -> float:
+        """Seconds until a job that comes now is begun, as far as the last batches tell."""
+        return (self.queue.characters + self._busy_characters) * self._pace / self._settings.workers
+
+    async def start(self) -> None:
+        """Start all processes; an error that one of them reports is raised."""
+        first = await asyncio.gather(*(self._started() for _ in range(self._settings.workers)), return_exceptions=True)
+        processes = [each for each in first if isinstance(each, LinkerProcess)]
+        error = next((each for each in first if isinstance(each, BaseException)), None)
+        if error is None and any(process.release != processes[0].release for process in processes):
+            what = "the folder of the pipeline changed while it was opened"
+            error = IntegrityError("serve-release", what, where=str(self._folder), fix="open it again")
+        if error is not None:
+            for process in processes:
+                await process.end()
+            raise error if not isinstance(error, ProcessEndedError) else worker_died()
+        self.release = processes[0].release
+        self._open.update(processes)
+        self._tasks = [asyncio.create_task(self._keep(process)) for process in processes]
+
+    @contextmanager
+    def use(self) -> Iterator[Pool]:
+        """Keep this release while a request is answered, whatever is opened meanwhile."""
+        self._users += 1
+        self._idle.clear()
+        try:
+            yield self
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._idle.set()
+
+    def put(self, content: dict[str, Any], characters: int) -> Job:
+        """Queue a job; its `reply` is to be awaited until its deadline."""
+        loop = asyncio.get_running_loop()
+        job = Job(content, max(1, characters), loop.time() + self._settings.timeout, loop.create_future())
+        self.queue.put(job)
+        return job
+
+    async def close(self) -> None:
+        """End the processes as soon as no request uses them."""
+        await self._idle.wait()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(process.end() for process in self._started_processes))
+
+    async def _started(self) -> LinkerProcess:
+        threads = max(1, (os.cpu_count() or 1) // self._settings.workers)
+        process = await LinkerProcess.start(self._command, threads)
+        self._started_processes.add(process)
+        process.ended.add_done_callback(lambda _: self._started_processes.discard(process))
+        try:
+            await process.open(self._folder, self._settings.precision)
+        except BaseException:
+            await process.end()
+            raise
+        return process
+
+    async def _keep(self, process: LinkerProcess) -> None:
+        """Let a process work until it dies, then another; for as long as the pool is there."""
+        while True:
+            try:
+                self._open.add(process)
+                await self._work(process)
+            finally:
+                self._open.discard(process)
+                status = await process.end()
+            self._watch.death()
+            _log.error("linker process %d ended with status %d; another one is started", process.pid, status)
+            process = await self._replaced()
+
+    async def _replaced(self) -> LinkerProcess:
+        pause = _PAUSE_S
+        while True:
+            try:
+                process = await self._started()
+                if process.release == self.release:
+                    return process
+                await process.end()
+                _log.warning("the folder of the pipeline has another release now: it is opened anew")
+                self._on_changed()
+            except (OnymError, ProcessEndedError) as e:
+                _log.error("a linker process could not be started: %s", getattr(e, "code", "it ended"))
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _MAX_PAUSE_S)
+
+    async def _work(self, process: LinkerProcess) -> None:
+        """Send batches until the process ends; its end is also heard while it has nothing to do."""
+        while not process.ended.done():
+            taking = asyncio.ensure_future(self.queue.take())
+            try:
+                await asyncio.wait((taking, process.ended), return_when=asyncio.FIRST_COMPLETED)
+            except asyncio.CancelledError:
+                taking.cancel()
+                raise
+            if not taking.done():
+                taking.cancel()
+                with suppress(asyncio.CancelledError):
+                    await taking
+                return
+            if process.ended.done():
+                self.queue.put_back(taking.result())
+                return
+            if not await self._answer(process, taking.result()):
+                return
+
+    async def _answer(self, process: LinkerProcess, jobs: Sequence[Job]) -> bool:
+        """Hand jobs to a process, and its answers to those who wait; tell whether the process is still of use."""
+        loop = asyncio.get_running_loop()
+        began, characters = loop.time(), sum(job.characters for job in jobs)
+        self._busy_characters += characters
+        try:
+            async with asyncio.timeout_at(max(job.deadline for job in jobs) + _GRACE_S):
+                await process.send([job.content for job in jobs])
+                for job in jobs:
+                    status, body = await process.reply()
+                    if not job.reply.done():
+                        job.reply.set_result(Reply(status, body, self.release["release"]))
+        except (ProcessEndedError, TimeoutError) as e:
+            _refuse(jobs, timed_out if isinstance(e, TimeoutError) else worker_died)
+            return False
+        except asyncio.CancelledError:
+            _refuse(jobs, worker_died)
+            raise
+        finally:
+            self._busy_characters -= characters
+        seconds = loop.time() - began
+        pace = seconds / characters
+        self._pace += (pace - self._pace) * (_NEWEST if self._pace else 1.0)
+        self._watch.batch(jobs, began - jobs[0].since, seconds)
+        return True
+
+
+def _refuse(jobs: Sequence[Job], reason: Callable[[], OnymError]) -> None:
+    for job in jobs:
+        if not job.reply.done():
+            job.reply.set_exception(reason())

@@ -1,0 +1,80 @@
+"""Errors as answers of the service: a status of HTTP, and the same code, sentence and fix that commands print."""
+
+from __future__ import annotations
+
+import json
+
+from onym.errors import ConfigError, InputError, IntegrityError, InternalError, LimitError, OnymError, UnknownConceptError
+
+Headers = list[tuple[bytes, bytes]]
+JSON = b"application/json"
+_STATUS: dict[str, int] = {
+    "serve-token": 401,
+    "serve-path": 404,
+    "serve-method": 405,
+    "serve-slow-body": 408,
+    "serve-body": 413,
+    "serve-media-type": 415,
+    "serve-host": 421,
+    "serve-overloaded": 429,
+    "request-malformed": 400,
+    "serve-worker-died": 503,
+    "serve-not-ready": 503,
+    "serve-timeout": 504,
+}
+_COME_AGAIN = frozenset({"serve-overloaded", "serve-not-ready", "serve-worker-died"})
+_KINDS: tuple[tuple[type[OnymError], int], ...] = (
+    (UnknownConceptError, 404),
+    (InputError, 422),
+    (ConfigError, 422),
+    (LimitError, 413),
+    (IntegrityError, 500),
+)
+
+
+def status_of(error: OnymError) -> int:
+    """Return the status of HTTP for an error.
+
+    >>> status_of(UnknownConceptError("concept-unknown", "no concept has the id")), status_of(overloaded())
+    (404, 429)
+    """
+    if error.code in _STATUS:
+        return _STATUS[error.code]
+    return next((status for kind, status in _KINDS if isinstance(error, kind)), 500)
+
+
+def body_of(error: OnymError) -> bytes:
+    """Return an error as JSON.
+
+    >>> body_of(InputError("request-malformed", "no JSON"))
+    b'{"error":{"code":"request-malformed","what":"no JSON","where":"","fix":""}}'
+    """
+    return json.dumps({"error": error.as_dict()}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def headers_of(error: OnymError, retry_after: int = 1) -> Headers:
+    """Return what a client has to know besides: when to come again, and how to show who it is."""
+    if error.code in _COME_AGAIN:
+        return [(b"retry-after", str(retry_after).encode())]
+    return [(b"www-authenticate", b"Bearer")] if error.code == "serve-token" else []
+
+
+def overloaded() -> LimitError:
+    """Return the refusal of a request that would wait too long."""
+    return LimitError("serve-overloaded", "there is more to do than can be answered in time", fix="come again later")
+
+
+def worker_died() -> InternalError:
+    """Return the answer of requests whose linker process ended while it had them."""
+    fix = "send the request again, once; a text that ends the process each time is a bug"
+    return InternalError("serve-worker-died", "the process that linked the text ended", fix=fix)
+
+
+def timed_out() -> LimitError:
+    """Return the answer of a request that took too long."""
+    return LimitError("serve-timeout", "there is no answer within the time limit", fix="send less text, or raise --timeout")
+
+
+def not_ready() -> InternalError:
+    """Return the answer while pipelines are being opened."""
+    return InternalError("serve-not-ready", "the pipeline is not open yet", fix="wait until /ready answers 200")

@@ -1,0 +1,147 @@
+"""A service from its settings to its end: pipelines, application, admission, listener, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from onym.errors import ConfigError
+from onym.serve.admission import Admission
+from onym.serve.app import build_app
+from onym.serve.lifecycle import Lifecycle
+from onym.serve.metrics import Metrics
+from onym.serve.pipelines import ServedPipeline
+from onym.serve.pool import Pool
+from onym.serve.process import WORKER
+from onym.serve.settings import ServeSettings
+
+_log = logging.getLogger("onym.serve")
+_BACKLOG = 2_048
+
+
+class Service:
+    """Everything that answers, without a listener. It is made inside of an event loop."""
+
+    def __init__(self, settings: ServeSettings, command: Sequence[str] = WORKER) -> None:
+        self.metrics = Metrics()
+        self.lifecycle = Lifecycle(settings.drain_delay)
+
+        def make_pool(folder: Path, on_changed: Callable[[], None]) -> Pool:
+            return Pool(folder, settings, self.metrics, on_changed, command)
+
+        self.pipelines = {name: ServedPipeline(name, folder, make_pool) for name, folder in settings.pipelines.items()}
+        app = build_app(self.pipelines, settings, self.metrics, self.lifecycle)
+        self.admission = Admission(app, settings, self, self.metrics, self.lifecycle)
+        self.metrics.watch(self.pipelines, lambda: self.admission.in_flight)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def expected_wait(self, path: str) -> float:
+        """Return the seconds that a request to a path would wait."""
+        parts = path.split("/", 3)
+        named = self.pipelines.get(parts[2]) if len(parts) > 2 else None
+        pipeline = named or next(iter(self.pipelines.values()))
+        return pipeline.current.expected_wait if pipeline.is_ready else 0.0
+
+    async def open(self) -> None:
+        """Open all pipelines, one after the other."""
+        for pipeline in self.pipelines.values():
+            await pipeline.open()
+
+    def schedule_reload(self) -> None:
+        """Open all pipelines anew, while the old ones answer."""
+        task = asyncio.get_running_loop().create_task(self._reload())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _reload(self) -> None:
+        for pipeline in self.pipelines.values():
+            self.metrics.reload(is_done=await pipeline.reload())
+
+    async def close(self) -> None:
+        """End all linker processes."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*(pipeline.close() for pipeline in self.pipelines.values()))
+
+
+def run_service(settings: ServeSettings) -> None:
+    """Serve until a signal ends it."""
+    listener = listening(settings.host, settings.port)
+    try:
+        asyncio.run(_serve(settings, listener))
+    finally:
+        listener.close()
+
+
+async def _serve(settings: ServeSettings, listener: socket.socket) -> None:
+    service = Service(settings)
+    server = _Server(_config(service, settings))
+    service.lifecycle.stop = server.stop
+    scheme, (host, port, *_) = "https" if settings.tls_cert else "http", listener.getsockname()
+    _log.info("listening on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
+    with service.lifecycle.on_signals(service.schedule_reload):
+        opening = asyncio.create_task(service.open())
+        opening.add_done_callback(server.stop_if_failed)
+        try:
+            await server.serve([listener])
+        finally:
+            opening.cancel()
+            (error,) = await asyncio.gather(opening, return_exceptions=True)
+            await service.close()
+    if isinstance(error, Exception):
+        raise error
+
+
+def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
+    return uvicorn.Config(
+        service.admission,
+        log_config=None,
+        access_log=False,  # it would log what is searched for
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        interface="asgi3",
+        timeout_keep_alive=settings.keep_alive,
+        timeout_graceful_shutdown=int(settings.timeout + settings.body_timeout) + 1,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+        backlog=_BACKLOG,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its signal handlers: it would stop listening at once, before anybody knows."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    def stop(self) -> None:
+        self.should_exit = True
+
+    def stop_if_failed(self, opening: asyncio.Task[None]) -> None:
+        if not opening.cancelled() and opening.exception() is not None:
+            self.stop()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound; an address that cannot be had is an error."""
+    listener = None
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as e:
+        if listener is not None:
+            listener.close()
+        what = f"the service cannot listen there: {e.strerror}"
+        raise ConfigError("serve-address", what, where=f"{host}:{port}", fix="choose another --port or --host") from e
+    return listener

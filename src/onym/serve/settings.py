@@ -1,0 +1,111 @@
+"""What a service is started with: addresses, limits and times. Safe by default: this machine alone."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from onym.errors import ConfigError
+
+DEFAULT = "default"
+"""The name of a pipeline that is served without one."""
+RESERVED = frozenset({"link", "map", "concepts", "search", "pipelines"})
+MIN_TOKEN = 16
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class ServeSettings(BaseModel):
+    """Where a service listens, whom it answers, and what it refuses.
+
+    >>> ServeSettings(pipelines={"default": Path("mesh-pipeline")}).is_local
+    True
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pipelines: dict[str, Path] = Field(min_length=1)
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65_535)
+    workers: int = Field(default=1, ge=1, le=256)
+    precision: float | None = None
+    token: str = Field(default="", repr=False)
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    allow_hosts: tuple[str, ...] = ()
+    max_body: int = Field(default=2_000_000, ge=1, description="Bytes of the body of a request, and of a line of a stream.")
+    max_requests: int = Field(default=128, ge=1, description="Requests that are read or answered at the same time.")
+    max_wait: float = Field(default=20.0, gt=0, description="Expected seconds in the queue at which requests are refused.")
+    timeout: float = Field(default=30.0, gt=0, description="Seconds from the last byte of a request to its answer.")
+    body_timeout: float = Field(default=10.0, gt=0, description="Seconds in which a body, or a line of a stream, arrives.")
+    keep_alive: int = Field(default=75, ge=1)
+    drain_delay: float = Field(default=5.0, ge=0)
+    batch_characters: int = Field(default=32_000, ge=1, description="Characters of texts that a linker process gets together.")
+
+    @property
+    def is_local(self) -> bool:
+        """True where only programs of this machine can connect."""
+        return _is_loopback(self.host)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The values of the header Host that are answered; none where all are, since a token is needed."""
+        if self.allow_hosts or self.is_local:
+            return frozenset((*_LOCAL, self.host.lower(), *(name.lower() for name in self.allow_hosts)))
+        return frozenset()
+
+    @model_validator(mode="after")
+    def _require_safe(self) -> Self:
+        if not self.is_local and not self.token:
+            fix = "give --token-file, or listen on 127.0.0.1 behind a proxy"
+            raise ConfigError(
+                "serve-token-needed", f"{self.host} can be reached from other machines, and no token is set", fix=fix
+            )
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ConfigError("config-invalid", "TLS needs a certificate and its key", fix="give --tls-cert and --tls-key")
+        if self.keep_alive <= self.drain_delay:
+            raise ConfigError("config-invalid", "keep-alive is not longer than the drain delay", fix="raise --keep-alive")
+        return self
+
+
+def named_pipelines(values: list[str]) -> dict[str, Path]:
+    """Return pipelines by name: each is `DIR` or `NAME=DIR`; the first is also the one without a name in the path.
+
+    >>> named_pipelines(["mesh=pipelines/mesh", "hpo=pipelines/hpo"])["hpo"].name
+    'hpo'
+    """
+    found: dict[str, Path] = {}
+    for value in values:
+        name, is_named, folder = value.partition("=")
+        name, folder = (name, folder) if is_named else (DEFAULT, value)
+        if not _NAME.fullmatch(name) or name in RESERVED or name in found or not folder:
+            what = f"{name!r} cannot name a pipeline, or names two"
+            fix = f"write NAME=DIR with lower-case letters, digits and hyphens; not {', '.join(sorted(RESERVED))}"
+            raise ConfigError("config-invalid", what, fix=fix)
+        found[name] = Path(folder)
+    return found
+
+
+def read_token(path: Path) -> str:
+    """Return the token in a file: its first line."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as e:
+        fix = "write a long random line into it"
+        raise ConfigError("serve-token-file", "the file of the token cannot be read", where=str(path), fix=fix) from e
+    token = lines[0].strip() if lines else ""
+    if len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        what = f"a token has at least {MIN_TOKEN} ASCII characters and no space"
+        raise ConfigError("serve-token-file", what, where=str(path), fix="openssl rand -hex 32 > FILE")
+    return token
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,58 @@
+"""A real service: `onym serve` in a process of its own, on a free port of this machine."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+
+_PATIENCE_S = 60.0
+
+
+class Running:
+    """A service, its address, and what it logs."""
+
+    def __init__(self, pipeline: Path | str, log: Path, *options: str) -> None:
+        self.log = log
+        command = [sys.executable, "-m", "onym", "serve", "--pipeline", str(pipeline), "--port", "0", *options]
+        with log.open("wb") as stderr:
+            self.process = subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL)
+        self.url = self._url()
+
+    def _url(self) -> str:
+        until = time.monotonic() + _PATIENCE_S
+        while not (found := re.search(r"listening on (\S+)", self.logged())):
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(self.logged())
+            time.sleep(0.02)
+        return found[1]
+
+    def logged(self) -> str:
+        return self.log.read_text("utf-8") if self.log.exists() else ""
+
+    def wait_until_ready(self) -> None:
+        until = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < until:
+            if httpx.get(f"{self.url}/ready").status_code == 200:
+                return
+            time.sleep(0.05)
+        raise RuntimeError(self.logged())
+
+    def linker_pids(self) -> list[int]:
+        """Return the ids of its linker processes."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in children.split()]
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """End it, and return its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(_PATIENCE_S)
+        finally:
+            self.process.kill()

@@ -1,0 +1,202 @@
+"""Who is let in, before anything is read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.errors import InputError
+from onym.serve.admission import ROUTE, Admission
+from onym.serve.lifecycle import Lifecycle
+from onym.serve.settings import ServeSettings
+
+SECRET = "patient Smith"
+TOKEN = "0123456789abcdef"
+
+
+class Watch:
+    def __init__(self) -> None:
+        self.answers: list[tuple[str, int]] = []
+        self.refusals: list[str] = []
+        self.wait = 0.0
+
+    def request(self, route: str, status: int, seconds: float) -> None:
+        self.answers.append((route, status))
+
+    def refused(self, code: str) -> None:
+        self.refusals.append(code)
+
+    def expected_wait(self, path: str) -> float:
+        return self.wait
+
+
+class Door:
+    """An admission before an application that says yes, and what came out of it."""
+
+    def __init__(self, app: Any = None, **changes: Any) -> None:
+        self.watch, self.reads = Watch(), 0
+        self.lifecycle = Lifecycle(0)
+        settings = ServeSettings(**({"pipelines": {"default": Path("p")}} | changes))
+        self.admission = Admission(app or self.yes, settings, self.watch, self.watch, self.lifecycle)
+
+    async def yes(self, scope: Any, receive: Any, send: Any) -> None:
+        scope[ROUTE]["route"] = "/v1/link"
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"yes"})
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        self.reads += 1
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def ask(self, path: str = "/v1/link", **headers: str) -> tuple[int, dict[str, str], Any]:
+        sent: list[MutableMapping[str, Any]] = []
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        pairs = {"host": "localhost:8080", **headers}
+        raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in pairs.items() if value != "-"]
+        scope = {"type": "http", "path": path, "method": "POST", "headers": raw}
+        await self.admission(scope, self.receive, send)
+        start, body = sent[0], b"".join(message["body"] for message in sent[1:])
+        answered = {name.decode(): value.decode() for name, value in start["headers"]}
+        return start["status"], answered, body if body == b"yes" else json.loads(body)["error"]["code"]
+
+    def answer(self, path: str = "/v1/link", **headers: str) -> tuple[int, dict[str, str], Any]:
+        return asyncio.run(self.ask(path, **headers))
+
+
+def test_a_right_request_is_let_in() -> None:
+    door = Door()
+    status, headers, body = door.answer()
+    assert (status, body, len(headers["x-request-id"])) == (200, b"yes", 32)
+    assert door.watch.answers == [("/v1/link", 200)]
+    assert door.admission.in_flight == 0
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "-"])
+def test_another_host_is_refused(host: str) -> None:
+    door = Door()
+    assert door.answer(host=host)[::2] == (421, "serve-host")
+    assert (door.reads, door.watch.refusals) == (0, ["serve-host"])
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8080", "[::1]:8080", "onym.example"])
+def test_own_hosts_are_answered(host: str) -> None:
+    assert Door(allow_hosts=("onym.example",)).answer(host=host)[0] == 200
+
+
+@pytest.mark.parametrize("sent", ["-", "", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN])
+def test_a_wrong_token_is_refused_before_the_body(sent: str) -> None:
+    door = Door(token=TOKEN)
+    status, headers, code = door.answer(authorization=sent)
+    assert (status, code, headers["www-authenticate"], door.reads) == (401, "serve-token", "Bearer", 0)
+    assert door.answer("/metrics", authorization=sent)[0] == 401
+    assert door.answer("/live", authorization=sent)[0] == door.answer("/ready", authorization=sent)[0] == 200
+
+
+def test_the_right_token_is_let_in() -> None:
+    assert Door(token=TOKEN).answer(authorization=f"Bearer {TOKEN}")[0] == 200
+
+
+def test_a_large_body_is_refused_by_its_length() -> None:
+    door = Door(max_body=100)
+    assert door.answer(content_length="100")[0] == 200
+    status, headers, code = door.answer(content_length="101")
+    assert (status, code, headers["connection"], door.reads) == (413, "serve-body", "close", 0)
+    assert door.answer("/v1/link/batch", content_length="101")[0] == 200
+
+
+@pytest.mark.parametrize("size", ["-1", "1e3", "", "9" * 5_000, "1 2"])
+def test_a_length_that_is_none_is_refused(size: str) -> None:
+    assert Door().answer(content_length=size)[::2] == (400, "request-malformed")
+
+
+def test_too_many_requests_are_refused_at_once_and_know_when_to_come() -> None:
+    waiting = asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await waiting.wait()
+        await door.yes(scope, receive, send)
+
+    async def act() -> None:
+        first = [asyncio.create_task(door.ask()) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert door.admission.in_flight == 2
+        status, headers, code = await door.ask()
+        assert (status, code, int(headers["retry-after"])) == (429, "serve-overloaded", 1)
+        assert (await door.ask("/metrics"))[0] == 200 if waiting.is_set() else True
+        waiting.set()
+        assert [status for status, *_ in await asyncio.gather(*first)] == [200, 200]
+        assert (await door.ask())[0] == 200
+
+    door = Door(slow, max_requests=2)
+    asyncio.run(act())
+
+
+def test_a_long_wait_is_refused_with_about_its_length() -> None:
+    door = Door(max_wait=10)
+    door.watch.wait = 9.9
+    assert door.answer()[0] == 200
+    door.watch.wait = 50.0
+    status, headers, _ = door.answer()
+    assert status == 429
+    assert 40 <= int(headers["retry-after"]) <= 60
+    assert door.answer("/ready")[0] == 200
+
+
+def test_ids_of_requests_are_kept_if_they_are_ids() -> None:
+    assert Door().answer(x_request_id="a-1.B_2")[1]["x-request-id"] == "a-1.B_2"
+    for wrong in (SECRET, "a" * 65, "a\nb"):
+        assert Door().answer(x_request_id=wrong)[1]["x-request-id"] != wrong
+
+
+def test_answers_of_a_draining_service_end_their_connections() -> None:
+    door = Door()
+    door.lifecycle.is_draining = True
+    assert door.answer()[1]["connection"] == "close"
+    assert door.answer(host="evil.example")[1]["connection"] == "close"
+
+
+def test_exceptions_are_codes_in_answers_and_logs(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(scope: Any, receive: Any, send: Any) -> None:
+        raise ValueError(SECRET)
+
+    async def refuse(scope: Any, receive: Any, send: Any) -> None:
+        raise InputError("request-malformed", "no JSON")
+
+    caplog.set_level(logging.INFO)
+    assert Door(fail).answer(f"/v1/{SECRET}")[::2] == (500, "internal-error")
+    assert Door(refuse).answer()[::2] == (400, "request-malformed")
+    assert "internal-error" in caplog.text
+    assert "Smith" not in caplog.text
+
+
+def test_an_exception_after_the_head_leaves_the_answer_unfinished() -> None:
+    async def fail(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"yes", "more_body": True})
+        raise ValueError(SECRET)
+
+    door = Door(fail)
+    assert door.answer()[::2] == (200, b"yes")
+    assert door.watch.answers == [("other", 200)]
+
+
+def test_a_client_that_does_not_read_is_left() -> None:
+    async def act() -> None:
+        async def send(_: Any) -> None:
+            await asyncio.sleep(60)
+
+        scope = {"type": "http", "path": "/v1/link", "method": "POST", "headers": [(b"host", b"localhost")]}
+        await asyncio.wait_for(door.admission(scope, door.receive, send), 5)
+
+    door = Door(timeout=0.05)
+    asyncio.run(act())
+    assert door.admission.in_flight == 0

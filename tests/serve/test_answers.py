@@ -1,0 +1,142 @@
+"""What a linker process answers, with a real pipeline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from onym.corpora.plain import linked_from_plain, linked_to_plain
+from onym.pipeline import Pipeline, build_pipeline
+from onym.predictions.json_schema import schema
+from onym.serve.answers import Answers
+from onym.serve.replies import ConceptReply, LinkedReply, MapReply, SearchReply
+from onym.types import Document, Mention
+
+TEXT = "High fever, no heart attack."
+SECRET = "patient Smith"
+
+
+@pytest.fixture(scope="module")
+def pipeline(tiny_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    return build_pipeline(tiny_kb, tmp_path_factory.mktemp("serve") / "pipeline")
+
+
+@pytest.fixture(scope="module")
+def answers(pipeline: Pipeline) -> Answers:
+    return Answers(pipeline)
+
+
+def one(answers: Answers, **job: Any) -> tuple[int, Any]:
+    [(status, body)] = answers.of([job])
+    return status, json.loads(body)
+
+
+def test_a_text_is_answered_as_the_command_prints_it(answers: Answers, pipeline: Pipeline) -> None:
+    status, found = one(answers, op="link", text=TEXT)
+    assert (status, found) == (200, pipeline.link(TEXT).to_dict())
+    assert LinkedReply.model_validate(found).links[0].concept_id == "MESH:D005334"
+
+
+def test_a_document_is_answered_as_files_have_it(answers: Answers, pipeline: Pipeline) -> None:
+    document = Document("d1", "Fever, pyrexia", (Mention(7, 14, "pyrexia", type="Disease"),))
+    plain = {"id": "d1", "text": document.text, "mentions": [{"start": 7, "end": 14, "type": "Disease"}]}
+    status, found = one(answers, op="link", document=plain, format="document")
+    assert (status, found) == (200, linked_to_plain(pipeline.link(document)))
+    jsonschema.validate(found, schema("linked-document-2"))
+    assert linked_from_plain(found, "answer").links[0].concept_id == "mesh:D005334"
+
+
+def test_fewer_candidates(answers: Answers) -> None:
+    _, found = one(answers, op="link", document={"id": "1", "text": "MI", "mentions": [{"start": 0, "end": 2}]})
+    _, cut = one(answers, op="link", document={"id": "1", "text": "MI", "mentions": [{"start": 0, "end": 2}]}, top_k=1)
+    assert len(found["links"][0]["candidates"]) == 2
+    assert cut["links"][0]["candidates"] == found["links"][0]["candidates"][:1]
+    assert cut["links"][0]["ties"] == found["links"][0]["ties"] == 1
+
+
+def test_types(answers: Answers) -> None:
+    _, found = one(answers, op="link", text=TEXT, types=["C14"])
+    assert [link["concept_id"] for link in found["links"]] == [None, "MESH:D009203"]
+    assert one(answers, op="link", text=TEXT, types=[SECRET]) == (
+        422,
+        {"error": {**dict.fromkeys(("where", "fix"), ""), **_filter_unknown()}},
+    )
+
+
+def _filter_unknown() -> dict[str, str]:
+    what, fix = "no concept is of one of these semantic types", "onym kb types KB lists the groups and types"
+    return {"code": "filter-unknown", "what": what, "fix": fix}
+
+
+def test_terms(answers: Answers) -> None:
+    status, found = one(answers, op="map", terms=["MI", None, "xyz", "MI"])
+    rows = MapReply.model_validate(found).rows
+    assert status == 200
+    assert [(row.term, row.nil_reason) for row in rows] == [("MI", None), (None, None), ("xyz", "no-candidate"), ("MI", None)]
+
+
+def test_concepts(answers: Answers) -> None:
+    status, found = one(answers, op="concept", id="D005334")
+    assert (status, ConceptReply.model_validate(found).id) == (200, "MESH:D005334")
+    status, refused = one(answers, op="concept", id=SECRET)
+    assert (status, refused["error"]["code"]) == (404, "concept-unknown")
+    assert "Smith" not in json.dumps(refused)
+
+
+def test_search(answers: Answers) -> None:
+    status, found = one(answers, op="search", q="blood pressure", limit=1)
+    assert (status, [hit.id for hit in SearchReply.model_validate(found).hits]) == (200, ["MESH:D006973"])
+    assert one(answers, op="search", q="zzz", limit=1) == (200, {"hits": []})
+
+
+def test_a_precision_needs_a_calibration(answers: Answers) -> None:
+    status, refused = one(answers, op="link", text=TEXT, precision=0.9)
+    assert (status, "code" in refused["error"]) == (422, True)
+
+
+def test_jobs_are_answered_in_order_whatever_they_ask_for(answers: Answers) -> None:
+    jobs: list[dict[str, Any]] = [
+        {"op": "link", "text": "fever"},
+        {"op": "concept", "id": "nothing"},
+        {"op": "link", "text": "fever", "types": ["C14"]},
+        {"op": "link", "document": {"text": 7}},
+        {"op": "link", "text": "heart attack"},
+        {"op": "map", "terms": []},
+        {"op": "link", "document": {"id": "1", "text": "fever", "mentions": [{"start": 0, "end": 99}]}},
+    ]
+    together = answers.of(jobs)
+    assert together == [answers.of([job])[0] for job in jobs]
+    assert [status for status, _ in together] == [200, 404, 200, 400, 200, 200, 400]
+
+
+def test_foreign_errors_are_codes_without_text(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> Any:
+        raise ValueError(SECRET)
+
+    monkeypatch.setattr(Pipeline, "link_many", fail)
+    status, refused = one(answers, op="link", text=SECRET)
+    assert (status, refused["error"]["code"]) == (500, "internal-error")
+    assert "Smith" not in json.dumps(refused)
+
+
+def test_a_document_that_cannot_be_linked_is_an_error(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = build_pipeline(tiny_kb, tmp_path / "pipeline")
+
+    def fail(*_: object, **__: object) -> Any:
+        raise ValueError(SECRET)
+
+    assert own.detector
+    monkeypatch.setattr(type(own.detector), "detect", fail)
+    status, refused = one(Answers(own), op="link", text=SECRET)
+    assert status == 500
+    assert "Smith" not in json.dumps(refused)
+
+
+def test_the_release_is_that_of_everything(answers: Answers, pipeline: Pipeline) -> None:
+    assert answers.release["kb"] == pipeline.kb.digest
+    assert answers.release != Answers(pipeline.with_threshold(0.5)).release
+    answers.warm_up()

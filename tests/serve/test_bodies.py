@@ -1,0 +1,56 @@
+"""Bodies as they arrive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import MutableMapping
+from typing import Any
+
+import pytest
+
+from onym.errors import InputError, LimitError
+from onym.serve.bodies import ClientGoneError, Receive, read_body, until_gone
+
+GONE: dict[str, Any] = {"type": "http.disconnect"}
+
+
+def part(body: bytes, *, is_more: bool = False) -> dict[str, Any]:
+    return {"type": "http.request", "body": body, "more_body": is_more}
+
+
+def coming(*messages: dict[str, Any]) -> Receive:
+    """Return what yields messages, and then nothing for ever."""
+    rest = list(messages)
+
+    async def receive() -> MutableMapping[str, Any]:
+        if not rest:
+            await asyncio.sleep(60)
+        return rest.pop(0)
+
+    return receive
+
+
+def read(*messages: dict[str, Any], max_bytes: int = 10, seconds: float = 5.0) -> bytes:
+    return asyncio.run(read_body(coming(*messages), max_bytes, seconds))
+
+
+def test_a_whole_body() -> None:
+    assert read(part(b"abc")) == b"abc"
+    assert read(part(b"abc", is_more=True), part(b"", is_more=True), part(b"defghij")) == b"abcdefghij"
+    assert read(part(b"")) == b""
+
+
+def test_one_that_is_too_large_is_refused_before_its_end() -> None:
+    with pytest.raises(LimitError, match="serve-body"):
+        read(part(b"a" * 6, is_more=True), part(b"a" * 5, is_more=True))
+
+
+def test_one_that_is_too_slow_is_refused() -> None:
+    with pytest.raises(InputError, match="serve-slow-body"):
+        read(part(b"a", is_more=True), seconds=0.05)
+
+
+def test_a_client_that_goes_away() -> None:
+    with pytest.raises(ClientGoneError):
+        read(part(b"a", is_more=True), GONE)
+    asyncio.run(asyncio.wait_for(until_gone(coming(part(b""), GONE)), 5))

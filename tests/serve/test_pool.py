@@ -1,0 +1,147 @@
+"""Linker processes that share a queue."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from onym.errors import InputError, IntegrityError, InternalError, LimitError
+from onym.serve.pool import Pool
+from onym.serve.process import LinkerProcess
+from tests.serve.stub import STUB, Ignored, folder_of, settings_of, with_pool
+
+
+async def until(is_so: object) -> None:
+    """Wait until a function returns something true."""
+    async with asyncio.timeout(20):
+        while not is_so():  # type: ignore[operator]
+            await asyncio.sleep(0.01)
+
+
+def test_jobs_that_wait_are_linked_together(tmp_path: Path) -> None:
+    watch = Ignored()
+
+    async def act(pool: Pool) -> list[dict[str, object]]:
+        jobs = [pool.put({"op": "link", "text": str(number)}, 10) for number in range(9)]
+        return [json.loads((await job.reply).body) for job in jobs]
+
+    found = with_pool(folder_of(tmp_path), act, watch)
+    assert [each["text"] for each in found] == [str(number) for number in range(9)]
+    assert sum(watch.batches) == 9
+    assert max(watch.batches) > 1
+
+
+def test_a_dead_process_is_replaced_and_its_batch_is_refused_once(tmp_path: Path) -> None:
+    watch = Ignored()
+
+    async def act(pool: Pool) -> None:
+        (before,) = pool.pids
+        wrong, with_it = pool.put({"op": "link", "text": "die"}, 1), pool.put({"op": "link", "text": "a"}, 1)
+        for job in (wrong, with_it):
+            with pytest.raises(InternalError, match="serve-worker-died"):
+                await job.reply
+        reply = await pool.put({"op": "link", "text": "b"}, 1).reply
+        assert json.loads(reply.body)["text"] == "b"
+        assert pool.pids != [before]
+
+    with_pool(folder_of(tmp_path), act, watch)
+    assert watch.deaths == 1
+
+
+def test_the_death_of_an_idle_process_costs_nothing(tmp_path: Path) -> None:
+    async def act(pool: Pool) -> None:
+        (before,) = pool.pids
+        os.kill(before, signal.SIGKILL)
+        await until(lambda: pool.pids not in ([before], []))
+        assert (await pool.put({"op": "link", "text": "a"}, 1).reply).status == 200
+
+    with_pool(folder_of(tmp_path), act)
+
+
+def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.serve.pool._GRACE_S", 0.1)
+    watch = Ignored()
+
+    async def act(pool: Pool) -> None:
+        with pytest.raises(LimitError, match="serve-timeout"):
+            await pool.put({"op": "link", "text": "sleep 60"}, 1).reply
+        assert (await pool.put({"op": "link", "text": "a"}, 1).reply).status == 200
+
+    with_pool(folder_of(tmp_path), act, watch, timeout=0.5)
+    assert watch.deaths == 1
+
+
+def test_another_release_in_the_folder_is_not_mixed_in(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path)
+
+    async def act() -> None:
+        changed = asyncio.Event()
+        pool = Pool(folder, settings_of(folder, workers=2), Ignored(), changed.set, STUB)
+        await pool.start()
+        folder_of(tmp_path, "r2")
+        os.kill(pool.pids[0], signal.SIGKILL)
+        await asyncio.wait_for(changed.wait(), 20)
+        replies = [await pool.put({"op": "link", "text": "a"}, 1).reply for _ in range(4)]
+        assert {json.loads(reply.body)["release"] for reply in replies} == {reply.release for reply in replies} == {"r1"}
+        await pool.close()
+
+    asyncio.run(act())
+
+
+@pytest.mark.parametrize("release", [None, "dies"])
+def test_a_pool_that_cannot_start_says_why(release: str | None, tmp_path: Path) -> None:
+    folder = tmp_path / "none" if release is None else folder_of(tmp_path, release)
+
+    async def act() -> None:
+        await Pool(folder, settings_of(folder, workers=2), Ignored(), command=STUB).start()
+
+    with pytest.raises((InputError, InternalError), match="pipeline-missing|serve-worker-died"):
+        asyncio.run(act())
+
+
+def test_processes_of_two_releases_do_not_start_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_of(tmp_path)
+    right = Pool._started
+
+    async def changing(pool: Pool) -> LinkerProcess:
+        process = await right(pool)
+        process.release = {"release": f"r{process.pid}", "kb": ""}
+        return process
+
+    monkeypatch.setattr(Pool, "_started", changing)
+
+    async def act() -> None:
+        await Pool(folder, settings_of(folder, workers=2), Ignored(), command=STUB).start()
+
+    with pytest.raises(IntegrityError, match="serve-release"):
+        asyncio.run(act())
+
+
+def test_closing_waits_for_those_who_use_it(tmp_path: Path) -> None:
+    async def act(pool: Pool) -> None:
+        with pool.use():
+            closing = asyncio.create_task(pool.close())
+            assert (await pool.put({"op": "link", "text": "sleep 0.1"}, 1).reply).status == 200
+            assert not closing.done()
+        await closing
+        assert pool.pids == []
+
+    with_pool(folder_of(tmp_path), act)
+
+
+def test_the_wait_is_expected_by_what_there_is_to_do(tmp_path: Path) -> None:
+    async def act(pool: Pool) -> None:
+        assert pool.expected_wait == 0.0
+        await pool.put({"op": "link", "text": "sleep 0.2"}, 100).reply
+        jobs = [pool.put({"op": "link", "text": "sleep 0.2"}, 100) for _ in range(10)]
+        assert 1.0 < pool.expected_wait < 20.0
+        for job in jobs[1:]:
+            pool.queue.drop(job)
+        await jobs[0].reply
+
+    with_pool(folder_of(tmp_path), act)

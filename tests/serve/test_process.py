@@ -1,0 +1,71 @@
+"""A linker process from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from onym.errors import InputError
+from onym.serve.process import LinkerProcess, ProcessEndedError
+from tests.serve.stub import STUB, folder_of
+
+
+async def started(folder: Path) -> LinkerProcess:
+    process = await LinkerProcess.start(STUB, 1)
+    await process.open(folder, None)
+    return process
+
+
+async def send_much(process: LinkerProcess) -> None:
+    for _ in range(100):
+        await process.send([{"op": "link", "text": "a" * 100_000}])
+
+
+def test_jobs_and_answers(tmp_path: Path) -> None:
+    async def act() -> None:
+        process = await started(folder_of(tmp_path))
+        assert process.release == {"release": "r1", "kb": "kb-r1"}
+        await process.send([{"op": "link", "text": "a"}, {"op": "link", "text": "x" * 300_000}])
+        assert b'"text": "a"' in (await process.reply())[1]
+        assert len((await process.reply())[1]) > 600_000
+        assert await process.end() == -signal.SIGKILL
+
+    asyncio.run(act())
+
+
+@pytest.mark.parametrize("text", ["die", "nonsense"])
+def test_its_end_and_nonsense_are_heard(text: str, tmp_path: Path) -> None:
+    async def act() -> None:
+        process = await started(folder_of(tmp_path))
+        await process.send([{"op": "link", "text": text}])
+        with pytest.raises(ProcessEndedError):
+            await process.reply()
+        await process.end()
+
+    asyncio.run(act())
+
+
+def test_sending_to_a_dead_one_is_heard(tmp_path: Path) -> None:
+    async def act() -> None:
+        process = await started(folder_of(tmp_path))
+        os.kill(process.pid, signal.SIGKILL)
+        await process.ended
+        with pytest.raises(ProcessEndedError):
+            await send_much(process)
+        await process.end()
+
+    asyncio.run(act())
+
+
+def test_what_does_not_open_has_a_code(tmp_path: Path) -> None:
+    async def act() -> None:
+        process = await LinkerProcess.start(STUB, 1)
+        with pytest.raises(InputError, match="pipeline-missing"):
+            await process.open(tmp_path / "none", None)
+        assert await process.end() in (3, -signal.SIGKILL)
+
+    asyncio.run(act())

@@ -1,0 +1,51 @@
+"""Errors as answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from onym.errors import ConfigError, InputError, IntegrityError, InternalError, LimitError, OnymError, UnknownConceptError
+from onym.serve.refusals import body_of, headers_of, not_ready, overloaded, status_of, timed_out, worker_died
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (overloaded(), 429),
+        (timed_out(), 504),
+        (not_ready(), 503),
+        (worker_died(), 503),
+        (ConfigError("serve-token", "none"), 401),
+        (ConfigError("serve-host", "none"), 421),
+        (LimitError("serve-body", "none"), 413),
+        (InputError("serve-slow-body", "none"), 408),
+        (InputError("request-malformed", "none"), 400),
+        (ConfigError("config-invalid", "none"), 422),
+        (InputError("document-failed", "none"), 422),
+        (UnknownConceptError("concept-unknown", "none"), 404),
+        (LimitError("limit-record", "none"), 413),
+        (IntegrityError("artefact-corrupt", "none"), 500),
+        (InternalError("internal-error", "none"), 500),
+    ],
+)
+def test_each_error_has_its_status(error: OnymError, status: int) -> None:
+    assert status_of(error) == status
+
+
+def test_the_body_is_what_commands_print_as_json() -> None:
+    assert json.loads(body_of(timed_out())) == {"error": timed_out().as_dict()}
+    assert timed_out().code == "serve-timeout"
+
+
+def test_headers_say_when_to_come_again_and_how_to_show_who_one_is() -> None:
+    assert headers_of(overloaded(), 7) == [(b"retry-after", b"7")]
+    assert headers_of(worker_died()) == headers_of(not_ready()) == [(b"retry-after", b"1")]
+    assert headers_of(ConfigError("serve-token", "none")) == [(b"www-authenticate", b"Bearer")]
+    assert headers_of(timed_out()) == []
+    assert [error.code for error in (overloaded(), worker_died(), not_ready())] == [
+        "serve-overloaded",
+        "serve-worker-died",
+        "serve-not-ready",
+    ]

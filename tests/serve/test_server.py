@@ -1,0 +1,189 @@
+"""A real service over real sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from onym.errors import ConfigError
+from onym.pipeline import build_pipeline, load
+from onym.serve.server import listening
+from tests.serve.running import Running
+
+SECRET = "patient Smith"
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("served") / "pipeline"
+    build_pipeline(tiny_kb, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def running(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    service = Running(folder, tmp_path_factory.mktemp("log") / "log.txt", "--body-timeout", "1")
+    service.wait_until_ready()
+    yield service
+    assert service.stop() == 0
+
+
+def raw(running: Running, data: bytes, *, seconds: float = 10.0) -> bytes:
+    """Send bytes, and return all that comes back until the connection ends."""
+    parts = urlsplit(running.url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=seconds) as connection:
+        connection.sendall(data)
+        found = b""
+        while part := connection.recv(65_536):
+            found += part
+    return found
+
+
+def test_answers_are_those_of_the_command(running: Running, folder: Path) -> None:
+    text = "High fever, no heart attack."
+    with httpx.Client(base_url=running.url) as client:
+        answers = [client.post("/v1/link", json={"text": text}) for _ in range(3)]
+        assert client.get("/v1/concepts/D005334").json()["id"] == "MESH:D005334"
+        assert client.get("/v1/search", params={"q": "pyrexia"}).json()["hits"][0]["match"] == "exact"
+        assert client.post("/v1/map", json={"terms": ["pyrexia"]}).json()["rows"][0]["concept_id"] == "MESH:D005334"
+    printed = subprocess.run(
+        [sys.executable, "-m", "onym", "link", text, "--pipeline", str(folder), "--json"], capture_output=True, check=True
+    )
+    first = json.loads(printed.stdout.splitlines()[0])
+    assert [answer.json() | {"id": ""} for answer in answers] == [_named(first)] * 3
+    assert first["links"][0]["concept_id"] == "MESH:D005334"
+
+
+def _named(answer: dict[str, object]) -> dict[str, object]:
+    """Return an answer whose document has no name but the one that the service gives it."""
+    links: list[dict[str, object]] = answer["links"]  # type: ignore[assignment]
+    return {**answer, "id": "", "links": [{**link, "document": "1"} for link in links]}
+
+
+def test_lines_while_they_are_sent(running: Running) -> None:
+    def lines() -> Iterator[bytes]:
+        for number in range(200):
+            yield json.dumps({"document": {"id": str(number), "text": "fever"}}).encode() + b"\n"
+
+    headers = {"content-type": "application/x-ndjson"}
+    with httpx.Client(base_url=running.url) as client:
+        answer = client.post("/v1/link/batch", content=lines(), headers=headers)
+    assert [json.loads(line)["id"] for line in answer.text.splitlines()] == [str(number) for number in range(200)]
+
+
+def test_half_a_request_and_nonsense_harm_nobody(running: Running) -> None:
+    head = b"POST /v1/link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    slow = raw(running, head + b"Content-Length: 100\r\nConnection: close\r\n\r\n{")
+    assert b" 408 " in slow.splitlines()[0]
+    assert b"serve-slow-body" in slow
+    assert b" 400 " in raw(running, b"nonsense\r\n\r\n").splitlines()[0]
+    large = raw(running, head + b"Content-Length: 99999999\r\n\r\n")
+    assert b" 413 " in large.splitlines()[0]
+    assert httpx.get(f"{running.url}/live").status_code == 200
+
+
+def test_a_killed_linker_process_is_replaced(running: Running) -> None:
+    (before,) = running.linker_pids()
+    os.kill(before, signal.SIGKILL)
+    with httpx.Client(base_url=running.url) as client:
+        statuses = [client.post("/v1/link", json={"text": "fever"}).status_code for _ in range(3)]
+        assert statuses[1:] == [200, 200]
+        assert "onym_linker_deaths_total 1.0" in client.get("/metrics").text
+    assert running.linker_pids() != [before]
+
+
+def test_no_text_is_logged(running: Running) -> None:
+    with httpx.Client(base_url=running.url) as client:
+        for body in ({"text": SECRET}, {"text": [SECRET]}, {SECRET: 1}, {"document": {"text": SECRET, "mentions": 1}}):
+            answer = client.post("/v1/link", json=body, headers={"x-request-id": "of-this-test"})
+            assert SECRET not in answer.text or answer.status_code == 200
+        client.get("/v1/search", params={"q": SECRET})
+        client.get(f"/v1/concepts/{SECRET}")
+        client.get(f"/{SECRET}")
+        raw(running, f"GET /{SECRET} HTTP/1.1\r\nSmith\r\n\r\n".encode())
+    assert "of-this-test POST /v1/link 200" in running.logged()
+    assert "Smith" not in running.logged()
+
+
+def test_a_new_release_takes_over(running: Running, folder: Path) -> None:
+    before = httpx.get(f"{running.url}/v1/pipelines").json()["default"]["release"]
+    config = folder / "pipeline.json"
+    config.write_text(config.read_text().replace('"top_k": 10', '"top_k": 9'))
+    assert load(folder).source()["top_k"] == 9
+    running.process.send_signal(signal.SIGHUP)
+    until = time.monotonic() + 30
+    while httpx.get(f"{running.url}/v1/pipelines").json()["default"]["release"] == before:
+        assert time.monotonic() < until
+        assert httpx.post(f"{running.url}/v1/link", json={"text": "fever"}).status_code == 200
+    answer = httpx.post(f"{running.url}/v1/link", json={"text": "fever"})
+    assert answer.headers["onym-release"] != before
+
+
+def test_nothing_is_lost_when_it_is_ended_under_load(folder: Path, tmp_path: Path) -> None:
+    service = Running(folder, tmp_path / "log.txt", "--drain-delay", "0.5")
+    service.wait_until_ready()
+    statuses: list[int] = []
+
+    def ask() -> None:
+        with httpx.Client(base_url=service.url) as client:
+            while client.get("/ready").status_code == 200:
+                statuses.append(client.post("/v1/link", json={"text": "fever " * 50}).status_code)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    service.process.send_signal(signal.SIGTERM)
+    for thread in threads:
+        thread.join(30)
+    assert service.process.wait(30) == 0
+    assert set(statuses) == {200}
+    assert len(statuses) > 4
+
+
+def refused(*options: str) -> tuple[int, bytes]:
+    """Return the exit status of a service that does not start, and what it says."""
+    command = [sys.executable, "-m", "onym", "serve", "--port", "0", *options]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    return done.returncode, done.stderr
+
+
+def test_a_pipeline_that_does_not_open_ends_the_command(folder: Path, tmp_path: Path) -> None:
+    status, said = refused("--pipeline", str(tmp_path / "none"))
+    assert (status, b"pipeline-missing" in said) == (3, True)
+    config = json.loads((folder / "pipeline.json").read_text())
+    config["kb"]["digest"] = "0" * 16
+    (tmp_path / "pipeline.json").write_text(json.dumps(config))
+    status, said = refused("--pipeline", str(tmp_path))
+    assert status == 4, said
+
+
+def test_an_address_that_is_taken_is_an_error() -> None:
+    with listening("127.0.0.1", 0) as taken:
+        taken.listen()
+        with pytest.raises(ConfigError, match="serve-address"):
+            listening("127.0.0.1", taken.getsockname()[1])
+
+
+def test_other_machines_need_a_token(folder: Path) -> None:
+    status, said = refused("--pipeline", str(folder), "--host", "0.0.0.0")
+    assert (status, b"serve-token-needed" in said) == (2, True)
+
+
+def test_without_its_packages_the_extra_is_named(folder: Path) -> None:
+    script = "import sys; sys.modules['uvicorn'] = None; sys.argv = sys.argv[1:]; from onym.cli import main; main()"
+    command = [sys.executable, "-c", script, "onym", "serve", "--pipeline", str(folder)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, b"onym[serve]" in done.stderr) == (2, True)

@@ -1,0 +1,75 @@
+"""What a service may be started with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from onym.errors import ConfigError
+from onym.serve.settings import ServeSettings, named_pipelines, read_token
+
+HERE = {"default": Path("pipeline")}
+TOKEN = "0123456789abcdef"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.0.0.9"])
+def test_this_machine_needs_no_token(host: str) -> None:
+    assert ServeSettings(pipelines=HERE, host=host).is_local
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", ""])
+def test_other_machines_need_a_token(host: str) -> None:
+    with pytest.raises(ConfigError, match="serve-token-needed"):
+        ServeSettings(pipelines=HERE, host=host)
+    assert not ServeSettings(pipelines=HERE, host=host, token=TOKEN).is_local
+
+
+def test_hosts_that_are_answered() -> None:
+    assert ServeSettings(pipelines=HERE).hosts == {"localhost", "127.0.0.1", "::1"}
+    assert "example.org" in ServeSettings(pipelines=HERE, allow_hosts=("Example.org",)).hosts
+    assert ServeSettings(pipelines=HERE, host="0.0.0.0", token=TOKEN).hosts == frozenset()
+    assert "example.org" in ServeSettings(pipelines=HERE, host="0.0.0.0", token=TOKEN, allow_hosts=("example.org",)).hosts
+
+
+@pytest.mark.parametrize("wrong", [{"tls_cert": Path("a")}, {"tls_key": Path("a")}, {"keep_alive": 5, "drain_delay": 5}])
+def test_what_does_not_fit_together_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        ServeSettings(pipelines=HERE, **wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"port": 70_000}, {"workers": 0}, {"unknown": 1}, {"pipelines": {}}])
+def test_values_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        ServeSettings(**{"pipelines": HERE, **wrong})
+
+
+def test_a_token_is_not_shown() -> None:
+    assert TOKEN not in repr(ServeSettings(pipelines=HERE, token=TOKEN))
+
+
+def test_pipelines_by_name() -> None:
+    assert named_pipelines(["a/b"]) == {"default": Path("a/b")}
+    assert named_pipelines(["mesh=a", "hpo-2=b"]) == {"mesh": Path("a"), "hpo-2": Path("b")}
+
+
+@pytest.mark.parametrize("wrong", [["link=a"], ["A=a"], ["a=b", "a=c"], ["a", "b"], ["a="], ["=a"], ["../x=a"]])
+def test_wrong_names_are_refused(wrong: list[str]) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        named_pipelines(wrong)
+
+
+def test_a_token_is_the_first_line(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f"{TOKEN}\nmore\n")
+    assert read_token(tmp_path / "token") == TOKEN
+
+
+@pytest.mark.parametrize("content", ["", "short\n", "with a space in it\n", "\xe4" * 20, None])
+def test_a_wrong_token_file_is_refused(content: str | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "token").write_text(content, encoding="latin-1")
+    with pytest.raises(ConfigError, match="serve-token-file") as caught:
+        read_token(tmp_path / "token")
+    assert not content or content.strip() not in str(caught.value)
