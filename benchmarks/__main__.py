@@ -25,6 +25,8 @@ NAMES = (
     "batch-kill",
     "batch-faults",
     "batch-speed",
+    "serve-speed",
+    "serve-faults",
     "surface-cache",
     "kb-hostile",
     "kb-fuzz",

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from benchmarks.serve.running import Running
 
 from onym.errors import ConfigError
 from onym.pipeline import build_pipeline, load
 from onym.serve.server import listening
-from tests.serve.running import Running
 
 SECRET = "patient Smith"
 

@@ -12,7 +12,6 @@ import logging
 import random
 import re
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Protocol
 
@@ -113,7 +112,7 @@ class Admission:
     async def _refuse(self, error: OnymError, request_id: bytes, send: Send, scope: Scope) -> None:
         self._watch.refused(error.code)
         status = status_of(error)
-        _log.info("%s refused %d %s", request_id.decode(), status, error.code)
+        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # many, just when there is much to do
         wait = self._load.expected_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - so that not all come at once
         headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
         if error.code == "serve-body" or self._lifecycle.is_draining:
@@ -160,7 +159,7 @@ async def send_error(send: Send, error: OnymError, status: int, headers: Headers
 def _request_id(headers: Mapping[bytes, bytes]) -> bytes:
     """Return the id that the client sent, if it is one, or a new one."""
     own = headers.get(b"x-request-id", b"")
-    return own if _ID.fullmatch(own) else uuid.uuid4().hex.encode()
+    return own if own and _ID.fullmatch(own) else b"%032x" % random.getrandbits(128)
 
 
 def _host(value: bytes) -> str:

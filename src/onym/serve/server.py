@@ -14,6 +14,7 @@ import uvicorn
 from onym.errors import ConfigError
 from onym.serve.admission import Admission
 from onym.serve.app import build_app
+from onym.serve.connections import protocol_with
 from onym.serve.lifecycle import Lifecycle
 from onym.serve.metrics import Metrics
 from onym.serve.pipelines import ServedPipeline
@@ -101,6 +102,7 @@ async def _serve(settings: ServeSettings, listener: socket.socket) -> None:
 def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
     return uvicorn.Config(
         service.admission,
+        http=protocol_with(settings.body_timeout),
         log_config=None,
         access_log=False,  # it would log what is searched for
         server_header=False,
@@ -135,8 +137,8 @@ def listening(host: str, port: int) -> socket.socket:
     """Return a socket that is bound; an address that cannot be had is an error."""
     listener = None
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)  # with its protocol: else asyncio does not switch Nagle's delay off
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
     except OSError as e:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -21,7 +22,7 @@ class Running:
         self.log = log
         command = [sys.executable, "-m", "onym", "serve", "--pipeline", str(pipeline), "--port", "0", *options]
         with log.open("wb") as stderr:
-            self.process = subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.url = self._url()
 
     def _url(self) -> str:
@@ -47,6 +48,11 @@ class Running:
         """Return the ids of its linker processes."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(pid) for pid in children.split()]
+
+    def cpu_s(self, pid: int = 0) -> float:
+        """Return the CPU seconds of a process, threads that ended included, by default of the one that answers HTTP."""
+        fields = Path(f"/proc/{pid or self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self, number: int = signal.SIGINT) -> int:
         """End it, and return its exit status."""

@@ -1,0 +1,57 @@
+"""Connections that send nothing, or half a head."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+import uvicorn
+
+from onym.serve.connections import protocol_with
+from onym.serve.server import listening
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def app(scope: object, receive: object, send: object) -> None:
+    await asyncio.sleep(0.4)  # longer than a head may take
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})  # type: ignore[operator]
+    await send({"type": "http.response.body", "body": b"ok"})  # type: ignore[operator]
+
+
+async def said(data: bytes, port: int, again: bytes = b"") -> tuple[bytes, float]:
+    """Return what comes back until the connection ends, and after how many seconds that is."""
+    began = time.monotonic()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(data)
+    found = b""
+    while part := await asyncio.wait_for(reader.read(65_536), 10):
+        found += part
+        if again:
+            writer.write(again)
+            again = b""
+    writer.close()
+    return found, time.monotonic() - began
+
+
+@pytest.mark.parametrize("data", [b"", b"GET / HTTP/1.1\r\nHost: "])
+def test_half_a_head_ends_and_whole_ones_do_not(data: bytes) -> None:
+    async def act() -> None:
+        with listening("127.0.0.1", 0) as listener:
+            config = uvicorn.Config(app, http=protocol_with(0.2), lifespan="off", log_config=None, timeout_keep_alive=1)
+            server = uvicorn.Server(config)
+            serving = asyncio.create_task(server.serve([listener]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            port = listener.getsockname()[1]
+            found, seconds = await said(data, port)
+            assert (found, seconds < 1.0) == (b"", True)
+            found, _ = await said(REQUEST, port, again=REQUEST)
+            assert found.count(b"200 OK") == 2
+            found, seconds = await said(REQUEST, port, again=b"GET / HT")
+            assert (found.count(b"200 OK"), seconds < 5.0) == (1, True)
+            server.should_exit = True
+            await serving
+
+    asyncio.run(act())
