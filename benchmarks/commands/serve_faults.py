@@ -109,13 +109,13 @@ class Faults:
     async def _client(self) -> None:
         """Ask for texts, one after the other, and compare the answers, until /ready says no."""
         connection = Connection(self.service.url)
-        while (await self._asked(connection, _READY)).status == 200:
+        while (await self._ask(connection, _READY)).status == 200:
             for _ in range(3):
                 text = " ".join(self._rng.choices(NAMES, k=self._rng.randrange(1, 600)))
-                self._judge(text, await self._asked(connection, link_request(text)))
+                self._judge(text, await self._ask(connection, link_request(text)))
         connection.close()
 
-    async def _asked(self, connection: Connection, request: bytes) -> Got:
+    async def _ask(self, connection: Connection, request: bytes) -> Got:
         try:
             return await connection.ask(request, _PATIENCE_S)
         except TimeoutError:
