@@ -36,7 +36,7 @@ from onym.pipeline.folder import load
 _FULL, _QUICK = 100, 12
 _MUTATED_SHARE = 20  # mutated requests for each other case
 _CLIENTS, _AT_ONCE = 8, 8
-_PATIENCE_S = 30.0
+_PATIENCE_S, _BODY_S = 60.0, 4  # on a busy machine, a client that sleeps for a moment sleeps for longer
 _HEAD = b"POST /v1/link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
 _READY = b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
 Case = Callable[["Faults"], Awaitable[None]]
@@ -51,12 +51,13 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         pipeline = made_pipeline(base)
-        words = ("--workers", "2", "--body-timeout", "1", "--drain-delay", "1")
+        words = ("--workers", "2", "--body-timeout", str(_BODY_S), "--drain-delay", "1")
         faults = Faults(pipeline, Running(pipeline, base / "log.txt", *words))
         try:
             faults.service.wait_until_ready()
             asyncio.run(faults.run(cases))
             status = faults.service.stop(signal.SIGTERM)
+            faults.judge()
         finally:
             faults.service.stop(signal.SIGKILL)
     figures: dict[str, object] = {"cases": sum(faults.kinds.values()), "by_kind": dict(sorted(faults.kinds.items()))}
@@ -76,8 +77,8 @@ class Faults:
         self.notes: list[str] = []
         self._pipeline = load(pipeline)
         self._rng = random.Random(13)
+        self._answers: list[tuple[str, Got, bool]] = []
         self._is_ending = False
-        self._is_over = False
 
     async def run(self, cases: int) -> None:
         """Try everything, while clients ask."""
@@ -107,12 +108,13 @@ class Faults:
         await asyncio.wait_for(asyncio.gather(*clients), _PATIENCE_S)
 
     async def _client(self) -> None:
-        """Ask for texts, one after the other, and compare the answers, until /ready says no."""
+        """Ask for texts, one after the other, until /ready says no."""
         connection = Connection(self.service.url)
         while (await self._ask(connection, _READY)).status == 200:
             for _ in range(3):
                 text = " ".join(self._rng.choices(NAMES, k=self._rng.randrange(1, 600)))
-                self._judge(text, await self._ask(connection, link_request(text)))
+                answer = await self._ask(connection, link_request(text))
+                self._answers.append((text, answer, self._is_ending))
         connection.close()
 
     async def _ask(self, connection: Connection, request: bytes) -> Got:
@@ -124,10 +126,15 @@ class Faults:
             return Got(503, {}, b"", 0.0)
         return NOTHING
 
-    def _judge(self, text: str, answer: Got) -> None:
+    def judge(self) -> None:
+        """Compare all answers with those of the pipeline itself; afterwards, since it would keep clients from sending."""
+        for text, answer, was_ending in self._answers:
+            self._judge(text, answer, was_ending=was_ending)
+
+    def _judge(self, text: str, answer: Got, *, was_ending: bool) -> None:
         self.counts["answers"] += 1
         if answer.status == 0:
-            self.counts["dropped" if self._is_ending else "lost"] += 1
+            self.counts["dropped" if was_ending else "lost"] += 1
         elif answer.status == 503 and (not answer.body or b"serve-worker-died" in answer.body):
             self.counts["refused"] += 1
         elif answer.status != 200 or json.loads(answer.body) != self._pipeline.link(text).to_dict():
@@ -144,7 +151,7 @@ class Faults:
             os.kill(self._rng.choice(pids), signal.SIGKILL)
         await asyncio.sleep(self._rng.random())
 
-    async def _raw(self, data: bytes, pause: float = 0.0, *, is_waited: bool = True) -> bytes:
+    async def _raw(self, data: bytes, pause: float = 0.0, *, wait: float = 5.0 * _BODY_S) -> bytes:
         """Send bytes, perhaps slowly, and return what comes back until the connection ends."""
         host, port = self.service.url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -154,7 +161,7 @@ class Faults:
                 await writer.drain()
                 if pause:
                     await asyncio.sleep(pause)
-            return await asyncio.wait_for(reader.read(), 3.0) if is_waited else b""
+            return await asyncio.wait_for(reader.read(), wait) if wait else b""
         except (TimeoutError, ConnectionError):
             return b""
         finally:
@@ -167,7 +174,7 @@ class Faults:
             self._wrong(f"status {status} instead of {statuses}")
 
     async def _disconnect(self) -> None:
-        await self._raw(link_request(" ".join(NAMES) * 50), is_waited=False)
+        await self._raw(link_request(" ".join(NAMES) * 50), wait=0.0)
 
     async def _half(self) -> None:
         request = link_request("fever")
@@ -180,7 +187,7 @@ class Faults:
         body = b'{"text": "' + b"a" * 100 + b'"}'
         head = _HEAD + b"Content-Length: %d\r\n\r\n" % len(body)
         self._expect(await self._raw(head + body, 0.02), 200)
-        self._expect(await self._raw(head + body, 0.3), 0, 408)  # too slow
+        self._expect(await self._raw(head + body, _BODY_S / 5), 0, 408)  # too slow
 
     async def _oversized(self) -> None:
         self._expect(await self._raw(_HEAD + b"Content-Length: 5000000\r\n\r\n"), 413)
@@ -202,6 +209,6 @@ class Faults:
                 del data[at : at + self._rng.randrange(1, 9)]
             else:
                 data[at:at] = self._rng.randbytes(self._rng.randrange(1, 9))
-        found = await self._raw(bytes(data))
+        found = await self._raw(bytes(data), wait=1.0)  # one that is incomplete is waited for longer than that
         if found.startswith(b"HTTP/1.1 5"):
             self._wrong(f"status {found[9:12].decode()} for a mutated request")

@@ -12,11 +12,12 @@ import pytest
 
 import onym
 from onym.errors import InputError
-from onym.integrations.dataframes import COLUMNS, map_series
+from onym.integrations.dataframes import map_series
 from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers.exact import ExactLinker
 from onym.pipeline import Pipeline, build_pipeline, map_terms
+from onym.pipeline.mapping import MAPPED_COLUMNS as COLUMNS
 from onym.predictions import read_terms
 from onym.types import Document, LinkedDocument, Problem
 
