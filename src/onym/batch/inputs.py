@@ -14,7 +14,7 @@ from onym.corpora.reading import Reading, is_of_file
 from onym.errors import ConfigError, InputError
 from onym.store.files.ranges import line_ranges, range_of
 from onym.store.files.source import InputFile, Source
-from onym.store.object_store import is_address, object_source
+from onym.store.object_store import absolute, is_address, object_source
 from onym.types import Problem
 
 _BY_LINES = "jsonl"  # the one format of which a line is a document, whatever stands before it
@@ -28,7 +28,7 @@ def found_groups(sources: Sequence[str | Path], format: str, range_bytes: int) -
     groups: list[InputGroup] = []
     aside: list[AsideFile] = []
     for each in sources:
-        root = str(each) if is_address(each) else str(Path(each).resolve())
+        root = absolute(each)
         source = _source(root)
         plan = plan_of(source, format)
         labelled = source.under(str(each)) if len(sources) > 1 else source

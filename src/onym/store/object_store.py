@@ -33,6 +33,15 @@ def is_address(url: str | Path) -> bool:
     return str(url).startswith(SCHEMES)
 
 
+def absolute(url: str | Path) -> str:
+    """Return an address or a path that holds in any working folder.
+
+    >>> absolute("s3://bucket/run"), Path(absolute("run")).is_absolute()
+    ('s3://bucket/run', True)
+    """
+    return str(url) if is_address(url) else str(Path(url).resolve())
+
+
 def open_object_store(url: str) -> tuple[FileSystem, str]:
     """Return the store of an address, and the path in it."""
     from pyarrow.fs import FileSystem, S3FileSystem

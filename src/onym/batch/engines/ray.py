@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from onym.batch.engines.base import DIED, Failure, ShardQueue
@@ -21,7 +20,7 @@ from onym.batch.pipes import error_reply
 from onym.batch.plan import Shard
 from onym.batch.worker import ShardRunner
 from onym.errors import ConfigError, InternalError, OnymError, missing_extra
-from onym.store.object_store import is_address
+from onym.store.object_store import absolute
 
 LOCAL = "local"
 """The address of a cluster of this machine alone, which lives as long as the run; never one that somebody left running."""
@@ -67,7 +66,7 @@ class _Run:
     def __init__(self, ray: Any, queue: ShardQueue, limit: int | None, link: Callable[..., Any]) -> None:
         self._ray, self._queue, self._limit = ray, queue, limit
         self._task = ray.remote(max_retries=0)(link)
-        self._out = _absolute(queue.storage.url)
+        self._out = absolute(queue.storage.url)
         self._running: dict[Any, Shard] = {}
 
     def to_the_end(self) -> None:
@@ -128,12 +127,3 @@ def cluster(address: str, workers: int | None) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
-
-
-def _absolute(url: str) -> str:
-    """Return an address that holds in any working folder.
-
-    >>> _absolute("s3://bucket/run"), Path(_absolute("run")).is_absolute()
-    ('s3://bucket/run', True)
-    """
-    return url if is_address(url) else str(Path(url).resolve())
