@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,12 @@ def poisoned(out: str, pipeline: str | None, number: int) -> dict[str, Any]:
 
 
 def slow_on_other_nodes(out: str, pipeline: str | None, number: int) -> dict[str, Any]:
+    marker = Path(out, "second-node-works")
     if os.environ.get("SECOND_NODE"):
-        Path(out, "second-node-works").touch()
+        marker.touch()
         time.sleep(600)
+    while not marker.exists():  # or the first node could link all before the second one has begun
+        time.sleep(0.05)
     return link_shard(out, pipeline, number)
 
 
@@ -38,10 +42,10 @@ class ShrinkingEngine(RayEngine):
         self._out, self._cluster, self._node = out, cluster, node
 
     def run(self, queue: Any) -> None:
-        import threading
-
-        threading.Thread(target=self._shrink, daemon=True).start()
+        shrinking = threading.Thread(target=self._shrink, daemon=True)
+        shrinking.start()
         super().run(queue)
+        shrinking.join()
 
     def _shrink(self) -> None:
         while not (self._out / "second-node-works").exists():
