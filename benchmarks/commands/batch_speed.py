@@ -40,7 +40,7 @@ from onym.linkers.dense import Config as DenseConfig
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
 
-BOUNDS = {"overhead_local": 1.05, "overhead_ray": 1.10, "memory_ratio": 2.5, "resume_s_per_1000_shards": 1.0}
+FULL_BOUNDS = {"overhead_local": 1.05, "overhead_ray": 1.10, "memory_ratio": 2.5, "resume_s_per_1000_shards": 1.0}
 _CITATIONS, _QUICK = 8_000, 300
 _STUBS, _QUICK_STUBS = 10_000, 200
 _TEXTS = 300  # that are linked before memory is looked at

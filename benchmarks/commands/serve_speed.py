@@ -36,7 +36,7 @@ from onym.pipeline.folder import load as load_pipeline
 from onym.pipeline.packs import STARTER
 from onym.store.files.source import Source
 
-UPPER_BOUNDS = {"overhead": 1.3, "http_cpu_ms": 1.0, "reject_cpu_ms": 0.2}
+FULL_BOUNDS = {"overhead": 1.3, "http_cpu_ms": 1.0, "reject_cpu_ms": 0.2}
 _FULL, _QUICK = 400, 60
 _SLOW_SHARE = 4  # of the requests to the fast pipeline, one in so many is made to the slow one
 _CLIENTS = (1, 8, 64)

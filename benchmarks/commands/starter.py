@@ -30,7 +30,8 @@ from onym.kb import KnowledgeBase
 from onym.pipeline import Pipeline, load
 from onym.types import Document, LinkedDocument
 
-UPPER_BOUNDS = {"wheel_mb": 10.0, "first_answer_s": 1.0}
+UPPER_BOUNDS = {"wheel_mb": 10.0}
+FULL_BOUNDS = {"first_answer_s": 1.0}
 LOWER_BOUNDS = {"deterministic": 1}
 _CORPORA = {"bc5cdr": "bc5cdr", "ncbi_disease": "ncbi-disease"}
 _CHEMICAL, _MESH = "Chemical", "mesh:"

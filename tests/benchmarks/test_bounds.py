@@ -1,0 +1,39 @@
+"""The bounds of a benchmark's figures: what fails it, and that times fail a full run alone."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+from benchmarks.__main__ import main
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Stand in for the benchmark `ties`, and return the figures that it will have."""
+    found: dict[str, float] = {}
+    bounds = {"UPPER_BOUNDS": {"wrong": 0}, "LOWER_BOUNDS": {"right": 1}, "FULL_BOUNDS": {"seconds": 1.0}}
+    module = ModuleType("benchmarks.commands.ties", "made up")
+    vars(module).update(bounds, run=lambda _: found)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [({"wrong": 1}, "wrong is over 0"), ({"right": 0}, "right is under 1"), ({"wrong": 0, "right": 1}, "")],
+)
+def test_a_figure_beyond_its_bound_fails(
+    figures: dict[str, float], capsys: pytest.CaptureFixture[str], found: dict[str, float], said: str
+) -> None:
+    figures.update(found)
+    assert main(["ties", "--quick"]) == bool(said)
+    assert capsys.readouterr().err.strip() == said
+
+
+def test_a_time_fails_a_full_run_alone(figures: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
+    figures["seconds"] = 1.5
+    assert main(["ties", "--quick"]) == 0
+    assert main(["ties"]) == 1
+    assert capsys.readouterr().err.strip() == "seconds is over 1.0"
