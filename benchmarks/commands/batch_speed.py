@@ -141,7 +141,7 @@ def _dense_memory(base: Path, texts: Path) -> dict[str, object]:
 
 
 def _texts(base: Path, file: Path) -> Path:
-    """Write some of the abstracts, one on a line."""
+    """Write some of the abstracts, a line for each."""
     docs = islice(documents_of(read_corpus(file)), _TEXTS)
     (base / "texts.txt").write_text("".join(" ".join(doc.text.split()) + "\n" for doc in docs))
     return base / "texts.txt"

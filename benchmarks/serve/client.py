@@ -26,8 +26,20 @@ NOTHING = Got(0, {}, b"", 0.0)
 
 def link_request(text: str, *extra: str) -> bytes:
     """Return the bytes of a request to link a text."""
-    body = json.dumps({"text": text}, ensure_ascii=False).encode()
-    lines = ["POST /v1/link HTTP/1.1", "Host: localhost", "Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return _post("/v1/link", "application/json", _json(text), *extra)
+
+
+def stream_request(texts: Sequence[str]) -> bytes:
+    """Return the bytes of a request to link texts in a stream."""
+    return _post("/v1/link/batch", "application/x-ndjson", b"".join(_json(text) + b"\n" for text in texts))
+
+
+def _json(text: str) -> bytes:
+    return json.dumps({"text": text}, ensure_ascii=False).encode()
+
+
+def _post(path: str, media_type: str, body: bytes, *extra: str) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Type: {media_type}", f"Content-Length: {len(body)}"]
     return "\r\n".join([*lines, *extra, "", ""]).encode() + body
 
 
@@ -51,7 +63,7 @@ class Connection:
                 head = await reader.readuntil(b"\r\n\r\n")
                 first, *lines = head.decode("latin-1").split("\r\n")
                 headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines) if name}
-                body = await reader.readexactly(int(headers.get("content-length", "0")))
+                body = await _body(reader, headers)
             except (asyncio.IncompleteReadError, ConnectionError):
                 self.close()
                 return NOTHING
@@ -63,6 +75,17 @@ class Connection:
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
+
+
+async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
+    if headers.get("transfer-encoding") != "chunked":
+        return await reader.readexactly(int(headers.get("content-length", "0")))
+    parts = []
+    while size := int(await reader.readline(), 16):
+        parts.append(await reader.readexactly(size))
+        await reader.readline()
+    await reader.readline()
+    return b"".join(parts)
 
 
 async def load(url: str, requests: Sequence[bytes], clients: int) -> tuple[list[Got], float]:

@@ -180,12 +180,12 @@ class DictionaryDetector:
 
     def _names(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
         """Yield every span of a name in each text."""
-        found = self._names_as_written(docs)
+        found = self._names_in_order(docs)
         if not self._config.reordered:
             return found
-        return (chain(as_written, self._reordered_names(analysis_of(doc))) for as_written, doc in zip(found, docs, strict=True))
+        return (chain(names, self._reordered_names(analysis_of(doc))) for names, doc in zip(found, docs, strict=True))
 
-    def _names_as_written(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
+    def _names_in_order(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
         """Yield the names in the order of their words. For the first texts, look-ups are quicker than to open the table is."""
         self._seen += len(docs)
         if self._seen < _FEW_TEXTS or self._config.inflections:

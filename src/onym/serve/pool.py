@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from onym.errors import IntegrityError, OnymError
 from onym.serve.batching import Job, JobQueue, Reply
+from onym.serve.pace import Pace
 from onym.serve.process import WORKER, LinkerProcess, ProcessEndedError
 from onym.serve.refusals import timed_out, worker_died
 from onym.serve.settings import ServeSettings
@@ -19,7 +20,6 @@ from onym.serve.settings import ServeSettings
 _log = logging.getLogger("onym.serve")
 _GRACE_S = 1.0  # that a process has after the last deadline of its jobs
 _PAUSE_S, _MAX_PAUSE_S = 0.1, 10.0  # before a process that could not be started is started again
-_NEWEST = 0.2  # weight of the newest batch in the pace
 
 
 class PoolWatch(Protocol):
@@ -50,8 +50,8 @@ class Pool:
         self._open: set[LinkerProcess] = set()
         self._started_processes: set[LinkerProcess] = set()
         self._tasks: list[asyncio.Task[None]] = []
-        self._pace = 0.0  # seconds for a character
-        self._busy_characters = 0
+        self._pace = Pace()
+        self._busy_jobs = self._busy_characters = 0
         self._users = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -64,7 +64,8 @@ class Pool:
     @property
     def expected_wait(self) -> float:
         """Seconds until a job that comes now is begun, as far as the last batches tell."""
-        return (self.queue.characters + self._busy_characters) * self._pace / self._settings.workers
+        jobs, characters = len(self.queue) + self._busy_jobs, self.queue.characters + self._busy_characters
+        return self._pace.seconds(jobs, characters) / self._settings.workers
 
     async def start(self) -> None:
         """Start all processes; an error that one of them reports is raised."""
@@ -173,6 +174,7 @@ class Pool:
         """Hand jobs to a process, and its answers to those who wait; tell whether the process is still of use."""
         loop = asyncio.get_running_loop()
         began, characters = loop.time(), sum(job.characters for job in jobs)
+        self._busy_jobs += len(jobs)
         self._busy_characters += characters
         try:
             async with asyncio.timeout_at(max(job.deadline for job in jobs) + _GRACE_S):
@@ -188,10 +190,10 @@ class Pool:
             _refuse(jobs, worker_died)
             raise
         finally:
+            self._busy_jobs -= len(jobs)
             self._busy_characters -= characters
         seconds = loop.time() - began
-        pace = seconds / characters
-        self._pace += (pace - self._pace) * (_NEWEST if self._pace else 1.0)
+        self._pace.hear(len(jobs), characters, seconds)
         self._watch.batch(jobs, began - jobs[0].since, seconds)
         return True
 
