@@ -41,9 +41,9 @@ def _is_there(package: str) -> bool:
     return bool(find_spec(_MODULES.get(package, package)))
 
 
-def own_bytes(kind: str) -> int:
-    """Return what Linux says of this process's memory: `VmRSS` is what it holds now, `VmHWM` the most that it held."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def own_bytes(kind: str, process: int | str = "self") -> int:
+    """Return what Linux says of a process's memory: `VmRSS` is what it holds now, `VmHWM` the most that it held."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{kind}:"))
 
 

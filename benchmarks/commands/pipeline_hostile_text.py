@@ -76,9 +76,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return {**figures, "worst_s": round(worst, 2), "peak_gb": round(own_bytes("VmHWM") / 1e9, 2)}
 
 
-def made_kb(folder: Path) -> Path:
-    """Build a knowledge base of names that are hard to find."""
-    rows = "".join(f"made:{number}\t{name}\n" for number, name in enumerate(NAMES))
+def made_kb(folder: Path, prefix: str = "made") -> Path:
+    """Build a knowledge base of names that are hard to find; its ids have a prefix."""
+    rows = "".join(f"{prefix}:{number}\t{name}\n" for number, name in enumerate(NAMES))
     (folder / "made.tsv").write_text(f"id\tname\n{rows}", encoding="utf-8")
     build_kb(Recipe.of({"sources": [{"path": "made.tsv"}]}), folder / "kb", root=folder)
     return folder / "kb"

@@ -16,11 +16,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.commands.pipeline_hostile_text import NAMES
+from benchmarks.commands.pipeline_hostile_text import NAMES, made_kb
 from benchmarks.serve.client import Connection, Got, link_request, stream_request
 from benchmarks.serve.clients import PATIENCE_S
 from benchmarks.serve.running import Running
-from onym.kb.build import Recipe, build_kb
 from onym.pipeline.folder import build_pipeline
 
 RELEASES = ("old", "new")
@@ -32,7 +31,8 @@ _PIPELINES = b"GET /v1/pipelines HTTP/1.1\r\nHost: localhost\r\n\r\n"
 def swapped_under_load(base: Path, times: int) -> Counter[str]:
     """Exchange the pipeline of a service so many times; return `swaps`, `swap_answers`, `mixed_answers` and `stale_answers`."""
     for name in RELEASES:
-        _build(base / name, name)
+        (base / name).mkdir()
+        build_pipeline(made_kb(base / name, name), base / name / "pipeline")
     link = base / "current"
     link.symlink_to(base / RELEASES[0] / "pipeline")
     service = Running(link, base / "log.txt")
@@ -43,14 +43,6 @@ def swapped_under_load(base: Path, times: int) -> Counter[str]:
     finally:
         service.stop(signal.SIGKILL)
     return swaps.counts
-
-
-def _build(folder: Path, name: str) -> None:
-    folder.mkdir()
-    rows = "".join(f"{name}:{number}\t{each}\n" for number, each in enumerate(NAMES))
-    (folder / "made.tsv").write_text(f"id\tname\n{rows}", encoding="utf-8")
-    build_kb(Recipe.of({"sources": [{"path": "made.tsv"}]}), folder / "kb", root=folder)
-    build_pipeline(folder / "kb", folder / "pipeline")
 
 
 @dataclass

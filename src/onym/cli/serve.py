@@ -35,8 +35,12 @@ def command(
     max_body: Annotated[int, typer.Option(min=1, help="Maximum bytes of a request body or of a line.")] = 2_000_000,
     max_requests: Annotated[int, typer.Option(min=1, help="Maximum requests at the same time; others are answered 429.")] = 128,
     max_wait: Annotated[
-        float, typer.Option(min=0.001, help="Maximum expected wait in seconds; beyond it requests are answered 429.")
-    ] = 20.0,
+        float | None,
+        typer.Option(
+            min=0.001,
+            help="Maximum expected wait in seconds; beyond it requests are answered 429; by default half of --timeout.",
+        ),
+    ] = None,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds to the answer; beyond it the answer is 504.")] = 30.0,
     body_timeout: Annotated[float, typer.Option(min=0.001, help="Seconds in which a request body must arrive.")] = 10.0,
     keep_alive: Annotated[int, typer.Option(min=1, help="Seconds for which idle connections are kept.")] = 75,

@@ -39,7 +39,7 @@ class ServeSettings(BaseModel):
     allow_hosts: tuple[str, ...] = ()
     max_body: int = Field(default=2_000_000, ge=1, description="Bytes of the body of a request, and of a line of a stream.")
     max_requests: int = Field(default=128, ge=1, description="Requests that are read or answered at the same time.")
-    max_wait: float = Field(default=20.0, gt=0, description="Expected seconds in the queue at which requests are refused.")
+    max_wait: float | None = Field(default=None, gt=0, description="Expected seconds in the queue, beyond which it is refused.")
     timeout: float = Field(default=30.0, gt=0, description="Seconds from the last byte of a request to its answer.")
     body_timeout: float = Field(default=10.0, gt=0, description="Seconds in which a body, or a line of a stream, arrives.")
     keep_alive: int = Field(default=75, ge=1)
@@ -50,6 +50,15 @@ class ServeSettings(BaseModel):
     def is_local(self) -> bool:
         """True where only programs of this machine can connect."""
         return _is_loopback(self.host)
+
+    @property
+    def longest_wait(self) -> float:
+        """Expected seconds in the queue beyond which a request is refused; half of the time limit, unless it is set.
+
+        >>> ServeSettings(pipelines={"default": Path("mesh-pipeline")}, timeout=2).longest_wait
+        1.0
+        """
+        return self.timeout / 2 if self.max_wait is None else self.max_wait
 
     @property
     def hosts(self) -> frozenset[str]:
