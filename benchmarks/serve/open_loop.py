@@ -38,7 +38,7 @@ async def sent_at_their_time(url: str, requests: Sequence[bytes], rate: float, s
 
     async def one(request: bytes, due: float) -> tuple[int, float]:
         connection = free.pop() if free else Connection(url)
-        answer = await _asked(connection, request)
+        answer = await _answer(connection, request)
         free.append(connection)
         return answer.status, time.perf_counter() - due
 
@@ -51,7 +51,7 @@ async def sent_at_their_time(url: str, requests: Sequence[bytes], rate: float, s
     return list(await asyncio.gather(*tasks))
 
 
-async def _asked(connection: Connection, request: bytes) -> Got:
+async def _answer(connection: Connection, request: bytes) -> Got:
     try:
         return await connection.ask(request, _PATIENCE_S)
     except (TimeoutError, OSError):

@@ -16,6 +16,7 @@ from onym.index.artefact import IndexOrigin, open_index_artefact, write_index
 from onym.index.build import build_index
 from onym.index.kinds import KINDS
 from onym.index.library import faiss
+from onym.index.parts import Part
 from onym.index.search import Index, open_index
 from onym.index.vectors import open_derived_vectors
 from onym.kb import KnowledgeBase
@@ -56,8 +57,8 @@ def test_the_file_is_as_faiss_itself_writes_it(kb: KnowledgeBase, tmp_path: Path
     wanted.train(vectors)
     wanted.add(vectors)
     assert file_of(tmp_path / "index").read_bytes() == faiss().serialize_index(wanted).tobytes()
-    index, origin, _ = open_index_artefact(tmp_path / "index", IndexOrigin.of(kb, Hashed(), kind))
-    assert (index.ntotal, index.d, origin.kind) == (30, WIDTH, kind)
+    (part,), origin, _ = open_index_artefact(tmp_path / "index", IndexOrigin.of(kb, Hashed(), kind))
+    assert (part.index.ntotal, part.index.d, origin.kind) == (30, WIDTH, kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,7 +72,7 @@ def test_vectors_of_many_dimensions(large_kb: KnowledgeBase, tmp_path: Path, kin
     """The limits that FAISS is given when it reads are no smaller than what it needs."""
     encoder = Hashed(width=96)
     build_index(large_kb, encoder, tmp_path / "index", kind)
-    assert open_index_artefact(tmp_path / "index")[0].d == 96
+    assert open_index_artefact(tmp_path / "index").parts[0].index.d == 96
 
 
 def test_the_names_may_have_been_read_in_another_precision(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -164,7 +165,7 @@ def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path
     for at in range(37, len(data) - 4, 4):
         spoilt = np.frombuffer(data[:at] + b"\xff\xff\xff\x7f" + data[at + 4 :], dtype=np.uint8)
         try:
-            index = Index(artefact_module._read(spoilt, origin, ""), origin, "", spoilt)
+            index = Index([Part(0, 30, artefact_module._read(spoilt, origin, 30, ""))], origin, "", spoilt)
             ids = index.search(wanted, 5)[1]
         except IntegrityError:
             refused += 1
@@ -211,9 +212,9 @@ def test_limits_of_faiss_are_as_before(kb: KnowledgeBase, tmp_path: Path) -> Non
 
 def test_an_index_stays_usable_when_another_is_published(kb: KnowledgeBase, tmp_path: Path) -> None:
     build_index(kb, Hashed(), tmp_path / "index")
-    index, _, _mapped = open_index_artefact(tmp_path / "index")
+    (part,), _, _mapped = open_index_artefact(tmp_path / "index")
     vectors = open_derived_vectors(kb, Hashed())
     for kind in ("sq8", "flat16"):
         with staging(tmp_path / "index") as stage:
             write_index(stage, tmp_path / "index", IndexOrigin.of(kb, Hashed(), kind), vectors, progress=silent)
-    assert index.search(Hashed().encode([kb.names[3]]), 1)[1].tolist() == [[3]]
+    assert part.index.search(Hashed().encode([kb.names[3]]), 1)[1].tolist() == [[3]]

@@ -17,6 +17,7 @@ from onym.index.artefact import IndexOrigin
 from onym.index.derived import open_derived_index
 from onym.index.kinds import KINDS
 from onym.index.library import faiss
+from onym.index.parts import Part
 from onym.index.search import Index
 from onym.kb import KnowledgeBase
 from tests.index.made import Hashed, names_of
@@ -107,7 +108,7 @@ def test_equal_names_are_in_the_order_of_their_ids() -> None:
     library = faiss().IndexFlatIP(2)
     library.add(np.ones((50, 2), dtype=np.float32))
     origin = IndexOrigin(kb="", encoder="", precision="", kind="flat", names=50, width=2, metric="inner-product")
-    _, ids = Index(library, origin, "").search(np.ones((1, 2), dtype=np.float32), 50)
+    _, ids = Index([Part(0, 50, library)], origin, "").search(np.ones((1, 2), dtype=np.float32), 50)
     assert ids[0].tolist() == list(range(50))
 
 
@@ -140,13 +141,13 @@ def test_a_name_that_does_not_exist(kb: KnowledgeBase) -> None:
     library = faiss().IndexFlatIP(index.origin.width)
     library.add(Hashed().encode(names_of(kb)))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
-        Index(library, small, "").search(QUERIES, 5)
+        Index([Part(0, 5, library)], small, "").search(QUERIES, 5)
 
 
 def test_little_memory_is_taken(tmp_path: Path, large_kb: KnowledgeBase) -> None:
     """FAISS points into the mapped file: it owns no copy of the codes."""
     for kind in ("flat", "flat16", "sq8", "hnsw"):
-        index = open_derived_index(large_kb, Hashed(), kind)._index
+        ((_, _, index),) = open_derived_index(large_kb, Hashed(), kind)._parts
         codes = (faiss().downcast_index(index.storage) if kind == "hnsw" else index).codes
         assert not codes.is_owned
 

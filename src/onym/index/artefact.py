@@ -1,10 +1,10 @@
-"""The index on disk: one FAISS file, and of which knowledge base and encoder it was made."""
+"""The index on disk: a FAISS file for each part, and of which knowledge base and encoder it was made."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from onym.errors import IntegrityError
 from onym.index.header import streamed_head
-from onym.index.kinds import KINDS, kind_for, kind_named
-from onym.index.library import faiss, one_thread
+from onym.index.kinds import KINDS, Kind, kind_for, kind_named, parts_for
+from onym.index.library import faiss
+from onym.index.parts import FILE, Part, built_side_by_side, file_of, parts_of
 from onym.index.source import VectorSource
 from onym.index.structure import problem_of
 from onym.index.vectors import NameVectors
@@ -27,7 +28,7 @@ from onym.store.verify import Verify
 from onym.types import Progress
 
 KIND, FORMAT = "index", 1
-FILE, VECTORS = "index.faiss", "vectors.f16"
+VECTORS = "vectors.f16"
 _METRIC = "inner-product"
 _HALF = np.dtype("<f2")
 _PART = 8_192  # vectors added at once
@@ -71,12 +72,12 @@ def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVect
         index.train(np.concatenate([sample, sample]) if len(sample) == 1 else sample)  # FAISS wants two
     if kind.is_streamed:
         _write_streamed(stage, index, vectors, progress)
+    elif kind.is_in_parts:
+        _write_parts(stage, _built_parts(index, kind, vectors, progress))
     else:
-        with one_thread() if kind.in_order else nullcontext():
-            _fill(index, vectors, progress)
+        _fill(index, vectors, progress)
         progress("writing the index", origin.names)
-        with stage.file(FILE) as file:
-            faiss().write_index(index, faiss().PyCallbackIOWriter(file.write))
+        _write_parts(stage, [Part(0, origin.names, index)])
     if kind.is_refined:
         with stage.file(VECTORS) as file:
             for shard in vectors.shards():
@@ -86,9 +87,9 @@ def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVect
 
 
 class IndexArtefact(NamedTuple):
-    """An index that is open: FAISS's own object over the mapped file, what it was made of, the artefact that holds the map."""
+    """An index that is open: parts, with FAISS's own objects over mapped files, what it was made of, the artefact itself."""
 
-    index: Any
+    parts: tuple[Part, ...]
     origin: IndexOrigin
     artefact: Artefact
 
@@ -103,13 +104,15 @@ def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None,
     where = str(artefact.folder.parent)
     origin = _origin(artefact.manifest, where)
     _require_expected(origin, expected, where)
-    data = artefact.mapped(FILE)
-    _require_structure(data, origin, where, is_new=artefact.is_new_here)
+    found = parts_of(origin.names, parts_for(kind_named(origin.kind), origin.names))
+    files = [artefact.mapped(file_of(number)) for number in range(len(found))]
+    for part, data in zip(found, files, strict=True):
+        _require_structure(data, origin, part.names, where, is_new=artefact.is_new_here)
     kept_vectors(artefact, origin)
-    index = _read(data, origin, where)
+    parts = tuple(part._replace(index=_read(data, origin, part.names, where)) for part, data in zip(found, files, strict=True))
     if artefact.is_new_here:
         artefact.remember()
-    return IndexArtefact(index, origin, artefact)
+    return IndexArtefact(parts, origin, artefact)
 
 
 def kept_vectors(artefact: Artefact, origin: IndexOrigin) -> npt.NDArray[np.float16] | None:
@@ -133,6 +136,24 @@ def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Pr
             file.write(index.sa_encode(np.ascontiguousarray(shard)).tobytes())
             done += len(shard)
             progress("writing the index", done)
+
+
+def _built_parts(trained: Any, kind: Kind, vectors: NameVectors, progress: Progress) -> list[Part]:
+    """Build each part from all its vectors at once: FAISS draws the order in which it adds what it gets together."""
+    library, empty = faiss(), faiss().serialize_index(trained)
+
+    def build(part: Part) -> Any:
+        index = library.deserialize_index(empty)
+        index.add(vectors.range(part.start, part.end))
+        return index
+
+    return built_side_by_side(parts_of(len(vectors), parts_for(kind, len(vectors))), build, progress)
+
+
+def _write_parts(stage: Stage, parts: Sequence[Part]) -> None:
+    for number, part in enumerate(parts):
+        with stage.file(file_of(number)) as file:
+            faiss().write_index(part.index, faiss().PyCallbackIOWriter(file.write))
 
 
 def _fill(index: Any, vectors: NameVectors, progress: Progress) -> None:
@@ -165,19 +186,19 @@ def _require_expected(found: IndexOrigin, expected: IndexOrigin | None, where: s
     raise IntegrityError("index-mismatch", what, where=where, fix="build it again for these")
 
 
-def _require_structure(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: str, *, is_new: bool) -> None:
-    if problem := problem_of(data, origin.kind, origin.width, origin.names, is_new=is_new):
+def _require_structure(data: npt.NDArray[np.uint8], origin: IndexOrigin, names: int, where: str, *, is_new: bool) -> None:
+    if problem := problem_of(data, origin.kind, origin.width, names, is_new=is_new):
         raise _torn(problem, where)
 
 
-def _read(data: npt.NDArray[np.uint8], origin: IndexOrigin, where: str) -> Any:
+def _read(data: npt.NDArray[np.uint8], origin: IndexOrigin, names: int, where: str) -> Any:
     library = faiss()
     try:
-        with _limits(len(data), max(1_000_000, origin.names)):
+        with _limits(len(data), max(1_000_000, names)):
             index = library.read_index(library.ZeroCopyIOReader(library.swig_ptr(data), len(data)), _flags(library))
     except Exception as e:  # whatever FAISS says of a file that it cannot read
         raise _torn("FAISS cannot read the file", where) from e
-    if (index.d, index.ntotal, index.metric_type) != (origin.width, origin.names, library.METRIC_INNER_PRODUCT):
+    if (index.d, index.ntotal, index.metric_type) != (origin.width, names, library.METRIC_INNER_PRODUCT):
         raise _torn("the index is not what its head says", where)
     return index
 

@@ -11,12 +11,13 @@ from onym.errors import ConfigError
 from onym.index.library import faiss
 
 LINKS = 32  # of a vector in the graph
-_BUILD_EFFORT = 80  # candidates looked at for the links of a vector
+_BUILD_EFFORT = 160  # candidates looked at for the links of a vector
 _GROUP = 4  # dimensions that one byte of a product quantizer stands for
 _POINTS_PER_CENTRE = 39  # what FAISS wants to see for each centre that it learns
 _MAX_LISTS = 65_536
 AUTO = "auto"
-_MAX_FLAT = 1_000_000  # names
+_MAX_FLAT = 250_000  # names
+_PART, _MAX_PARTS = 100_000, 4  # names of a part at least, and parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,10 @@ class Kind:
     """A kind of index. `make` takes the width of the vectors and how many there will be.
 
     The file of a `is_streamed` kind is a short head and then the code of each vector: it is written without being held in
-    memory. `sample` is how many vectors it learns from, 0 where it has nothing to learn. With `in_order`, it is built by one
-    thread: several would build another index each time. With `is_refined`, every vector is kept with the index in 2 bytes a
-    number: more names are found than are wanted, and the best of them by those vectors are the answer.
+    memory. `sample` is how many vectors it learns from, 0 where it has nothing to learn. An index that `is_in_parts` is several
+    ones, each built by one thread: several threads would build another one each time. With `is_refined`, every vector is kept
+    with the index in 2 bytes a number: more names are found than are wanted, and the best of them by those vectors are the
+    answer.
     """
 
     name: str
@@ -34,7 +36,7 @@ class Kind:
     make: Callable[[int, int], Any]
     is_streamed: bool = True
     sample: int = 0
-    in_order: bool = False
+    is_in_parts: bool = False
     is_refined: bool = False
 
 
@@ -54,15 +56,24 @@ def kind_named(name: str) -> Kind:
 def kind_for(name: str, names: int) -> Kind:
     """Return the kind of that name; for `auto` the one that is advised for so many names.
 
-    >>> [kind_for("auto", names).name for names in (1_000, 1_000_000, 6_000_000)], kind_for("sq8", 1_000).name
+    >>> [kind_for("auto", names).name for names in (1_000, 250_000, 1_000_000)], kind_for("sq8", 1_000).name
     (['flat', 'flat', 'hnsw'], 'sq8')
     """
     if name != AUTO:
         return kind_named(name)
-    # Looking at every vector is exact and there is nothing to learn or to tune; among a million names two cores still answer
-    # some 50 mentions a second. Beyond that it is time and memory that decide: a graph over one byte a number looks at some
-    # thousand vectors only, needs half of the memory, and of the kinds that may miss a name it misses the fewest.
+    # Looking at every vector is exact and there is nothing to learn or to tune; among 250,000 names two cores answer some 200
+    # mentions a second. Beyond that it is time and memory that decide: graphs over one byte a number look at some thousand
+    # vectors only, and of the kinds that may miss a name they miss the fewest.
     return KINDS["flat" if names <= _MAX_FLAT else "hnsw"]
+
+
+def parts_for(kind: Kind, names: int) -> int:
+    """Return of how many parts an index is.
+
+    >>> [parts_for(KINDS["hnsw"], names) for names in (0, 199_999, 200_000, 6_000_000)], parts_for(KINDS["flat"], 6_000_000)
+    ([1, 1, 2, 4], 1)
+    """
+    return max(1, min(_MAX_PARTS, names // _PART)) if kind.is_in_parts else 1
 
 
 def lists_of(count: int) -> int:
@@ -128,7 +139,7 @@ KINDS = {
         Kind("flat", b"IxFI", _flat),
         Kind("flat16", b"IxSQ", _half),
         Kind("sq8", b"IxSQ", _bytes, sample=65_536),
-        Kind("hnsw", b"IHNs", _graph, is_streamed=False, sample=65_536, in_order=True),
+        Kind("hnsw", b"IHNs", _graph, is_streamed=False, sample=65_536, is_in_parts=True, is_refined=True),
         Kind("ivfpq", b"IwPQ", _lists, is_streamed=False, sample=400_000, is_refined=True),
     )
 }

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from onym.index.artefact import IndexOrigin
 from onym.index.kinds import kind_named
 from onym.index.library import faiss
+from onym.index.parts import Part
 from onym.index.search import Index
 from onym.index.source import VectorSource
 from onym.kb import KnowledgeBase
@@ -21,4 +22,4 @@ def index_in_memory(kb: KnowledgeBase, encoder: VectorSource, names: npt.NDArray
     index = faiss().IndexIDMap(kind_named(_KIND).make(encoder.width, len(ids)))
     if len(ids):
         index.add_with_ids(encoder.encode([kb.names[name] for name in ids.tolist()]), ids)
-    return Index(index, IndexOrigin.of(kb, encoder, _KIND), digest="")
+    return Index([Part(0, len(kb.names), index)], IndexOrigin.of(kb, encoder, _KIND), digest="")

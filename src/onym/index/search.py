@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from onym.errors import ConfigError, IntegrityError
 from onym.index.artefact import IndexArtefact, IndexOrigin, kept_vectors, open_index_artefact
 from onym.index.library import faiss
+from onym.index.parts import Part, merged
 from onym.store.artefact.maps import require_whole_maps
 from onym.store.verify import Verify
 
@@ -18,9 +20,9 @@ Scores = npt.NDArray[np.float32]
 NameIds = npt.NDArray[np.int64]
 _BLOCK = 1_024  # vectors looked for at once
 _FEW = 0.1  # of the names: among fewer, a graph or lists would miss most, and looking at each of them is quick
-_EFFORT = 128  # candidates kept while walking the graph
+_EFFORT = 112  # candidates kept while walking a graph
 _PROBED = 32  # lists looked into
-_REFINED = 8  # names found for each that is wanted, where the best are then ranked by their vectors
+_REFINED = {"hnsw": 2, "ivfpq": 8}  # names found for each that is wanted, where the best are then ranked by their vectors
 _REFINED_AT_ONCE = 32_768  # vectors read for that
 
 
@@ -32,14 +34,14 @@ class Index:
 
     def __init__(
         self,
-        index: Any,
+        parts: Sequence[Part],
         origin: IndexOrigin,
         digest: str,
         mapped: object = None,
         vectors: npt.NDArray[np.float16] | None = None,
     ) -> None:
         self.origin, self.digest = origin, digest
-        self._index = index
+        self._parts = parts
         self._mapped = mapped  # what holds the bytes that FAISS only points into
         self._vectors = vectors  # by which what was found is ranked again
 
@@ -72,26 +74,36 @@ class Index:
         if self._vectors is None:
             return _ordered(*self._found(vectors, k, allowed))
         count = len(self) if allowed is None else int(allowed.sum())
-        _, ids = self._found(vectors, min(_REFINED * k, count), allowed)
+        _, ids = self._found(vectors, min(_REFINED[self.origin.kind] * k, count), allowed)
         scores, ids = _ordered(_products(vectors, ids, self._vectors), ids)
         return scores[:, :k], ids[:, :k]
 
     def _found(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
+        is_few = allowed is not None and int(allowed.sum()) < _FEW * len(self)
+        found = [
+            self._found_in(part, vectors, k, None if allowed is None else allowed[part.start : part.end], is_few=is_few)
+            for part in self._parts
+        ]
+        return found[0] if len(found) == 1 else merged(found, k)
+
+    def _found_in(
+        self, part: Part, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None, *, is_few: bool
+    ) -> tuple[Scores, NameIds]:
         bits = None if allowed is None else np.packbits(allowed, bitorder="little")
         selector = None if bits is None else faiss().IDSelectorBitmap(bits)  # it keeps the bits
-        is_few = allowed is not None and int(allowed.sum()) < _FEW * len(self)
-        index, parameters = self._way(selector, is_few=is_few)
+        index, parameters = self._way(part.index, selector, is_few=is_few)
         try:
             scores, ids = index.search(vectors, k, params=parameters)
         except RuntimeError as e:
             raise IntegrityError("artefact-corrupt", "FAISS cannot search the index", fix="build it again") from e
-        if int(ids.min()) < -1 or int(ids.max()) >= len(self):
+        if int(ids.min()) < -1 or int(ids.max()) >= part.names:
             raise IntegrityError("artefact-corrupt", "the index holds a name that does not exist", fix="build it again")
+        ids[ids >= 0] += part.start
         return scores, ids
 
-    def _way(self, selector: Any, *, is_few: bool) -> tuple[Any, Any]:
+    def _way(self, index: Any, selector: Any, *, is_few: bool) -> tuple[Any, Any]:
         """Return what to search and how: all of few names are looked at, whatever the kind."""
-        library, index = faiss(), self._index
+        library = faiss()
         if self.origin.kind == "hnsw":
             if is_few:
                 return library.downcast_index(index.storage), library.SearchParameters(sel=selector)
@@ -150,5 +162,5 @@ def open_index(folder: Path | str, expected: IndexOrigin | None = None, *, verif
 
 def index_of(found: IndexArtefact) -> Index:
     """Return the index of an artefact that is open."""
-    index, origin, artefact = found
-    return Index(index, origin, artefact.digest, artefact, kept_vectors(artefact, origin))
+    parts, origin, artefact = found
+    return Index(parts, origin, artefact.digest, artefact, kept_vectors(artefact, origin))

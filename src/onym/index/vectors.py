@@ -90,6 +90,10 @@ class NameVectors:
             release(self._shards[number])
         return found
 
+    def range(self, start: int, end: int) -> Rows:
+        """Return the vectors of names that follow each other."""
+        return self.rows(np.arange(start, end))
+
     def sample(self, size: int) -> Rows:
         """Return the vectors of up to `size` names, the same ones each time."""
         if len(self) <= size:

@@ -107,7 +107,7 @@ class Admission:
 
     def _load_refusal(self, path: str) -> OnymError | None:
         is_full = self.in_flight >= self._settings.max_requests
-        return overloaded() if is_full or self._load.expected_wait(path) > self._settings.longest_wait else None
+        return overloaded() if is_full or self._load.expected_wait(path) > self._settings.wait_limit else None
 
     async def _refuse(self, error: OnymError, request_id: bytes, send: Send, scope: Scope) -> None:
         self._watch.refused(error.code)

@@ -52,10 +52,10 @@ class ServeSettings(BaseModel):
         return _is_loopback(self.host)
 
     @property
-    def longest_wait(self) -> float:
+    def wait_limit(self) -> float:
         """Expected seconds in the queue beyond which a request is refused; half of the time limit, unless it is set.
 
-        >>> ServeSettings(pipelines={"default": Path("mesh-pipeline")}, timeout=2).longest_wait
+        >>> ServeSettings(pipelines={"default": Path("mesh-pipeline")}, timeout=2).wait_limit
         1.0
         """
         return self.timeout / 2 if self.max_wait is None else self.max_wait
