@@ -39,7 +39,7 @@ async def said(data: bytes, port: int, again: bytes = b"") -> tuple[bytes, float
 def test_half_a_head_ends_and_whole_ones_do_not(data: bytes) -> None:
     async def act() -> None:
         with listening("127.0.0.1", 0) as listener:
-            config = uvicorn.Config(app, http=protocol_with(0.2), lifespan="off", log_config=None, timeout_keep_alive=1)
+            config = uvicorn.Config(app, http=protocol_with(0.2, 100), lifespan="off", log_config=None, timeout_keep_alive=1)
             server = uvicorn.Server(config)
             serving = asyncio.create_task(server.serve([listener]))
             while not server.started:
@@ -55,3 +55,61 @@ def test_half_a_head_ends_and_whole_ones_do_not(data: bytes) -> None:
             await serving
 
     asyncio.run(act())
+
+
+def test_too_many_connections_end_those_that_wait_for_longest() -> None:
+    async def act() -> None:
+        with listening("127.0.0.1", 0) as listener:
+            config = uvicorn.Config(app, http=protocol_with(60, 3), lifespan="off", log_config=None, timeout_keep_alive=60)
+            server = uvicorn.Server(config)
+            serving = asyncio.create_task(server.serve([listener]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            port = listener.getsockname()[1]
+            busy, idle, new = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            busy[1].write(REQUEST)
+            idle[1].write(REQUEST)
+            await idle[0].readuntil(b"ok")  # it is answered, and the connection is kept
+            busy[1].write(REQUEST)
+            newest = await asyncio.open_connection("127.0.0.1", port)
+            assert await asyncio.wait_for(ended(new[0]), 10)  # it has sent nothing at all
+            newest[1].write(REQUEST)
+            assert b"200 OK" in await asyncio.wait_for(newest[0].readuntil(b"ok"), 10)
+            assert (await asyncio.wait_for(busy[0].readuntil(b"ok"), 10)).count(b"200 OK") == 1
+            for _, writer in (busy, idle, new, newest):
+                writer.close()
+            server.should_exit = True
+            await serving
+
+    asyncio.run(act())
+
+
+def test_where_none_waits_a_new_connection_ends_at_once() -> None:
+    async def act() -> None:
+        with listening("127.0.0.1", 0) as listener:
+            config = uvicorn.Config(app, http=protocol_with(60, 1), lifespan="off", log_config=None, timeout_keep_alive=60)
+            server = uvicorn.Server(config)
+            serving = asyncio.create_task(server.serve([listener]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            port = listener.getsockname()[1]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(REQUEST)
+            await asyncio.sleep(0.1)  # it is under way for 0.4 seconds
+            other, other_writer = await asyncio.open_connection("127.0.0.1", port)
+            assert await asyncio.wait_for(ended(other), 10)
+            assert b"200 OK" in await asyncio.wait_for(reader.readuntil(b"ok"), 10)
+            writer.close()
+            other_writer.close()
+            server.should_exit = True
+            await serving
+
+    asyncio.run(act())
+
+
+async def ended(reader: asyncio.StreamReader) -> bool:
+    """Wait until a connection ends."""
+    try:
+        return await reader.read() == b""
+    except ConnectionResetError:
+        return True

@@ -34,6 +34,9 @@ def command(
     ] = None,
     max_body: Annotated[int, typer.Option(min=1, help="Maximum bytes of a request body or of a line.")] = 2_000_000,
     max_requests: Annotated[int, typer.Option(min=1, help="Maximum requests at the same time; others are answered 429.")] = 128,
+    max_connections: Annotated[
+        int, typer.Option(min=1, help="Maximum connections; beyond it the one that is idle for longest ends.")
+    ] = 900,
     max_wait: Annotated[
         float | None,
         typer.Option(
@@ -76,6 +79,7 @@ def command(
         allow_hosts=tuple(allow_host or ()),
         max_body=max_body,
         max_requests=max_requests,
+        max_connections=max_connections,
         max_wait=max_wait,
         timeout=timeout,
         body_timeout=body_timeout,

@@ -102,7 +102,7 @@ async def _serve(settings: ServeSettings, listener: socket.socket) -> None:
 def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
     return uvicorn.Config(
         service.admission,
-        http=protocol_with(settings.body_timeout),
+        http=protocol_with(settings.body_timeout, settings.max_connections),
         log_config=None,
         access_log=False,  # it would log what is searched for
         server_header=False,

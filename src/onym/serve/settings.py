@@ -39,6 +39,7 @@ class ServeSettings(BaseModel):
     allow_hosts: tuple[str, ...] = ()
     max_body: int = Field(default=2_000_000, ge=1, description="Bytes of the body of a request, and of a line of a stream.")
     max_requests: int = Field(default=128, ge=1, description="Requests that are read or answered at the same time.")
+    max_connections: int = Field(default=900, ge=1, description="Connections at the same time; the oldest idle one ends.")
     max_wait: float | None = Field(default=None, gt=0, description="Expected seconds in the queue, beyond which it is refused.")
     timeout: float = Field(default=30.0, gt=0, description="Seconds from the last byte of a request to its answer.")
     body_timeout: float = Field(default=10.0, gt=0, description="Seconds in which a body, or a line of a stream, arrives.")
