@@ -303,10 +303,10 @@ def test_types_are_among_those_of_the_pipeline(kb: KnowledgeBase) -> None:
 
 
 def test_terms_have_the_confidence_of_terms(tiny_kb: Path) -> None:
-    linker, given = ExactLinker(KnowledgeBase.open(tiny_kb)), fitted()
-    found, terms = given.model_copy(update={"mentions": "found"}), given.model_copy(update={"mentions": "terms"})
+    linker, annotated = ExactLinker(KnowledgeBase.open(tiny_kb)), fitted()
+    found, terms = (annotated.model_copy(update={"mentions": kind}) for kind in ("found", "terms"))
     assert Pipeline(linker, calibration=found, term_calibration=terms).for_terms().calibration is terms
-    assert Pipeline(linker, calibration=given).for_terms().calibration is given
+    assert Pipeline(linker, calibration=annotated).for_terms().calibration is annotated
     assert Pipeline(linker, calibration=found).for_terms().calibration is None  # it says nothing of terms
     with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
         Pipeline(linker, calibration=found, precision=0.9).for_terms()

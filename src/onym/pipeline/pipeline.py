@@ -154,8 +154,8 @@ class Pipeline:
         >>> Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))).for_terms().calibration is None
         True
         """
-        given = self.calibration if self.calibration and self.calibration.mentions != "found" else None
-        return self._changed(detector=None, calibration=self.term_calibration or given)
+        annotated = self.calibration if self.calibration and self.calibration.mentions != "found" else None
+        return self._changed(detector=None, calibration=self.term_calibration or annotated)
 
     def _changed(self, **changes: Any) -> Pipeline:
         own: dict[str, Any] = {

@@ -13,7 +13,7 @@ from onym.errors import ConfigError
 
 DEFAULT = "default"
 """The name of a pipeline that is served without one."""
-RESERVED = frozenset({"link", "map", "concepts", "search", "pipelines"})
+RESERVED = frozenset({"link", "map", "concepts", "search", "pipelines", "suggest", "extend", "preview"})
 MIN_TOKEN = 16
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -33,6 +33,10 @@ class ServeSettings(BaseModel):
     port: int = Field(default=8080, ge=0, le=65_535)
     workers: int = Field(default=1, ge=1, le=256)
     precision: float | None = None
+    match_precision: float = Field(
+        default=0.95, gt=0, lt=1, description="Confidence at which a candidate of /reconcile is a match."
+    )
+    public_url: str = Field(default="", pattern=r"^(https?://[^\s/?#]+/?)?$", description="Address at which a proxy shows it.")
     token: str = Field(default="", repr=False)
     tls_cert: Path | None = None
     tls_key: Path | None = None
