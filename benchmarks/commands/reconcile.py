@@ -6,7 +6,7 @@ rows, junk                distinct disease mentions of the test splits of BC5CDR
                           values that are no disease: random letters, dates, units, people, cities
 gold_in_kb                the share of rows with a gold id that is a cross-reference in the knowledge base: the others are wrong
 top1                      the share of rows whose first candidate is right
-matches, match_coverage   rows that were matched without a person, at a precision of 0.95, and their share
+matches, match_coverage   rows that were matched without a person, at `--precision` (0.95), and their share
 match_precision           the share of them that is right; `wrong_match_share` is the rest
 junk_matched              junk that was matched
 rows_per_s                rows a second of the clock, as OpenRefine sends them: ten at a time
@@ -45,6 +45,7 @@ _TERMS, _IDS = 20, 20
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", default="test", help="dev for choices")
+    parser.add_argument("--precision", type=float, default=0.95, help="of matches; 0.95 by default")
     parser.add_argument("--plain", action="store_true", help="without OpenRefine, but all rows")
 
 
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     if not is_plain:
         enter()  # OpenRefine has no password
     with tempfile.TemporaryDirectory() as folder:
-        service = Running(_PIPELINE, Path(folder) / "log.txt")
+        service = Running(_PIPELINE, Path(folder) / "log.txt", "--match-precision", str(options.precision))
         try:
             service.wait_until_ready()
             base = f"{service.url}/reconcile"

@@ -36,7 +36,7 @@ class ServeSettings(BaseModel):
     match_precision: float = Field(
         default=0.95, gt=0, lt=1, description="Confidence at which a candidate of /reconcile is a match."
     )
-    public_url: str = Field(default="", pattern=r"^(https?://[^\s/?#]+/?)?$", description="Address at which a proxy shows it.")
+    public_url: str = Field(default="", pattern=r"^(https?://[^\s?#]+)?$", description="Address at which a proxy shows it.")
     token: str = Field(default="", repr=False)
     tls_cert: Path | None = None
     tls_key: Path | None = None
