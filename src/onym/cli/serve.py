@@ -25,7 +25,7 @@ def command(
     workers: Annotated[int, typer.Option(min=1, max=256, help="Linker processes per pipeline.")] = 1,
     precision: Annotated[float | None, PRECISION] = None,
     match_precision: Annotated[
-        float, typer.Option(min=0, max=1, help="Confidence at which a candidate of /reconcile, for OpenRefine, is a match.")
+        float, typer.Option(help="Confidence at which a candidate of /reconcile, for OpenRefine, is a match.")
     ] = 0.95,
     public_url: Annotated[
         str, typer.Option(help="Address at which a proxy shows the service, for the addresses that /reconcile hands out.")
