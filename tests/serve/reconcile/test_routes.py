@@ -44,6 +44,7 @@ def test_each_route_hands_on_what_it_was_sent(tmp_path: Path) -> None:
     ]
     assert {answer.headers["onym-release"] for answer in answers} == {"r1"}
     assert {answer.headers["cache-control"] for answer in answers} == {"no-store"}
+    assert {answer.headers["cross-origin-resource-policy"] for answer in answers} == {"cross-origin"}
 
 
 @pytest.mark.parametrize(

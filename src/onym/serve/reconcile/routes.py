@@ -27,7 +27,11 @@ _JSON = "application/json"
 _MAX_FIELDS = 32
 _HITS = 10
 _PER_CONCEPT = 10  # characters of a text that take as long
-_SAFE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+_SAFE = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "cross-origin",  # pages that isolate themselves may show previews too
+}
 _PREFLIGHT = {
     "access-control-allow-methods": "GET, POST, OPTIONS",
     "access-control-allow-headers": "Content-Type",
