@@ -29,6 +29,7 @@ NAMES = (
     "serve-speed",
     "serve-faults",
     "serve-overload",
+    "reconcile",
     "surface-cache",
     "kb-hostile",
     "kb-fuzz",

@@ -33,7 +33,7 @@ from onym.types import Document, LinkedDocument
 UPPER_BOUNDS = {"wheel_mb": 10.0}
 FULL_BOUNDS = {"first_answer_s": 1.0}
 LOWER_BOUNDS = {"deterministic": 1}
-_CORPORA = {"bc5cdr": "bc5cdr", "ncbi_disease": "ncbi-disease"}
+CORPORA = {"bc5cdr": "bc5cdr", "ncbi_disease": "ncbi-disease"}
 _CHEMICAL, _MESH = "Chemical", "mesh:"
 _QUICK = 40  # documents
 _PRECISION = 0.95
@@ -48,7 +48,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     pipeline = load(options.pipeline)
-    splits = {key: _diseases(open_dataset(name, data=data_folder()).documents(options.split)) for key, name in _CORPORA.items()}
+    splits = {
+        key: diseases_of(open_dataset(name, data=data_folder()).documents(options.split)) for key, name in CORPORA.items()
+    }
     figures: dict[str, object] = {"names": len(pipeline.kb.names), "dependencies": _dependencies()}
     if not options.quick and not options.only_accuracy:
         figures |= _installed(splits["bc5cdr"][0].text)
@@ -65,7 +67,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def strict_f1_of(pipeline: str, key: str, split: str = "test") -> float:
     """Return the strict F1 of a pipeline on the diseases of a corpus."""
     loaded = load(pipeline)
-    docs = _diseases(open_dataset(_CORPORA[key], data=data_folder()).documents(split))
+    docs = diseases_of(open_dataset(CORPORA[key], data=data_folder()).documents(split))
     return round(100 * _score(loaded.kb, docs, _linked(loaded, docs)).f1, 1)
 
 
@@ -87,7 +89,7 @@ def _figures(pipeline: Pipeline, docs: Sequence[Document], answers: Sequence[Lin
     return {name: round(100 * value, 1) for name, value in figures.items()} | {"documents": len(docs)}
 
 
-def _diseases(documents: object) -> list[Document]:
+def diseases_of(documents: object) -> list[Document]:
     """Return documents with the diseases that are annotated in them."""
     return [
         replace(doc, mentions=tuple(each for each in doc.mentions if each.type != _CHEMICAL))

@@ -10,12 +10,14 @@ from onym.calibrate import Answers, ScoredAnswer
 from onym.datasets import prepare
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError
-from onym.evaluate.calibration import JudgedAnswers, calibrate_pipeline
+from onym.evaluate.calibration import JudgedAnswers, calibrate_pipeline, distinct_terms
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
+from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline
-from tests.datasets.made import write_graded
+from onym.types import Document, Mention
+from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +82,35 @@ def test_a_pipeline_without_a_detector_finds_nothing(graded: EvaluationTask) -> 
 def test_a_few_documents_are_too_few(abstracts: EvaluationTask, tiny_kb: Path) -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         calibrate_pipeline(abstracts, Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb))))
+
+
+def test_a_calibration_of_terms_counts_each_surface_once(graded: EvaluationTask) -> None:
+    pipeline = Pipeline(ExactLinker(graded.kb), DictionaryDetector(graded.kb))
+    first, again = distinct_terms([list(graded.dataset.documents("dev"))] * 2)
+    names = [doc.text.lower() for doc in first]
+    assert len(names) == len(set(names)) > 1
+    assert again == []
+    with pytest.raises(InputError, match="calibration-invalid"):  # a few distinct terms are too few
+        calibrate_pipeline(graded, pipeline, "terms")
+
+
+def test_terms_are_judged_by_their_concepts(tmp_path: Path, tiny_kb: Path) -> None:
+    rows = [(f"Fever {row}\tModifier\tD005334", f"pyrexia {row}\tModifier\tD010146") for row in range(40)]
+    blocks = [block(str(row), f"Fever {row} and pyrexia {row}", *each) for row, each in enumerate(rows)]
+    write_ncbi(tmp_path)
+    write(tmp_path / "ncbi_disease" / "NCBIdevelopset_corpus.txt", pubtator(*blocks))
+    prepare("ncbi-disease", tmp_path, tmp_path / "prepared")
+    task = EvaluationTask.open(str(tmp_path / "prepared"), "dev", kb=tiny_kb)
+    made = calibrate_pipeline(task, Pipeline(TfidfLinker(task.kb), DictionaryDetector(task.kb)), "terms")
+    assert (made.mentions, made.documents, made.gold) == ("terms", 40, 80)
+    assert (made.calibration.quality.answers, made.calibration.quality.accuracy) == (80, 0.5)  # pain is not in the KB
+
+
+def test_terms_are_surfaces_without_types() -> None:
+    names = [f"name {number}" for number in range(120)]
+    docs = [
+        Document(str(row), name, (Mention(0, len(name), name, (f"made:{row}",), "Disease"),)) for row, name in enumerate(names)
+    ]
+    [terms] = distinct_terms([docs])
+    assert [doc.text for doc in terms] == names
+    assert {doc.mentions[0].type for doc in terms} == {""}

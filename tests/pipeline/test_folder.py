@@ -22,10 +22,11 @@ from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.linkers import linker_config
 from onym.pipeline import pipeline as pipeline_module
-from onym.pipeline.folder import build_pipeline, describe, load, read_pipeline
+from onym.pipeline.folder import build_pipeline, describe, load, read_pipeline, store_calibration
 from onym.pipeline.packs import FILE
 from onym.testing.tiny_seq2seq import save_model, save_tokenizer
 from onym.types import Document
+from tests.pipeline.calibrated import fitted
 
 
 @pytest.fixture
@@ -353,3 +354,14 @@ def test_a_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> Non
     model = save_collective(tmp_path / "model", threshold=0.0, links=False, detect="tags")
     pipeline = build_pipeline(kb, tmp_path / "p", detector=detector_config("model", model=model))
     assert pipeline.link("A heart attack, then fever.").links
+
+
+def test_calibrations_of_texts_and_of_terms_are_kept_together(tiny_kb: Path, tmp_path: Path) -> None:
+    build_pipeline(tiny_kb, tmp_path / "p")
+    texts = fitted()
+    terms = texts.model_copy(update={"mentions": "terms"})
+    store_calibration(tmp_path / "p", terms)
+    store_calibration(tmp_path / "p", texts)
+    pipeline = load(tmp_path / "p")
+    assert (pipeline.calibration, pipeline.term_calibration) == (texts, terms)
+    assert "terms calibrated on" in dict(describe(read_pipeline(tmp_path / "p")))

@@ -14,7 +14,7 @@ from onym.corpora.plain import with_answers
 from onym.detect import dictionary
 from onym.detect.base import Detected, Span, detect_batches
 from onym.detect.dictionary import DictionaryDetector
-from onym.errors import InputError, LimitError
+from onym.errors import ConfigError, InputError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_of_types
 from onym.linkers import exact
@@ -25,6 +25,7 @@ from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline
 from onym.text.abbreviations import Abbreviations
 from onym.types import Document, Link, LinkedDocument, Mention, Problem, Relation
+from tests.pipeline.calibrated import fitted
 
 
 @pytest.fixture(scope="module")
@@ -299,3 +300,13 @@ def test_types_are_among_those_of_the_pipeline(kb: KnowledgeBase) -> None:
     assert [link.concept_id for link in of_heart.with_types(["C14"]).link(text).links] == [None, "mesh:D009203"]
     assert [link.concept_id for link in of_heart.with_types(["C23"]).link(text).links] == [None, None]
     assert [link.concept_id for link in of_heart.with_types([]).link(text).links] == [None, "mesh:D009203"]
+
+
+def test_terms_have_the_confidence_of_terms(tiny_kb: Path) -> None:
+    linker, annotated = ExactLinker(KnowledgeBase.open(tiny_kb)), fitted()
+    found, terms = (annotated.model_copy(update={"mentions": kind}) for kind in ("found", "terms"))
+    assert Pipeline(linker, calibration=found, term_calibration=terms).for_terms().calibration is terms
+    assert Pipeline(linker, calibration=annotated).for_terms().calibration is annotated
+    assert Pipeline(linker, calibration=found).for_terms().calibration is None  # it says nothing of terms
+    with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
+        Pipeline(linker, calibration=found, precision=0.9).for_terms()

@@ -73,3 +73,22 @@ def test_a_wrong_token_file_is_refused(content: str | None, tmp_path: Path) -> N
     with pytest.raises(ConfigError, match="serve-token-file") as caught:
         read_token(tmp_path / "token")
     assert not content or content.strip() not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"match_precision": value} for value in (0.0, 1.0, -0.5, float("nan"))),
+        *(
+            {"public_url": value}
+            for value in ("example.org", "ftp://example.org", "https://", "https://a b", "https://a?b", "javascript:x")
+        ),
+    ],
+)
+def test_what_reconciliation_cannot_be_started_with(changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        ServeSettings(pipelines={"default": Path("p")}, **changes)
+
+
+def test_the_address_behind_a_proxy_may_have_a_path() -> None:
+    assert ServeSettings(pipelines={"default": Path("p")}, public_url="https://example.org/onym").public_url.endswith("/onym")

@@ -27,9 +27,10 @@ def command(
     split: Annotated[str, SPLIT] = "dev",
     data: Annotated[Path | None, DATA] = None,
     mentions: Annotated[
-        Literal["given", "found"] | None,
+        Literal["given", "found", "terms"] | None,
         typer.Option(
-            help="found: mentions that the pipeline detects in raw text; given: annotated mentions. "
+            help="found: mentions that the pipeline detects in raw text; given: annotated mentions; terms: annotated mentions "
+            "without their texts, each once, for onym map and OpenRefine. "
             "By default found, if it has a detector."
         ),
     ] = None,

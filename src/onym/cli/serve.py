@@ -24,6 +24,12 @@ def command(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")] = 8080,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Linker processes per pipeline.")] = 1,
     precision: Annotated[float | None, PRECISION] = None,
+    match_precision: Annotated[
+        float, typer.Option(help="Confidence at which a candidate of /reconcile, for OpenRefine, is a match.")
+    ] = 0.95,
+    public_url: Annotated[
+        str, typer.Option(help="Address at which a proxy shows the service, for the addresses that /reconcile hands out.")
+    ] = "",
     token_file: Annotated[
         Path | None, typer.Option(help="File whose first line is the token that clients send: Authorization: Bearer TOKEN.")
     ] = None,
@@ -73,6 +79,8 @@ def command(
         port=port,
         workers=workers,
         precision=precision,
+        match_precision=match_precision,
+        public_url=public_url,
         token=read_token(token_file) if token_file else "",
         tls_cert=tls_cert,
         tls_key=tls_key,

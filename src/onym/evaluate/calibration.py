@@ -18,9 +18,10 @@ from onym.pipeline.config import FittedCalibration
 from onym.pipeline.pipeline import Pipeline
 from onym.predictions.file import Key, Prediction, Predictions, predictions_of
 from onym.predictions.identity import DocumentNames
+from onym.text.normal import normal_name
 from onym.types import Document, Mention
 
-Mentions = Literal["given", "found"]
+Mentions = Literal["given", "found", "terms"]
 PROTOCOL = "strict"
 
 
@@ -63,6 +64,8 @@ def calibrate_pipeline(
     By default the mentions are those that the pipeline finds in the raw texts, and one that gold does not have is wrong;
     without a detector, or with `given`, they are those of gold. Of several datasets, a document that two of them share counts
     once, and one that another of them has in its test split is left out.
+
+    With `terms`, the mentions are those of gold without their texts, each surface once: as the cells of a column are.
     """
     tasks = [tasks] if isinstance(tasks, EvaluationTask) else tasks
     for task in tasks:
@@ -72,8 +75,9 @@ def calibrate_pipeline(
         raise ConfigError("config-invalid", what, fix="build it with a detector, or calibrate it with --mentions given")
     mentions = mentions or ("given" if pipeline.detector is None else "found")
     pooled = pooled_documents([task.dataset for task in tasks], tasks[0].split)
-    judged = [_judged(task, gold, pipeline, mentions) for task, gold in zip(tasks, pooled, strict=True)]
     documents = [doc for gold in pooled for doc in gold]
+    judging = distinct_terms(pooled) if mentions == "terms" else pooled
+    judged = [_judged(task, gold, pipeline, mentions) for task, gold in zip(tasks, judging, strict=True)]
     return FittedCalibration(
         dataset=", ".join(task.dataset.name for task in tasks),
         split=tasks[0].split,
@@ -81,7 +85,7 @@ def calibrate_pipeline(
         mentions=mentions,
         documents=len(documents),
         left_out=sum(1 for task in tasks for _ in task.texts()) - len(documents),
-        gold=sum(bool(mention.concept_ids) for doc in documents for mention in doc.mentions),
+        gold=sum(bool(mention.concept_ids) for gold in judging for doc in gold for mention in doc.mentions),
         calibration=JudgedAnswers.pooled(judged).fit(),
     )
 
@@ -89,8 +93,30 @@ def calibrate_pipeline(
 def _judged(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:
     """Return the judged answers of a pipeline, whatever its thresholds are."""
     bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
-    documents = gold if mentions == "given" else map(without_annotations, gold)
+    bare = bare.for_terms() if mentions == "terms" else bare
+    documents = map(without_annotations, gold) if mentions == "found" else gold
     return judged_answers(task, gold, Predictions.of(predictions_of(bare.link_many(documents)), pipeline.source()), mentions)
+
+
+def distinct_terms(pooled: Sequence[Sequence[Document]]) -> list[list[Document]]:
+    """Return the annotated surfaces of several datasets as terms: each once, however it is written.
+
+    They have the concepts of the first mention, and no type: a cell has none.
+
+    >>> fever, again = (Mention(start, start + 5, text, ("mesh:D005334",)) for start, text in ((0, "Fever"), (7, "fever")))
+    >>> [[doc.text for doc in docs] for docs in distinct_terms([[Document("1", "Fever, fever.", (fever, again))]])]
+    [['Fever']]
+    """
+    seen: set[str] = set()
+
+    def terms(gold: Sequence[Document]) -> Iterator[Document]:
+        for mention in (each for doc in gold for each in doc.mentions if each.concept_ids):
+            term, name = mention.surface.strip(), normal_name(mention.surface)
+            if name and name not in seen:
+                seen.add(name)
+                yield Document(str(len(seen)), term, (Mention(0, len(term), term, mention.concept_ids),))
+
+    return [list(terms(gold)) for gold in pooled]
 
 
 def judged_answers(

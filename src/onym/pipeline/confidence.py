@@ -50,7 +50,7 @@ def confidence_of(
     if precision is None and coverage is None:
         return None
     what = "a precision and a coverage need confidences, and the pipeline is not calibrated"
-    raise ConfigError("pipeline-uncalibrated", what, fix="calibrate it with onym calibrate")
+    raise ConfigError("pipeline-uncalibrated", what, fix="calibrate it with onym calibrate; for terms, with --mentions terms")
 
 
 def _threshold(curve: PrecisionCurve, precision: float) -> float:

@@ -43,6 +43,7 @@ class PlugIn(Strict):
 class FittedCalibration(Strict):
     """A calibration and what it was fitted on: a split of a dataset, with mentions that were `given` or `found` in raw text.
 
+    `terms` are mentions without their text, each surface once, as the cells of a column are.
     Of several datasets, names and digests are separated by commas. `left_out` counts the documents that two of them share, or
     that one of them tests with. `gold` is the number of mentions that should have had an answer.
     """
@@ -50,7 +51,7 @@ class FittedCalibration(Strict):
     dataset: str
     split: str
     digest: str
-    mentions: Literal["given", "found"]
+    mentions: Literal["given", "found", "terms"]
     documents: int = Field(ge=1)
     left_out: int = Field(default=0, ge=0)
     gold: int = Field(default=0, ge=0)
@@ -88,7 +89,8 @@ class PipelineConfig(Strict):
     Where scores are equal, concepts of the vocabularies in `prefer` come first, in that order.
     `threshold` is the minimum score; below it a mention is left unlinked (NIL). Without a detector, mentions must be annotated.
     With `assertion`, links say what the text asserts of their mentions.
-    `calibration` gives links their confidence; `onym calibrate` fits it. `onym` is the version that built the pipeline.
+    `calibration` gives links their confidence, `term_calibration` those of terms without a text; `onym calibrate` fits both.
+    `onym` is the version that built the pipeline.
     """
 
     format: Literal[2] = FORMAT
@@ -105,6 +107,11 @@ class PipelineConfig(Strict):
     assertion: bool = False
     plug_ins: tuple[PlugIn, ...] = ()
     calibration: FittedCalibration | None = None
+    term_calibration: FittedCalibration | None = None
+
+    def with_calibration(self, fitted: FittedCalibration) -> PipelineConfig:
+        """Return the same configuration with a calibration of texts, or of terms."""
+        return self.model_copy(update={"term_calibration" if fitted.mentions == "terms" else "calibration": fitted})
 
 
 def plug_ins_of(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, ...]:

@@ -88,8 +88,8 @@ def build_pipeline(
 
 
 def store_calibration(folder: Path | str, fitted: FittedCalibration) -> None:
-    """Write a calibration into a pipeline's folder, instead of the one that was there."""
-    _write(read_pipeline(folder).model_copy(update={"calibration": fitted}), Path(folder), force=True)
+    """Write a calibration into a pipeline's folder, instead of the one of its kind that was there: of texts, or of terms."""
+    _write(read_pipeline(folder).with_calibration(fitted), Path(folder), force=True)
 
 
 def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
@@ -156,6 +156,7 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
         top_k=config.top_k,
         assertion=config.assertion,
         calibration=config.calibration,
+        term_calibration=config.term_calibration,
     )
 
 
@@ -176,6 +177,7 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
         ("threshold", config.threshold),
         ("assertion", "yes" if config.assertion else None),
         ("calibrated on", _shown_calibration(config.calibration)),
+        ("terms calibrated on", _shown_calibration(config.term_calibration)),
     ]
     rows += [("plug-in", f"{each.kind} {each.name} of {each.package} {each.version}") for each in config.plug_ins]
     rows.append(("built by", f"onym {config.onym}"))

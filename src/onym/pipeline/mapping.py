@@ -59,7 +59,7 @@ def link_terms(
     """
     documents = (term_document(term, str(number)) for number, term in enumerate(terms, 1))
     if isinstance(linker, Pipeline):
-        return require_complete(linker.without_detector().link_many(documents))
+        return require_complete(linker.for_terms().link_many(documents))
     return require_complete(linker.link(documents, top_k=top_k, only=only))
 
 

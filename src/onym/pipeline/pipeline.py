@@ -34,8 +34,9 @@ class Pipeline:
     With `only`, the answers are among these concepts, and a mention whose best meaning is another one is left unlinked. With
     `restrict`, the others are as if they were not there: for mentions that are known to be of these concepts.
 
-    With a `calibration`, links have a confidence. With `precision`, answers that are not confident enough for it are left
-    unlinked; with `coverage`, the candidates are cut to the fewest that hold the right one that often.
+    With a `calibration`, links have a confidence; those of `for_terms` are of the `term_calibration`. With `precision`, answers
+    that are not confident enough for it are left unlinked; with `coverage`, the candidates are cut to the fewest that hold the
+    right one that often.
 
     With `assertion`, links say what the text asserts of their mentions: `negated`, `historical` and so on. No link is dropped.
 
@@ -60,12 +61,14 @@ class Pipeline:
         threshold: float | None = None,
         top_k: int = 10,
         calibration: FittedCalibration | None = None,
+        term_calibration: FittedCalibration | None = None,
         precision: float | None = None,
         coverage: float | None = None,
         assertion: bool = False,
     ) -> None:
         self.kb = linker.kb
         self.linker, self.detector, self.calibration = linker, detector, calibration
+        self.term_calibration = term_calibration
         self._only, self._restrict, self._threshold, self._top_k = only, restrict, threshold, top_k
         self._precision, self._coverage, self._assertion = precision, coverage, assertion
         self._confidence = confidence_of(calibration, precision, coverage)
@@ -140,6 +143,20 @@ class Pipeline:
         """Return the same pipeline that links annotated mentions alone: a text without any has no links."""
         return self._changed(detector=None)
 
+    def for_terms(self) -> Pipeline:
+        """Return the pipeline for terms without a text, such as the cells of a column: each is one mention.
+
+        Its confidences are those of terms. A calibration of mentions that were found in texts says nothing of terms: the
+        detector did not look at them, and most values of a column would be no mention to it.
+
+        >>> from onym.kb import KnowledgeBase
+        >>> from onym.linkers.exact import ExactLinker
+        >>> Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))).for_terms().calibration is None
+        True
+        """
+        annotated = self.calibration if self.calibration and self.calibration.mentions != "found" else None
+        return self._changed(detector=None, calibration=self.term_calibration or annotated)
+
     def _changed(self, **changes: Any) -> Pipeline:
         own: dict[str, Any] = {
             "detector": self.detector,
@@ -148,6 +165,7 @@ class Pipeline:
             "threshold": self._threshold,
             "top_k": self._top_k,
             "calibration": self.calibration,
+            "term_calibration": self.term_calibration,
             "precision": self._precision,
             "coverage": self._coverage,
             "assertion": self._assertion,

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from onym.errors import ConfigError, InputError, OnymError, coded
 from onym.serve.bodies import Receive, too_large
 from onym.serve.lifecycle import Lifecycle
+from onym.serve.reconcile.door import CORS, is_reconcile, take_secret
 from onym.serve.refusals import JSON, Headers, body_of, headers_of, overloaded, status_of
 from onym.serve.settings import ServeSettings
 
@@ -75,7 +76,8 @@ class Admission:
             headers[name] = value
             hosts += name == b"host"
         request_id = _request_id(headers)
-        refusal = self._refusal(scope["path"], headers, hosts)
+        has_token = take_secret(scope, self._settings.token)
+        refusal = self._refusal(scope["path"], headers, hosts, has_token=has_token)
         if refusal is not None:
             await self._refuse(refusal, request_id, send, scope)
             return
@@ -86,16 +88,20 @@ class Admission:
         finally:
             self.in_flight -= is_counted
 
-    def _refusal(self, path: str, headers: Mapping[bytes, bytes], hosts: int) -> OnymError | None:
+    def _refusal(self, path: str, headers: Mapping[bytes, bytes], hosts: int, *, has_token: bool) -> OnymError | None:
         """Return why a request is not read; the cheapest reasons first."""
         if hosts != 1 or (self._hosts and _host(headers[b"host"]) not in self._hosts):
             fix = "use the address that it listens on, or start it with --allow-host"
             return ConfigError("serve-host", "the service is not at this host", fix=fix)
-        if self._token and path not in OPEN and not hmac.compare_digest(headers.get(b"authorization", b""), self._token):
-            return ConfigError("serve-token", "there is no token, or a wrong one", fix="send Authorization: Bearer TOKEN")
+        if self._token and path not in OPEN and not (has_token or self._has_token(headers)):
+            fix = "put it into the path: /reconcile/TOKEN" if is_reconcile(path) else "send Authorization: Bearer TOKEN"
+            return ConfigError("serve-token", "there is no token, or a wrong one", fix=fix)
         if path in FREE:
             return None
         return self._body_refusal(path, headers) or self._load_refusal(path)
+
+    def _has_token(self, headers: Mapping[bytes, bytes]) -> bool:
+        return hmac.compare_digest(headers.get(b"authorization", b""), self._token)
 
     def _body_refusal(self, path: str, headers: Mapping[bytes, bytes]) -> OnymError | None:
         size = headers.get(b"content-length", b"0")
@@ -115,6 +121,7 @@ class Admission:
         _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # many, just when there is much to do
         wait = self._load.expected_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - so that not all come at once
         headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
+        headers += CORS if is_reconcile(scope["path"]) else []
         if error.code == "serve-body" or self._lifecycle.is_draining:
             headers.append((b"connection", b"close"))  # what is on its way is not worth reading
         await send_error(send, error, status, headers)
@@ -122,12 +129,13 @@ class Admission:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, request_id: bytes) -> None:
         began, status = time.monotonic(), 0
         scope[ROUTE] = {}
+        shared = CORS if is_reconcile(scope["path"]) else []
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id)]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id), *shared]
                 if self._lifecycle.is_draining:
                     message["headers"].append((b"connection", b"close"))
             async with asyncio.timeout(self._settings.timeout):  # a client that does not read holds nothing for ever

@@ -14,8 +14,10 @@ from onym.corpora.isolation import INTERNAL
 from onym.corpora.plain import from_plain, linked_to_plain
 from onym.errors import InputError, InternalError, OnymError, coded, is_failure
 from onym.kb.search import search
+from onym.pipeline.config import digest_of
 from onym.pipeline.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
+from onym.serve.reconcile.acts import reconcile_acts
 from onym.serve.refusals import body_of, status_of
 from onym.types import Document, LinkedDocument, Problem
 from onym.views import concept_to_dict
@@ -46,11 +48,14 @@ class Answers:
         self._pipeline = pipeline
         self._variant = lru_cache(_VARIANTS)(self._changed)
         self._acts: dict[str, Callable[[Job], Any]] = {"map": self._map, "concept": self._concept, "search": self._search}
+        self._acts |= reconcile_acts(pipeline)
 
     @property
     def release(self) -> dict[str, str]:
         """What the answers depend on: a digest of everything, and that of the knowledge base."""
-        source = json.dumps(self._pipeline.source(), sort_keys=True, default=str)
+        terms = self._pipeline.term_calibration
+        depends = {**self._pipeline.source(), "terms": terms and digest_of(terms)}
+        source = json.dumps(depends, sort_keys=True, default=str)
         return {"release": hashlib.sha256(source.encode()).hexdigest()[:16], "kb": self._pipeline.kb.digest}
 
     def warm_up(self) -> None:

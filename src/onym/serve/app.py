@@ -13,6 +13,8 @@ from onym.serve.bodies import ClientGoneError
 from onym.serve.lifecycle import Lifecycle
 from onym.serve.metrics import CONTENT_TYPE, Metrics
 from onym.serve.pipelines import ServedPipeline
+from onym.serve.reconcile.door import ROOT
+from onym.serve.reconcile.routes import reconcile_router
 from onym.serve.refusals import body_of, headers_of, status_of
 from onym.serve.requests import malformed
 from onym.serve.routes import note_route, router_of
@@ -23,13 +25,15 @@ _ABOUT = "Biomedical entity linking: find concepts in text and map them to ident
 
 
 def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, metrics: Metrics, lifecycle: Lifecycle) -> FastAPI:
-    """Return the application. The first pipeline answers at /v1, each of several also at /v1/NAME."""
+    """Return the application. The first pipeline answers at /v1 and /reconcile, each of several also under its NAME."""
     app = FastAPI(title="Onym", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None)
     first = next(iter(pipelines.values()))
     app.include_router(router_of(first, settings, "/v1"))
+    app.include_router(reconcile_router(first, settings, ROOT))
     for name, pipeline in pipelines.items():
         if len(pipelines) > 1:
             app.include_router(router_of(pipeline, settings, f"/v1/{name}"))
+            app.include_router(reconcile_router(pipeline, settings, f"{ROOT}/{name}"))
     _add_health(app, pipelines, lifecycle)
     _add_handlers(app, metrics)
 

@@ -13,9 +13,10 @@ from onym.errors import ConfigError
 
 DEFAULT = "default"
 """The name of a pipeline that is served without one."""
-RESERVED = frozenset({"link", "map", "concepts", "search", "pipelines"})
+RESERVED = frozenset({"link", "map", "concepts", "search", "pipelines", "suggest", "extend", "preview"})
 MIN_TOKEN = 16
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_ADDRESS = re.compile(r"https?://[^\s?#]+")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -33,6 +34,8 @@ class ServeSettings(BaseModel):
     port: int = Field(default=8080, ge=0, le=65_535)
     workers: int = Field(default=1, ge=1, le=256)
     precision: float | None = None
+    match_precision: float = Field(default=0.95, description="Confidence at which a candidate of /reconcile is a match.")
+    public_url: str = Field(default="", description="Address at which a proxy shows the service.")
     token: str = Field(default="", repr=False)
     tls_cert: Path | None = None
     tls_key: Path | None = None
@@ -77,6 +80,12 @@ class ServeSettings(BaseModel):
             )
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ConfigError("config-invalid", "TLS needs a certificate and its key", fix="give --tls-cert and --tls-key")
+        if not 0 < self.match_precision < 1:
+            raise ConfigError("config-invalid", "a precision lies between 0 and 1", fix="give --match-precision such as 0.95")
+        if self.public_url and not _ADDRESS.fullmatch(self.public_url):
+            raise ConfigError(
+                "config-invalid", "this is no address of HTTP", fix="give --public-url such as https://example.org"
+            )
         if self.keep_alive <= self.drain_delay:
             raise ConfigError("config-invalid", "keep-alive is not longer than the drain delay", fix="raise --keep-alive")
         return self

@@ -1,0 +1,101 @@
+"""The reconciliation service: is it what the specification says, and how right is it in OpenRefine?
+
+schema_cases, violations  requests to the service of the starter, and examples of the Reconciliation Service API 0.2; what is
+                          against its JSON schemas, or against what it says in words
+rows, junk                distinct disease mentions of the test splits of BC5CDR and NCBI disease as they are written, and
+                          values that are no disease: random letters, dates, units, people, cities
+gold_in_kb                the share of rows with a gold id that is a cross-reference in the knowledge base: the others are wrong
+top1                      the share of rows whose first candidate is right
+matches, match_coverage   rows that were matched without a person, at `--precision` (0.95), and their share
+match_precision           the share of them that is right; `wrong_match_share` is the rest
+junk_matched              junk that was matched
+rows_per_s                rows a second of the clock, as OpenRefine sends them: ten at a time
+
+The rows go through the real OpenRefine, without a window, in a network of its own with the service. With `--quick`, a few rows
+are sent in the way of OpenRefine without it. `--split dev` is for choices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import httpx
+
+from benchmarks.own_network import enter
+from benchmarks.serve.openrefine import OpenRefine
+from benchmarks.serve.reconcile_cases import ReconcileCases
+from benchmarks.serve.reconcile_rows import ReconciledRow, judged, junk, mentions
+from benchmarks.serve.reconcile_schemas import reconcile_schemas
+from benchmarks.serve.running import Running
+from onym.pipeline import load
+from onym.views import styled
+
+UPPER_BOUNDS = {"violations": 0, "junk_matched": 0}
+FULL_BOUNDS = {"wrong_match_share": 0.055}
+_PIPELINE = "starter"
+_FULL, _QUICK, _AT_ONCE = 1_000, 100, 10
+_TERMS, _IDS = 20, 20
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--split", default="test", help="dev for choices")
+    parser.add_argument("--precision", type=float, default=0.95, help="of matches; 0.95 by default")
+    parser.add_argument("--plain", action="store_true", help="without OpenRefine, but all rows")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    kb = load(_PIPELINE).kb
+    gold = mentions(options.split, _QUICK if options.quick else _FULL)
+    values = [*gold, *junk()]
+    is_plain = options.quick or options.plain
+    if not is_plain:
+        enter()  # OpenRefine has no password
+    with tempfile.TemporaryDirectory() as folder:
+        service = Running(_PIPELINE, Path(folder) / "log.txt", "--match-precision", str(options.precision))
+        try:
+            service.wait_until_ready()
+            base = f"{service.url}/reconcile"
+            ids = [styled(kb.concept_ids[row]) for row in range(0, len(kb), len(kb) // _IDS)]
+            schemas = reconcile_schemas()
+            cases = [*schemas.own_cases(), *ReconcileCases(base, schemas, list(gold)[:_TERMS], ids, ["Disease"]).run()]
+            rows, seconds, by = _plain(base, values) if is_plain else _by_openrefine(base, values, Path(folder))
+        finally:
+            service.stop()
+    wrong = [f"{name}: {problem}" for name, problems in cases for problem in problems]
+    print("".join(f"{each}\n" for each in wrong[:10]), end="", file=sys.stderr)
+    figures: dict[str, object] = {"schema_cases": len(cases), "violations": len(wrong)}
+    return figures | judged(rows, gold, kb) | {"rows_per_s": round(len(values) / seconds, 1), "by": by}
+
+
+def _by_openrefine(base: str, values: Sequence[str], folder: Path) -> tuple[list[ReconciledRow], float, str]:
+    with OpenRefine(folder) as openrefine:
+        project = openrefine.project_of(values)
+        seconds = openrefine.reconcile(project, base)
+        found = openrefine.rows(project)
+        version = openrefine.version()
+    if [row["value"] for row in found] != list(values) or any(row["error"] for row in found):
+        sys.exit("OpenRefine has other rows, or rows with errors")
+    rows = [ReconciledRow(row["value"], row["matched"] or next(iter(row["candidates"]), None), row["matched"]) for row in found]
+    return rows, seconds, f"OpenRefine {version}"
+
+
+def _plain(base: str, values: Sequence[str]) -> tuple[list[ReconciledRow], float, str]:
+    """Send values as OpenRefine does: ten in a form. It takes the first candidate of those that are a match."""
+    rows, began = [], time.perf_counter()
+    with httpx.Client(timeout=60.0) as client:
+        for first in range(0, len(values), _AT_ONCE):
+            several = values[first : first + _AT_ONCE]
+            queries = {f"q{row}": {"query": value} for row, value in enumerate(several)}
+            found = client.post(base, data={"queries": json.dumps(queries)}).raise_for_status().json()
+            for row, value in enumerate(several):
+                candidates = found[f"q{row}"]["result"]
+                best = next(iter(candidates), None)
+                matched = next((each["id"] for each in candidates if each["match"]), None)
+                rows.append(ReconciledRow(value, best and best["id"], matched))
+    return rows, time.perf_counter() - began, "HTTP"

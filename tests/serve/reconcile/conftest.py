@@ -1,0 +1,56 @@
+"""A small knowledge base with names and definitions that a browser must not run, and pipelines over it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from benchmarks.serve.reconcile_schemas import specs_folder
+
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe, SourceConfig
+from onym.pipeline import Pipeline, build_pipeline
+from onym.pipeline.folder import load, store_calibration
+from tests.pipeline.calibrated import fitted
+
+HOSTILE = "<script>alert(1)</script>"
+ROWS = f"""id\tname\tsynonyms\tdefinition\ttypes\txrefs
+mesh:D009203\tMyocardial Infarction\tHeart attack|MI\tNecrosis of the myocardium.\tC14\tomim:608446
+mesh:D005334\tFever\tPyrexia|Hyperthermia|Ague\tA rise of temperature.\tC23\thp:0001945
+mesh:D006973\tHypertension\tHigh blood pressure|MI\t\tC14\t
+mesh:D000001\t{HOSTILE}\t{HOSTILE}&amp;\t{HOSTILE}"'\tC23\thp:{HOSTILE}
+"""
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a calibrated pipeline that links by TF-IDF."""
+    base = tmp_path_factory.mktemp("reconcile")
+    (base / "rows.tsv").write_text(ROWS)
+    build_kb(Recipe(sources=(SourceConfig(path="rows.tsv", name="rows"),), groups=True), base / "kb", root=base)
+    build_pipeline(base / "kb", base / "pipeline", linker="tfidf")
+    store_calibration(base / "pipeline", fitted(4_000).model_copy(update={"mentions": "terms"}))
+    return base / "pipeline"
+
+
+@pytest.fixture(scope="session")
+def pipeline(folder: Path) -> Pipeline:
+    return load(folder)
+
+
+@pytest.fixture(scope="session")
+def kb(pipeline: Pipeline) -> KnowledgeBase:
+    return pipeline.kb
+
+
+@pytest.fixture(scope="session")
+def real_specs() -> Path:
+    """Return the folder of specifications; where it is absent the test is skipped, except in CI."""
+    found = specs_folder()
+    if not found.is_dir():
+        if os.environ.get("CI"):
+            pytest.fail(f"CI needs the specifications, and {found} is not there")
+        pytest.skip(f"the specifications are not there: {found}")
+    return found

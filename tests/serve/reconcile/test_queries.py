@@ -1,0 +1,52 @@
+"""What clients send, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from onym.errors import InputError
+from onym.serve.reconcile.queries import MAX_CONTEXT, characters_of, parse_extend, parse_queries
+
+
+def test_a_query_becomes_a_job() -> None:
+    query = {"query": " MI ", "type": "Disease", "type_strict": "all", "limit": 2.9, "unknown": [1]}
+    values = ["heart", 7, True, {"id": "x", "name": "note"}, {"id": "only"}, None, [1]]
+    [found] = parse_queries(json.dumps({"q0": query | {"properties": [{"pid": "p", "v": values}]}})).values()
+    assert found.job() == {"text": "MI", "types": ["Disease"], "is_all": True, "limit": 2, "context": "heart; 7; True; note"}
+
+
+def test_what_is_absent_is_nothing() -> None:
+    [found] = parse_queries('{"q0": {}}').values()
+    assert found.job() == {"text": "", "types": [], "is_all": False, "limit": None, "context": ""}
+    [wish] = parse_queries('{"q0": {"query": "a", "type": ["Gene", ""], "type_strict": "should"}}').values()
+    assert wish.types == []
+
+
+def test_what_is_too_long_is_cut_or_has_no_answer() -> None:
+    long = {"query": "a" * 1_001, "limit": -3, "properties": [{"pid": "p", "v": "b" * 5_000}]}
+    queries = parse_queries(json.dumps({"q0": long}))
+    job = queries["q0"].job()
+    assert (job["text"], job["limit"], len(job["context"])) == ("", 0, MAX_CONTEXT)
+    assert characters_of(queries) == 1_001 + MAX_CONTEXT
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        7, [], {"Smith": 7}, {"Smith": {"query": 7}}, {"Smith": {"limit": "Smith"}}, {"Smith": {"type_strict": "Smith"}},
+        {"Smith": {"properties": [{"v": 1}]}}, {"Smith": {"properties": {}}}, {str(row): {} for row in range(1_001)},
+    ],
+)  # fmt: skip
+def test_what_is_malformed_is_refused_without_a_word_of_it(batch: Any) -> None:
+    with pytest.raises(InputError, match="request-malformed") as error:
+        parse_queries(json.dumps(batch))
+    assert "Smith" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\udcff", '{"ids": ["a"]}', '{"ids": [7], "properties": []}'])
+def test_a_malformed_extension_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="request-malformed"):
+        parse_extend(text)
