@@ -12,6 +12,7 @@ from onym.errors import ConfigError, OnymError, coded
 from onym.serve.bodies import ClientGoneError
 from onym.serve.lifecycle import Lifecycle
 from onym.serve.metrics import CONTENT_TYPE, Metrics
+from onym.serve.page import page_router
 from onym.serve.pipelines import ServedPipeline
 from onym.serve.refusals import body_of, headers_of, status_of
 from onym.serve.requests import malformed
@@ -30,6 +31,7 @@ def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, met
     for name, pipeline in pipelines.items():
         if len(pipelines) > 1:
             app.include_router(router_of(pipeline, settings, f"/v1/{name}"))
+    app.include_router(page_router())
     _add_health(app, pipelines, lifecycle)
     _add_handlers(app, metrics)
 
