@@ -28,6 +28,7 @@ NAMES = (
     "batch-speed",
     "serve-speed",
     "serve-faults",
+    "serve-hostile-browser",
     "surface-cache",
     "kb-hostile",
     "kb-fuzz",

@@ -32,14 +32,14 @@ def missing() -> str:
 
 
 @contextmanager
-def open_browser() -> Iterator[Browser]:
+def open_browser(*flags: str) -> Iterator[Browser]:
     """Run a browser while the block runs."""
     if missing():
         raise SystemExit(missing())
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=list(_FLAGS))
+        browser = playwright.chromium.launch(executable_path=chromium(), args=[*_FLAGS, *flags])
         try:
             yield browser
         finally:

@@ -15,7 +15,7 @@ from onym.kb import Recipe, build_kb
 from onym.pipeline import build_pipeline
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 MADE = """id\tname\tsynonyms\tdefinition\ttypes
 made:1\tFever\tPyrexia|=fever\tA raised <b>temperature</b>.\tDisease
@@ -46,8 +46,8 @@ def browser() -> Iterator[Browser]:
     """Return a browser. Where there is none the test is skipped, except in CI, where it fails."""
     if why := missing():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(why)
-    with open_browser() as opened:
-        yield opened
+    with open_browser() as chromium:
+        yield chromium
 
 
 class Visit:
@@ -59,10 +59,14 @@ class Visit:
         self.complaints: list[str] = []
         page.on("request", lambda request: self.requests.append(request))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
+        page.on("dialog", self._dialog)
         page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
         page.goto(url)
         page.wait_for_selector("#release:not(:empty), #token-form:not([hidden])")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.complaints.append("a dialog")
+        dialog.dismiss()
 
     def link(self, text: str, pipeline: str = "made") -> None:
         """Link a text, and wait for its links."""

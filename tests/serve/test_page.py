@@ -40,9 +40,9 @@ def test_there_are_no_other_files(tmp_path: Path, path: str) -> None:
 def test_other_answers_may_neither_run_nor_be_framed_nor_kept(tmp_path: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
         paths = ("/live", "/v1/pipelines", "/openapi.json", "/v1/search?q=fever", "/nothing")
-        asked = [await client.get(path) for path in paths]
+        answers = [await client.get(path) for path in paths]
         refused = await client.get("/v1/pipelines", headers={"host": "evil.example"})
-        return [*asked, refused, await client.post("/v1/link", json={"text": "fever"})]
+        return [*answers, refused, await client.post("/v1/link", json={"text": "fever"})]
 
     for answer in with_service(folder_of(tmp_path), act):
         assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"

@@ -139,7 +139,7 @@ def test_tabs_and_mentions_by_keyboard(visit: Visit) -> None:
         visit.page.keyboard.press("Control+Enter")
 
 
-def test_a_busy_service_is_asked_again(visit: Visit) -> None:
+def test_a_request_to_a_busy_service_is_repeated(visit: Visit) -> None:
     statuses: list[int] = []
 
     def busy_once(route: Route) -> None:
@@ -174,7 +174,7 @@ def test_errors_say_what_and_how_to_fix_it(visit: Visit) -> None:
     assert visit.page.locator("#error .card").count() == 0
 
 
-def test_a_token_is_asked_for_and_kept_in_memory(browser: Browser, made_pipeline: Path, tmp_path: Path) -> None:
+def test_the_page_wants_a_token_and_keeps_it_in_memory(browser: Browser, made_pipeline: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
     running = Running(made_pipeline, tmp_path / "log.txt", "--token-file", str(tmp_path / "token"))
     try:

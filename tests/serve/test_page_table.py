@@ -31,6 +31,8 @@ TABLES: list[tuple[str, str, Any]] = [
     ("a,b\n1\n\n2,3", "t.csv", [["a", "b"], ["1", ""], ["2", "3"]]),
     (",b\n1,2", "t.csv", [["column 1", "b"], ["1", "2"]]),
     ("a\r1\r2", "t.csv", [["a"], ["1"], ["2"]]),
+    ('a,"x;y;z"\n1,2\n', "t.csv", [["a", "x;y;z"], ["1", "2"]]),
+    ('a;b\n"1;2";3\n', "t.csv", [["a", "b"], ["1;2", "3"]]),
     ("a,b\n1,2,3\n", "t.csv", "Row 1 has more cells than the header."),
     ('a\n"1', "t.csv", "A quotation mark is not closed."),
     ("", "t.csv", "The table is empty."),
@@ -44,7 +46,7 @@ def test_a_column_is_mapped(visit: Visit, made_pipeline: Path) -> None:
     visit.mapped()
     shown = [row.split("\t") for row in visit.texts("#rows tbody tr")]
     expected = mapped_rows([cells[1] for cells in CELLS[1:]], load(made_pipeline))
-    assert [row[1] for row in shown] == [cells[1] for cells in CELLS[1:]]
+    assert [row[1] for row in shown] == [cells[1] or "empty" for cells in CELLS[1:]]
     assert [row[3] for row in shown] == [row["preferred_name"] or "" for row in expected]
     sent = [json.loads(request.post_data)["terms"] for request in visit.requests if request.url.endswith("/map")]
     assert sent == [["fever", "=fever", "xyz", "+aspirin"]]  # once each, and no empty cell

@@ -1,6 +1,7 @@
 // Tables as text: reading .csv and .tsv, and writing .csv that no spreadsheet computes.
 
 const DELIMITERS = [",", ";", "\t"];
+const SAMPLE = 20;
 const FORMULA = /^[=+\-@\t\r']/;
 
 export class TableError extends Error {}
@@ -26,10 +27,23 @@ function cellText(value) {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+// The delimiter that makes the first rows as long as the header, and of those the one with the most columns.
 function delimiterOf(text, name) {
   if (name.toLowerCase().endsWith(".tsv")) return "\t";
-  const widths = DELIMITERS.map((delimiter) => parseRows(text, delimiter, 1)[0]?.length ?? 0);
-  return DELIMITERS[widths.indexOf(Math.max(...widths))];
+  const merits = DELIMITERS.map((delimiter) => {
+    const [header, ...rows] = sampleRows(text, delimiter);
+    const width = header?.length ?? 0;
+    return width > 1 && rows.every((row) => row.length === width) ? 1_000_000 + width : width;
+  });
+  return DELIMITERS[merits.indexOf(Math.max(...merits))];
+}
+
+function sampleRows(text, delimiter) {
+  try {
+    return parseRows(text, delimiter, SAMPLE);
+  } catch {
+    return []; // a quotation mark that is none with this delimiter
+  }
 }
 
 // Cells may be quoted, and quoted ones may hold delimiters, line breaks and doubled quotes. Empty lines are left out.

@@ -106,6 +106,10 @@ async function map(event) {
   const [at, from, signal] = [Number(byId("column").value), base(), stopping.signal];
   const terms = [...new Set(table.rows.map((row) => row[at]).filter((term) => term.trim()))];
   const found = new Map();
+  if (!terms.length) {
+    announce("This column has no terms.");
+    return;
+  }
   setRunning(true);
   showProgress(0, terms.length);
   announce(`Mapping ${plural(terms.length, "distinct term")} …`);
@@ -212,11 +216,12 @@ function showPage() {
 
 function bodyRow(row) {
   const isLinked = row.concept_id !== null;
-  const why = row.term.trim() ? (row.nil_reason ? `unlinked: ${unlinkedText(row.nil_reason)}` : "not mapped") : "empty";
+  const isEmpty = !row.term.trim();
+  const why = isEmpty ? "" : row.nil_reason ? `unlinked: ${unlinkedText(row.nil_reason)}` : "not mapped";
   return make(
     "tr", {},
     make("td", { class: "number" }, row.number),
-    make("th", { scope: "row" }, row.term),
+    make("th", { scope: "row" }, isEmpty ? make("span", { class: "quiet" }, "empty") : row.term),
     make("td", {}, isLinked ? make("code", {}, row.concept_id) : make("span", { class: "quiet" }, why)),
     make("td", {}, row.preferred_name),
     make("td", {}, row.matched_name),
