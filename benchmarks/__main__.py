@@ -30,6 +30,7 @@ NAMES = (
     "serve-faults",
     "serve-overload",
     "reconcile",
+    "serve-hostile-browser",
     "surface-cache",
     "kb-hostile",
     "kb-fuzz",

@@ -18,7 +18,7 @@ DOORS: dict[str, set[str]] = {
     "xml": set(), "lxml": {"store"}, "ijson": {"store"},
     "zipfile": {"store"}, "tarfile": {"store"}, "gzip": {"store"}, "zlib": {"store"}, "bz2": {"store"}, "lzma": {"store"},
     "shutil": {"store"}, "tempfile": {"store"}, "mmap": {"store"}, "fcntl": {"store"}, "msvcrt": {"store"},
-    "socket": {"store", "serve"}, "http": {"store"}, "urllib": {"store"}, "httpx": {"store"}, "requests": {"store"},
+    "socket": {"store", "serve"}, "http": {"store"}, "urllib": {"store", "serve"}, "httpx": {"store"}, "requests": {"store"},
     "subprocess": {"batch"},  # its own workers
     "torch": {"decoding", "encoders", "linkers", "detect", "train", "testing"},
 }  # fmt: skip

@@ -200,3 +200,23 @@ def test_a_client_that_does_not_read_is_left() -> None:
     door = Door(timeout=0.05)
     asyncio.run(act())
     assert door.admission.in_flight == 0
+
+
+def test_a_page_of_another_origin_is_refused_before_the_body() -> None:
+    door = Door()
+    assert door.answer(origin="http://evil.example")[::2] == (403, "serve-origin")
+    assert door.answer(sec_fetch_site="cross-site")[::2] == (403, "serve-origin")
+    assert (door.reads, door.watch.refusals) == (0, ["serve-origin", "serve-origin"])
+    assert door.answer(sec_fetch_site="same-origin", origin="http://localhost:8080")[0] == 200
+    assert door.answer("/reconcile", sec_fetch_site="cross-site")[0] == 200
+
+
+def test_the_page_needs_no_token_and_is_answered_under_load() -> None:
+    door = Door(token=TOKEN, max_wait=1)
+    door.watch.wait = 100.0
+    assert door.answer("/", sec_fetch_site="cross-site")[0] == door.answer("/page/page.js")[0] == 200
+
+
+def test_refusals_have_safe_headers() -> None:
+    headers = Door().answer(host="evil.example")[1]
+    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"

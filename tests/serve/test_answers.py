@@ -50,6 +50,15 @@ def test_a_document_is_answered_as_files_have_it(answers: Answers, pipeline: Pip
     assert linked_from_plain(found, "answer").links[0].concept_id == "mesh:D005334"
 
 
+def test_explanations_are_those_of_the_command(answers: Answers, pipeline: Pipeline) -> None:
+    status, found = one(answers, op="link", text=TEXT, explain=True, top_k=1)
+    explained = json.loads(json.dumps([each.as_dict() for each in pipeline.explain(TEXT)]))
+    assert (status, found["explanations"]) == (200, explained)
+    assert [each["matched_name"] for each in explained] == [link["matched_name"] for link in found["links"]]
+    assert LinkedReply.model_validate(found).explanations[0].reasons
+    assert "explanations" not in one(answers, op="link", text=TEXT)[1]
+
+
 def test_fewer_candidates(answers: Answers) -> None:
     _, found = one(answers, op="link", document={"id": "1", "text": "MI", "mentions": [{"start": 0, "end": 2}]})
     _, cut = one(answers, op="link", document={"id": "1", "text": "MI", "mentions": [{"start": 0, "end": 2}]}, top_k=1)

@@ -86,7 +86,7 @@ def test_the_description_has_all_routes_with_examples(tmp_path: Path) -> None:
     expected = {f"/v1/{prefix}{path}" for prefix in ("", "mesh/", "hpo/") for path in paths}
     assert set(described["paths"]) == expected | {"/live", "/ready", "/v1/pipelines"}
     content = described["paths"]["/v1/link"]["post"]["requestBody"]["content"]["application/json"]
-    assert {"text", "document", "types", "top_k", "precision", "format"} == set(content["schema"]["properties"])
+    assert {"text", "document", "types", "top_k", "precision", "format", "explain"} == set(content["schema"]["properties"])
     assert content["examples"]
     assert "429" in described["paths"]["/v1/link"]["post"]["responses"]
 

@@ -60,3 +60,9 @@ def test_terms_are_bounded() -> None:
     for wrong in (["a"] * (MAX_TERMS + 1), ["a" * (MAX_TERM + 1)], [7]):
         with pytest.raises(InputError, match="request-malformed"):
             parse(MapRequest, json.dumps({"terms": wrong}).encode())
+
+
+def test_explanations_are_for_links_alone() -> None:
+    assert parse(LinkRequest, b'{"text": "fever", "explain": true}').explain
+    with pytest.raises(InputError, match="explanations are for the format links"):
+        parse(LinkRequest, b'{"text": "fever", "explain": true, "format": "document"}')

@@ -120,3 +120,10 @@ def test_many_at_once_and_too_many(folder: Path) -> None:
     assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 429)
     for number, answer in enumerate(answers[1:]):
         assert answer.status_code == 429 or answer.json()["text"] == str(number)
+
+
+def test_ids_may_hold_slashes(folder: Path) -> None:
+    async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
+        return [await client.get(f"/v1/concepts/{name}") for name in ("orpha:1%2F2", "orpha:1/2", "orpha:%3Cb%3E")]
+
+    assert [answer.json()["job"]["id"] for answer in with_service(folder, act)] == ["orpha:1/2", "orpha:1/2", "orpha:<b>"]

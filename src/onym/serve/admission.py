@@ -17,7 +17,10 @@ from typing import Any, Protocol
 
 from onym.errors import ConfigError, InputError, OnymError, coded
 from onym.serve.bodies import Receive, too_large
+from onym.serve.headers import guarded
 from onym.serve.lifecycle import Lifecycle
+from onym.serve.origins import is_foreign
+from onym.serve.page_files import PAGE_FILES
 from onym.serve.reconcile.door import CORS, is_reconcile, take_secret
 from onym.serve.refusals import JSON, Headers, body_of, headers_of, overloaded, status_of
 from onym.serve.settings import ServeSettings
@@ -26,8 +29,8 @@ Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-OPEN = frozenset({"/live", "/ready"})
-"""What needs no token: they say nothing of pipelines or requests."""
+OPEN = frozenset({"/live", "/ready", *PAGE_FILES})
+"""What needs no token: they say nothing of pipelines or requests. Pages of other sites may link to it."""
 FREE = OPEN | {"/metrics", "/openapi.json"}
 """What is answered however much there is to do."""
 ROUTE = "onym"
@@ -93,6 +96,9 @@ class Admission:
         if hosts != 1 or (self._hosts and _host(headers[b"host"]) not in self._hosts):
             fix = "use the address that it listens on, or start it with --allow-host"
             return ConfigError("serve-host", "the service is not at this host", fix=fix)
+        if path not in OPEN and is_foreign(path, headers):
+            fix = "use the page of the service itself, or a program that is no web page; /reconcile is for other pages"
+            return ConfigError("serve-origin", "the request comes from a web page of another origin", fix=fix)
         if self._token and path not in OPEN and not (has_token or self._has_token(headers)):
             fix = "put it into the path: /reconcile/TOKEN" if is_reconcile(path) else "send Authorization: Bearer TOKEN"
             return ConfigError("serve-token", "there is no token, or a wrong one", fix=fix)
@@ -135,7 +141,7 @@ class Admission:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id), *shared]
+                message["headers"] = [*guarded(message["headers"]), (b"x-request-id", request_id), *shared]
                 if self._lifecycle.is_draining:
                     message["headers"].append((b"connection", b"close"))
             async with asyncio.timeout(self._settings.timeout):  # a client that does not read holds nothing for ever
@@ -160,7 +166,7 @@ async def send_error(send: Send, error: OnymError, status: int, headers: Headers
     """Send an error as the whole answer."""
     body = body_of(error)
     fixed = [(b"content-type", JSON), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": [*fixed, *headers]})
+    await send({"type": "http.response.start", "status": status, "headers": guarded([*fixed, *headers])})
     await send({"type": "http.response.body", "body": body})
 
 

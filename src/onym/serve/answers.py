@@ -15,6 +15,7 @@ from onym.corpora.plain import from_plain, linked_to_plain
 from onym.errors import InputError, InternalError, OnymError, coded, is_failure
 from onym.kb.search import search
 from onym.pipeline.config import digest_of
+from onym.pipeline.explanation import explain_linked
 from onym.pipeline.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.acts import reconcile_acts
@@ -83,12 +84,13 @@ class Answers:
         """Link the documents of jobs with equal options together; one that is malformed costs itself alone."""
         documents = [_attempt(lambda job=job: _document(job)) for job in jobs]  # type: ignore[misc]
         right = [doc for doc in documents if isinstance(doc, Document)]
-        linked = _attempt(lambda: list(self._variant(*key).link_many(right)) if right else [])
+        pipeline = _attempt(lambda: self._variant(*key)) if right else self._pipeline
+        linked = pipeline if isinstance(pipeline, OnymError) else _attempt(lambda: list(pipeline.link_many(right)))
         if isinstance(linked, OnymError):
             return [_refused(linked if isinstance(doc, Document) else doc) for doc in documents]
         rest = iter(linked)
         return [
-            _shown(next(rest), job) if isinstance(doc, Document) else _refused(doc)
+            _shown(next(rest), job, pipeline) if isinstance(doc, Document) else _refused(doc)
             for doc, job in zip(documents, jobs, strict=True)
         ]
 
@@ -128,15 +130,24 @@ def _document(job: Job) -> Document:
     return document  # type: ignore[return-value]
 
 
-def _shown(linked: LinkedDocument, job: Job) -> Said:
+def _shown(linked: LinkedDocument, job: Job, pipeline: Pipeline) -> Said:
     if linked.problems:
         first = linked.problems[0]
         if first.code == INTERNAL:
             return _refused(InternalError("internal-error", first.what))
         return _refused(InputError("document-failed", f"{first.code}: {first.what}", where=first.where))
+    return _guarded(lambda: _plain(linked, job, pipeline))
+
+
+def _plain(linked: LinkedDocument, job: Job, pipeline: Pipeline) -> Any:
+    """Return a linked document as plain values, as the job wants it."""
+    explained = explain_linked(linked, pipeline.linker, pipeline.source()) if job.get("explain") else ()
     if top_k := job.get("top_k"):
         linked = replace(linked, links=tuple(replace(link, candidates=link.candidates[:top_k]) for link in linked.links))
-    return 200, _json(linked_to_plain(linked) if job.get("format") == "document" else linked.to_dict())
+    if job.get("format") == "document":
+        return linked_to_plain(linked)
+    shown = linked.to_dict()
+    return shown | {"explanations": [each.as_dict() for each in explained]} if job.get("explain") else shown
 
 
 def _guarded(act: Callable[[], Any]) -> Said:

@@ -12,6 +12,7 @@ from onym.errors import ConfigError, OnymError, coded
 from onym.serve.bodies import ClientGoneError
 from onym.serve.lifecycle import Lifecycle
 from onym.serve.metrics import CONTENT_TYPE, Metrics
+from onym.serve.page import page_router
 from onym.serve.pipelines import ServedPipeline
 from onym.serve.reconcile.door import ROOT
 from onym.serve.reconcile.routes import reconcile_router
@@ -34,6 +35,7 @@ def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, met
         if len(pipelines) > 1:
             app.include_router(router_of(pipeline, settings, f"/v1/{name}"))
             app.include_router(reconcile_router(pipeline, settings, f"{ROOT}/{name}"))
+    app.include_router(page_router())
     _add_health(app, pipelines, lifecycle)
     _add_handlers(app, metrics)
 

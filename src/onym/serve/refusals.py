@@ -10,6 +10,7 @@ Headers = list[tuple[bytes, bytes]]
 JSON = b"application/json"
 _STATUS: dict[str, int] = {
     "serve-token": 401,
+    "serve-origin": 403,
     "serve-path": 404,
     "serve-method": 405,
     "serve-slow-body": 408,

@@ -42,13 +42,62 @@ class LinkReply(Described):
     candidates: list[CandidateReply]
 
 
+class ReasonReply(Described):
+    """A name or a memory that speaks for the concept.
+
+    Kinds: same-name, similar-name, model-name, other-name, memory, similar-mention.
+    """
+
+    kind: str
+    text: str
+    value: float
+
+
+class EffectReply(Described):
+    """What a feature of a reranker did for the concept, against the runner-up."""
+
+    feature: str
+    value: float | None
+    runner_up: float | None
+    effect: float
+
+
+class ExplanationReply(Described):
+    """Why a mention got its concept, or none."""
+
+    start: int
+    end: int
+    text: str
+    expansion: str | None
+    concept_id: str | None
+    preferred_name: str | None
+    matched_name: str | None
+    name_kind: str | None
+    name_sources: list[str]
+    score: float | None
+    confidence: float | None
+    detection_score: float | None
+    stage: str | None
+    ties: int
+    nil_reason: str | None
+    reasons: list[ReasonReply]
+    effects: list[EffectReply]
+    runner_up: str | None
+    margin: float | None
+    source: dict[str, Any]
+
+
 class LinkedReply(Described):
-    """A linked text, as `onym link --json` prints it. With `format: document` it is a linked-document/2 instead."""
+    """A linked text, as `onym link --json` prints it. With `format: document` it is a linked-document/2 instead.
+
+    `explanations` are there with `explain: true` alone, one per link.
+    """
 
     id: str
     text: str
     links: list[LinkReply]
     problems: list[dict[str, str]]
+    explanations: list[ExplanationReply] = []
 
 
 class MappedRow(Described):

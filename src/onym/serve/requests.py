@@ -32,6 +32,7 @@ class LinkRequest(Request):
             "examples": [
                 {"text": "High fever after a heart attack."},
                 {"text": "High fever.", "types": ["Disease"], "top_k": 3},
+                {"text": "Myocardial infarction (MI). No MI before.", "explain": True},
                 {"document": {"id": "1", "text": "Fever", "mentions": [{"start": 0, "end": 5}]}, "format": "document"},
             ]
         }
@@ -51,11 +52,17 @@ class LinkRequest(Request):
         default="links",
         description="links: as `onym link --json` prints them; document: as a line of JSONL, linked-document/2.",
     )
+    explain: bool = Field(
+        default=False,
+        description="Add `explanations`, one per link, as `onym explain --json` prints them; with the format links alone.",
+    )
 
     @model_validator(mode="after")
     def _require_one(self) -> LinkRequest:
         if (self.text is None) == (self.document is None):
             raise ValueError("give either text or document")
+        if self.explain and self.format != "links":
+            raise ValueError("explanations are for the format links")
         return self
 
     @property

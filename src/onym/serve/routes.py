@@ -71,7 +71,7 @@ def router_of(pipeline: ServedPipeline, settings: ServeSettings, prefix: str) ->
         wanted = parse(MapRequest, await body_of(request))
         return await answer({"op": "map", **wanted.model_dump()}, wanted.characters, request)
 
-    @router.get("/concepts/{concept_id}", responses={200: {"model": ConceptReply}, 404: {"model": ErrorReply}})
+    @router.get("/concepts/{concept_id:path}", responses={200: {"model": ConceptReply}, 404: {"model": ErrorReply}})
     async def concept(request: Request, concept_id: Annotated[str, Path(max_length=MAX_TERM)]) -> Response:
         """Return a concept by its id, in any case, with or without a prefix."""
         note_route(request, f"{prefix}/concepts/{{id}}")

@@ -15,7 +15,6 @@ ROOT = "/reconcile"
 UNLOCKED = "onym.unlocked"
 """Where a scope notes that the token stood in the path."""
 CORS: Headers = [(b"access-control-allow-origin", b"*")]
-_UNRESERVED = frozenset("-._~")
 
 
 def is_reconcile(path: str) -> bool:
@@ -45,15 +44,3 @@ def take_secret(scope: MutableMapping[str, Any], token: str) -> bool:
     scope["raw_path"] = scope["path"].encode("utf-8", "replace")
     scope[UNLOCKED] = True
     return True
-
-
-def quoted(text: str) -> str:
-    """Return a text as it may stand in an address.
-
-    >>> quoted("a/b c")
-    'a%2Fb%20c'
-    """
-    letters = (chr(byte) for byte in text.encode())
-    return "".join(
-        each if each.isascii() and (each.isalnum() or each in _UNRESERVED) else f"%{ord(each):02X}" for each in letters
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from starlette.datastructures import QueryParams
@@ -15,7 +16,7 @@ from onym.serve.batching import Reply
 from onym.serve.bodies import read_body
 from onym.serve.pipelines import ServedPipeline
 from onym.serve.reconcile.card import HEADERS, card
-from onym.serve.reconcile.door import ROOT, UNLOCKED, quoted
+from onym.serve.reconcile.door import ROOT, UNLOCKED
 from onym.serve.reconcile.properties import PROPERTIES, properties_like, proposed
 from onym.serve.reconcile.queries import characters_of, parse_extend, parse_queries
 from onym.serve.requests import MAX_HITS, MAX_TERM
@@ -143,7 +144,7 @@ def reconcile_router(pipeline: ServedPipeline, settings: ServeSettings, prefix: 
 def base_of(request: Request, settings: ServeSettings, prefix: str) -> str:
     """Return the address of a service as its client sees it, with the token where the client sent it in the path."""
     origin = settings.public_url.rstrip("/") or f"{request.url.scheme}://{request.headers['host']}"
-    secret = f"/{quoted(settings.token)}" if request.scope.get(UNLOCKED) else ""
+    secret = f"/{quote(settings.token, safe='')}" if request.scope.get(UNLOCKED) else ""
     return f"{origin}{ROOT}{secret}{prefix.removeprefix(ROOT)}"
 
 

@@ -1,0 +1,89 @@
+"""Makes the pictures of the page in docs/images, in a headless Chromium: `python docs/screenshots.py`.
+
+A service with the starter runs for it. The text and the table were written for the pictures: no patient is meant.
+It needs Chromium, playwright and Pillow.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.serve.browser import open_browser
+from benchmarks.serve.running import Running
+from PIL import Image
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+FOLDER = Path(__file__).parent / "images"
+TEXT = """\
+A 54-year-old man with type 2 diabetes mellitus (T2DM) and gout was seen for a persistent cough. T2DM had been complicated \
+by diabetic retinopathy. His sister has multiple sclerosis. Tuberculosis was excluded; pneumonia was treated at home."""
+TABLE = """\
+visit,diagnosis
+101,breast cancer
+102,T2DM
+103,juvenile idiopathic arthritis
+104,Crohn's disease
+105,kidney failure
+106,chronic obstructive lung disease
+"""
+_SIZES = {"page-light": (1040, 1180), "page-dark": (1040, 780), "page-table": (1040, 900), "page-phone": (390, 780)}
+_COLOURS = 128  # enough for text and plain areas, and small
+
+
+def take_pictures(folder: Path) -> None:
+    """Write all pictures."""
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        service = Running("starter", Path(scratch) / "log.txt")
+        try:
+            service.wait_until_ready()
+            with open_browser() as browser:
+                _take_all(browser, service.url, folder)
+        finally:
+            service.stop()
+
+
+def _take_all(browser: Browser, url: str, folder: Path) -> None:
+    for name, (width, height) in _SIZES.items():
+        scheme: Literal["light", "dark"] = "dark" if name == "page-dark" else "light"
+        page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": height})
+        page.goto(url)
+        if name == "page-table":
+            _show_table(page)
+        else:
+            _show_links(page, is_whole=name == "page-light")
+        picture = Image.open(io.BytesIO(page.screenshot()))
+        picture.convert("RGB").quantize(_COLOURS).save(folder / f"{name}.png", optimize=True)
+        page.close()
+
+
+def _show_links(page: Page, *, is_whole: bool) -> None:
+    """Link the text and select an abbreviation; where not the whole page is shown, begin with the links."""
+    page.fill("#text", TEXT)
+    page.click("#link")
+    page.locator("#marked button", has_text="T2DM").first.click()
+    page.wait_for_selector(".concept dl")
+    if not is_whole:
+        page.locator("#linked").evaluate("each => each.scrollIntoView({behavior: 'instant'})")
+
+
+def _show_table(page: Page) -> None:
+    """Map the column of the table, and sort the rows by confidence."""
+    page.click("#tab-table")
+    page.set_input_files("#file", {"name": "diagnoses.csv", "mimeType": "text/csv", "buffer": TABLE.encode()})
+    page.wait_for_selector("#table-options:not([hidden])")
+    page.click("#map")
+    page.wait_for_selector("#mapped:not([hidden])")
+    page.click("#row-heads th:last-child button")
+
+
+if __name__ == "__main__":
+    take_pictures(FOLDER)
