@@ -14,6 +14,7 @@ from onym.corpora.isolation import INTERNAL
 from onym.corpora.plain import from_plain, linked_to_plain
 from onym.errors import InputError, InternalError, OnymError, coded, is_failure
 from onym.kb.search import search
+from onym.pipeline.folder import load
 from onym.pipeline.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.refusals import body_of, status_of
@@ -46,6 +47,13 @@ class Answers:
         self._pipeline = pipeline
         self._variant = lru_cache(_VARIANTS)(self._changed)
         self._acts: dict[str, Callable[[Job], Any]] = {"map": self._map, "concept": self._concept, "search": self._search}
+
+    @classmethod
+    def open(cls, folder: str, precision: float | None) -> Answers:
+        """Open a pipeline's folder, and get ready for the first job."""
+        answers = cls(load(folder).with_precision(precision))
+        answers.warm_up()
+        return answers
 
     @property
     def release(self) -> dict[str, str]:
