@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
+
+from benchmarks.batch.on_ray import descendants
 
 _PATIENCE_S = 60.0
 
@@ -51,14 +54,14 @@ class Running:
 
     def replica_pids(self) -> list[int]:
         """Return the ids of the replicas of a Ray cluster that the service started."""
-        return [pid for pid in self.all_pids() if "ServeReplica" in _name(pid)]
+        return [pid for pid in descendants(self.process.pid) if "ServeReplica" in _name(pid)]
 
-    def all_pids(self) -> list[int]:
-        """Return the ids of the service and of all processes that come from it, such as those of a Ray cluster."""
-        parents = {int(path.parent.name): _parent(path) for path in Path("/proc").glob("[0-9]*/stat")}
-        found = [self.process.pid]
-        for pid in found:
-            found += [child for child, parent in parents.items() if parent == pid]
+    def cpu_by_pid(self) -> dict[int, float]:
+        """Return the CPU seconds of the service and of all processes that come from it, such as those of a Ray cluster."""
+        found: dict[int, float] = {}
+        for pid in [self.process.pid, *descendants(self.process.pid)]:
+            with suppress(OSError):  # it is gone
+                found[pid] = self.cpu_s(pid)
         return found
 
     def cpu_s(self, pid: int = 0) -> float:
@@ -81,10 +84,3 @@ def _name(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
     except OSError:  # it is gone
         return ""
-
-
-def _parent(stat: Path) -> int:
-    try:
-        return int(stat.read_text("utf-8", "replace").rpartition(")")[2].split()[1])
-    except OSError:  # it is gone
-        return 0

@@ -284,8 +284,8 @@ def made_up(cluster: _MadeUpCluster | None, monkeypatch: pytest.MonkeyPatch) -> 
     ray = SimpleNamespace(is_initialized=lambda: True)
     if cluster is not None:
         ray.serve = cluster
-    monkeypatch.setitem(sys.modules, "ray", ray)  # type: ignore[arg-type]
-    monkeypatch.setitem(sys.modules, "ray.serve", cluster)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray.serve", cluster)
     yield
 
 
