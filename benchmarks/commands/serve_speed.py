@@ -10,14 +10,16 @@ overhead_batched   the same with 8 clients, whose texts are linked together
 http_cpu_ms        CPU milliseconds of the HTTP process for a request to the fast pipeline, at 8 clients
 reject_cpu_ms      CPU milliseconds of the HTTP process for a refusal (429) of such a request
 first_answer_s     seconds from the start of the command to its first answer, of the fast pipeline
-slow, fast         for 1, 8 and 64 clients: answers in a second, median and 99th percentile of the milliseconds to an answer
+slow, fast         for 1, 8 and 64 clients: answers in a second, median and 99th percentile of the milliseconds to an answer,
+                   and CPU milliseconds of all processes for a request
+ray_serve          the same with `--engine ray`: one replica, on a cluster of this machine, in a network of its own; CPU is that
+                   of the HTTP process, the replica and all processes of the cluster; not with `--quick`
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -27,8 +29,9 @@ from pathlib import Path
 
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import hpo_kb, open_kb
-from benchmarks.serve.client import Connection, Got, link_request, load, milliseconds
+from benchmarks.serve.client import Connection, link_request, load
 from benchmarks.serve.running import Running
+from benchmarks.serve.speeds import WARM_UP, measured, measured_on_ray
 from onym.corpora.base import documents_of
 from onym.corpora.formats import get
 from onym.pipeline.folder import build_pipeline
@@ -39,10 +42,7 @@ from onym.store.files.source import Source
 FULL_BOUNDS = {"overhead": 1.3, "http_cpu_ms": 1.0, "reject_cpu_ms": 0.2}
 _FULL, _QUICK = 400, 60
 _SLOW_SHARE = 4  # of the requests to the fast pipeline, one in so many is made to the slow one
-_CLIENTS = (1, 8, 64)
 _REFUSALS = 2_000
-_WARM_UP = 8
-Speeds = dict[str, dict[str, float]]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -57,19 +57,28 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         kb = hpo_kb() if options.quick else open_kb()
         build_pipeline(kb.folder.parent, base / "fast")
         few = texts[: max(24, count // _SLOW_SHARE)]
-        slow, slow_cpu_ms, _ = measured(STARTER, base, few)
-        fast, _, figures = measured(str(base / "fast"), base, texts)
+        slow, fast = measured(STARTER, base, few), measured(str(base / "fast"), base, texts)
         bare_ms = bare_cpu_ms(STARTER, few)
-        figures |= {"reject_cpu_ms": refusals(str(base / "fast"), base, texts)}
+        reject_ms = refusals(str(base / "fast"), base, texts)
+        ray_serve = {} if options.quick else on_ray(base, few, texts)
     return {
         "requests": len(texts),
         "bare_cpu_ms": round(bare_ms, 1),
-        "overhead": round(slow_cpu_ms[1] / bare_ms, 3),
-        "overhead_batched": round(slow_cpu_ms[8] / bare_ms, 3),
-        **figures,
-        "slow": slow,
-        "fast": fast,
+        "overhead": round(slow.rows["1"]["cpu_ms"] / bare_ms, 3),
+        "overhead_batched": round(slow.rows["8"]["cpu_ms"] / bare_ms, 3),
+        "http_cpu_ms": round(fast.http_cpu_ms["8"], 3),
+        "first_answer_s": fast.first_answer_s,
+        "reject_cpu_ms": reject_ms,
+        "slow": slow.rows,
+        "fast": fast.rows,
+        **ray_serve,
     }
+
+
+def on_ray(base: Path, few: Sequence[str], texts: Sequence[str]) -> dict[str, object]:
+    """Return the row of Ray Serve."""
+    slow, fast = measured_on_ray(STARTER, base, few), measured_on_ray(str(base / "fast"), base, texts)
+    return {"ray_serve": {"first_answer_s": fast.first_answer_s, "slow": slow.rows, "fast": fast.rows}}
 
 
 def abstracts(count: int) -> list[str]:
@@ -82,48 +91,12 @@ def abstracts(count: int) -> list[str]:
 def bare_cpu_ms(pipeline: str, texts: Sequence[str]) -> float:
     """Return the CPU milliseconds that a pipeline takes for a text, one after the other, in this process."""
     bare = load_pipeline(pipeline)
-    for text in texts[:_WARM_UP]:
+    for text in texts[:WARM_UP]:
         bare.link(text)
     began = time.process_time()
     for text in texts:
         bare.link(text)
     return (time.process_time() - began) / len(texts) * 1000
-
-
-def measured(pipeline: str, base: Path, texts: Sequence[str]) -> tuple[Speeds, dict[int, float], dict[str, object]]:
-    """Return how fast a service answers, the CPU milliseconds of all its processes by clients, and more figures."""
-    began = time.monotonic()
-    service = Running(pipeline, base / "log.txt")
-    requests = [link_request(text) for text in texts]
-    try:
-        service.wait_until_ready()
-        asyncio.run(load(service.url, requests[:1], 1))
-        first_s = time.monotonic() - began
-        asyncio.run(load(service.url, requests[:_WARM_UP], 1))
-        (linker,) = service.linker_pids()
-        found: Speeds = {}
-        http_ms: dict[int, float] = {}
-        all_ms: dict[int, float] = {}
-        for clients in _CLIENTS:
-            http, linking = service.cpu_s(), service.cpu_s(linker)
-            answers, seconds = asyncio.run(load(service.url, requests, clients))
-            http_ms[clients] = (service.cpu_s() - http) / len(texts) * 1000
-            all_ms[clients] = http_ms[clients] + (service.cpu_s(linker) - linking) / len(texts) * 1000
-            require_right(answers, texts, pipeline if clients == _CLIENTS[0] else None)
-            median_ms, p99_ms = milliseconds(answers)
-            found[str(clients)] = {"ok_per_s": round(len(texts) / seconds, 1), "p50_ms": median_ms, "p99_ms": p99_ms}
-    finally:
-        service.stop()
-    return found, all_ms, {"http_cpu_ms": round(http_ms[8], 3), "first_answer_s": round(first_s, 1)}
-
-
-def require_right(answers: Sequence[Got], texts: Sequence[str], pipeline: str | None) -> None:
-    """End the benchmark where an answer is not 200 and of its text, or not what the pipeline links, if it is named."""
-    found = [json.loads(answer.body) if answer.status == 200 else {} for answer in answers]
-    if [each.get("text") for each in found] != list(texts):
-        sys.exit("an answer is missing, or of another text")
-    if pipeline is not None and found[:8] != [load_pipeline(pipeline).link(text).to_dict() for text in texts[:8]]:
-        sys.exit("an answer is not that of the pipeline")
 
 
 def refusals(pipeline: str, base: Path, texts: Sequence[str]) -> float:

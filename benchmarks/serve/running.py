@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
+
+from benchmarks.batch.on_ray import descendants
 
 _PATIENCE_S = 60.0
 
@@ -18,15 +21,15 @@ _PATIENCE_S = 60.0
 class Running:
     """A service, its address, and what it logs."""
 
-    def __init__(self, pipeline: Path | str, log: Path, *options: str) -> None:
-        self.log = log
+    def __init__(self, pipeline: Path | str, log: Path, *options: str, patience_s: float = _PATIENCE_S) -> None:
+        self.log, self._patience_s = log, patience_s
         command = [sys.executable, "-m", "onym", "serve", "--pipeline", str(pipeline), "--port", "0", *options]
         with log.open("wb") as stderr:
             self.process = subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.url = self._url()
 
     def _url(self) -> str:
-        until = time.monotonic() + _PATIENCE_S
+        until = time.monotonic() + self._patience_s
         while not (found := re.search(r"listening on (\S+)", self.logged())):
             if self.process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(self.logged())
@@ -37,7 +40,7 @@ class Running:
         return self.log.read_text("utf-8") if self.log.exists() else ""
 
     def wait_until_ready(self) -> None:
-        until = time.monotonic() + _PATIENCE_S
+        until = time.monotonic() + self._patience_s
         while time.monotonic() < until:
             if httpx.get(f"{self.url}/ready").status_code == 200:
                 return
@@ -49,6 +52,18 @@ class Running:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(pid) for pid in children.split()]
 
+    def replica_pids(self) -> list[int]:
+        """Return the ids of the replicas of a Ray cluster that the service started."""
+        return [pid for pid in descendants(self.process.pid) if "ServeReplica" in _name(pid)]
+
+    def cpu_by_pid(self) -> dict[int, float]:
+        """Return the CPU seconds of the service and of all processes that come from it, such as those of a Ray cluster."""
+        found: dict[int, float] = {}
+        for pid in [self.process.pid, *descendants(self.process.pid)]:
+            with suppress(OSError):  # it is gone
+                found[pid] = self.cpu_s(pid)
+        return found
+
     def cpu_s(self, pid: int = 0) -> float:
         """Return the CPU seconds of a process, threads that ended included, by default of the one that answers HTTP."""
         fields = Path(f"/proc/{pid or self.process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -59,6 +74,13 @@ class Running:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            return self.process.wait(_PATIENCE_S)
+            return self.process.wait(self._patience_s)
         finally:
             self.process.kill()
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
+    except OSError:  # it is gone
+        return ""

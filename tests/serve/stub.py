@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx
 
 from onym.serve.pool import Pool
+from onym.serve.process import Processes
 from onym.serve.server import Service
 from onym.serve.settings import ServeSettings
 
@@ -46,6 +47,11 @@ for line in sys.stdin:
 STUB = (sys.executable, "-I", "-S", "-c", _SCRIPT)
 
 
+def stubs(size: int = 1) -> Processes:
+    """Return what starts stubs."""
+    return Processes(size, STUB)
+
+
 class Ignored:
     """Hears of batches and deaths, and counts them."""
 
@@ -75,7 +81,7 @@ def with_pool(folder: Path, act: Callable[[Pool], Awaitable[T]], watch: Ignored 
     """Return what a coroutine returns that uses a pool of stubs."""
 
     async def run() -> T:
-        pool = Pool(folder, settings_of(folder, **changes), watch or Ignored(), command=STUB)
+        pool = Pool(folder, settings_of(folder, **changes), watch or Ignored(), stubs())
         await pool.start()
         try:
             return await act(pool)
@@ -89,7 +95,7 @@ def with_service(folder: Path, act: Callable[[httpx.AsyncClient, Service], Await
     """Return what a coroutine returns that is a client of a service of stubs, in this process."""
 
     async def run() -> T:
-        service = Service(settings_of(folder, **changes), STUB)
+        service = Service(settings_of(folder, **changes), lambda _: stubs())
         await service.open()
         transport = httpx.ASGITransport(service.admission)
         try:

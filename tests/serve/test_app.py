@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from onym.serve.server import Service
-from tests.serve.stub import STUB, folder_of, settings_of, with_service
+from tests.serve.stub import folder_of, settings_of, stubs, with_service
 
 
 def folders(tmp_path: Path) -> dict[str, Path]:
@@ -50,7 +50,7 @@ def test_health(tmp_path: Path) -> None:
 
 def test_nothing_is_ready_before_it_is_open(tmp_path: Path) -> None:
     async def act() -> list[httpx.Response]:
-        service = Service(settings_of(folder_of(tmp_path)), STUB)
+        service = Service(settings_of(folder_of(tmp_path)), lambda _: stubs())
         transport = httpx.ASGITransport(service.admission)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             body: dict[str, Any] = {"json": {"text": "a"}}

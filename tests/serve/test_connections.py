@@ -57,7 +57,7 @@ def test_half_a_head_ends_and_whole_ones_do_not(data: bytes) -> None:
     asyncio.run(act())
 
 
-def test_too_many_connections_end_those_that_wait_for_longest() -> None:
+def test_a_connection_too_many_ends_the_one_that_waits_since_the_beginning() -> None:
     async def act() -> None:
         with listening("127.0.0.1", 0) as listener:
             config = uvicorn.Config(app, http=protocol_with(60, 3), lifespan="off", log_config=None, timeout_keep_alive=60)

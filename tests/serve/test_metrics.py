@@ -11,7 +11,7 @@ from onym.serve.batching import Job
 from onym.serve.metrics import Metrics
 from onym.serve.pipelines import ServedPipeline
 from onym.serve.pool import Pool
-from tests.serve.stub import STUB, Ignored, folder_of, settings_of
+from tests.serve.stub import Ignored, folder_of, settings_of, stubs
 
 
 def values(metrics: Metrics) -> dict[tuple[str, ...], float]:
@@ -42,7 +42,7 @@ def test_counts() -> None:
 def test_what_waits_is_shown(tmp_path: Path) -> None:
     async def act() -> None:
         folder = folder_of(tmp_path)
-        pipeline = ServedPipeline("default", folder, lambda f, c: Pool(f, settings_of(f), Ignored(), c, STUB))
+        pipeline = ServedPipeline("default", folder, lambda f, c: Pool(f, settings_of(f), Ignored(), stubs(), c))
         metrics = Metrics()
         metrics.watch({"default": pipeline}, lambda: 7)
         before = values(metrics)

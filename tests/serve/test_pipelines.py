@@ -13,13 +13,13 @@ import pytest
 from onym.errors import InputError, InternalError
 from onym.serve.pipelines import ServedPipeline
 from onym.serve.pool import Pool
-from tests.serve.stub import STUB, Ignored, folder_of, settings_of
+from tests.serve.stub import Ignored, folder_of, settings_of, stubs
 from tests.serve.test_pool import until
 
 
 def with_pipeline(folder: Path, act: Callable[[ServedPipeline], Awaitable[None]]) -> None:
     async def run() -> None:
-        pipeline = ServedPipeline("default", folder, lambda f, c: Pool(f, settings_of(f), Ignored(), c, STUB))
+        pipeline = ServedPipeline("default", folder, lambda f, c: Pool(f, settings_of(f), Ignored(), stubs(), c))
         try:
             await act(pipeline)
         finally:

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError, IntegrityError, InternalError, LimitError
-from onym.serve.pool import Pool
-from onym.serve.process import LinkerProcess
-from tests.serve.stub import STUB, Ignored, folder_of, settings_of, with_pool
+from onym.serve.pool import Linker, Pool
+from tests.serve.stub import Ignored, folder_of, settings_of, stubs, with_pool
 
 
 async def until(is_so: object) -> None:
@@ -81,7 +80,7 @@ def test_another_release_in_the_folder_is_not_mixed_in(tmp_path: Path) -> None:
 
     async def act() -> None:
         changed = asyncio.Event()
-        pool = Pool(folder, settings_of(folder, workers=2), Ignored(), changed.set, STUB)
+        pool = Pool(folder, settings_of(folder), Ignored(), stubs(2), changed.set)
         await pool.start()
         folder_of(tmp_path, "r2")
         os.kill(pool.pids[0], signal.SIGKILL)
@@ -98,7 +97,7 @@ def test_a_pool_that_cannot_start_says_why(release: str | None, tmp_path: Path) 
     folder = tmp_path / "none" if release is None else folder_of(tmp_path, release)
 
     async def act() -> None:
-        await Pool(folder, settings_of(folder, workers=2), Ignored(), command=STUB).start()
+        await Pool(folder, settings_of(folder), Ignored(), stubs(2)).start()
 
     with pytest.raises((InputError, InternalError), match="pipeline-missing|serve-worker-died"):
         asyncio.run(act())
@@ -108,7 +107,7 @@ def test_processes_of_two_releases_do_not_start_together(tmp_path: Path, monkeyp
     folder = folder_of(tmp_path)
     right = Pool._started
 
-    async def changing(pool: Pool) -> LinkerProcess:
+    async def changing(pool: Pool) -> Linker:
         process = await right(pool)
         process.release = {"release": f"r{process.pid}", "kb": ""}
         return process
@@ -116,7 +115,7 @@ def test_processes_of_two_releases_do_not_start_together(tmp_path: Path, monkeyp
     monkeypatch.setattr(Pool, "_started", changing)
 
     async def act() -> None:
-        await Pool(folder, settings_of(folder, workers=2), Ignored(), command=STUB).start()
+        await Pool(folder, settings_of(folder), Ignored(), stubs(2)).start()
 
     with pytest.raises(IntegrityError, match="serve-release"):
         asyncio.run(act())

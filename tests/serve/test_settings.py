@@ -34,7 +34,18 @@ def test_hosts_that_are_answered() -> None:
     assert "example.org" in ServeSettings(pipelines=HERE, host="0.0.0.0", token=TOKEN, allow_hosts=("example.org",)).hosts
 
 
-@pytest.mark.parametrize("wrong", [{"tls_cert": Path("a")}, {"tls_key": Path("a")}, {"keep_alive": 5, "drain_delay": 5}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tls_cert": Path("a")},
+        {"tls_key": Path("a")},
+        {"keep_alive": 5, "drain_delay": 5},
+        {"engine": "spark"},
+        {"address": "head:6379"},
+        {"max_workers": 2},
+        {"engine": "ray", "workers": 3, "max_workers": 2},
+    ],
+)
 def test_what_does_not_fit_together_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         ServeSettings(pipelines=HERE, **wrong)

@@ -23,6 +23,14 @@ def command(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 chooses a free one.")] = 8080,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Linker processes per pipeline.")] = 1,
+    engine: Annotated[str, typer.Option(help="local: linker processes of this machine; ray: replicas of Ray Serve.")] = "local",
+    address: Annotated[
+        str, typer.Option(help="Ray cluster, such as auto or head:6379; by default one is started on this machine.")
+    ] = "",
+    max_workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="With --engine ray: replicas per pipeline under load."),
+    ] = None,
     precision: Annotated[float | None, PRECISION] = None,
     match_precision: Annotated[
         float, typer.Option(help="Confidence at which a candidate of /reconcile, for OpenRefine, is a match.")
@@ -62,6 +70,7 @@ def command(
 
     Example: onym serve --pipeline mesh-pipeline
     Example: onym serve --pipeline starter --host 0.0.0.0 --token-file token.txt --workers 4
+    Example: onym serve --pipeline /shared/mesh-pipeline --engine ray --address auto --workers 2 --max-workers 16
     """
     import logging
 
@@ -78,6 +87,9 @@ def command(
         host=host,
         port=port,
         workers=workers,
+        engine=engine,
+        address=address,
+        max_workers=max_workers,
         precision=precision,
         match_precision=match_precision,
         public_url=public_url,

@@ -16,6 +16,7 @@ from onym.errors import InputError, InternalError, OnymError, coded, is_failure
 from onym.kb.search import search
 from onym.pipeline.config import digest_of
 from onym.pipeline.explanation import explain_linked
+from onym.pipeline.folder import load
 from onym.pipeline.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.acts import reconcile_acts
@@ -50,6 +51,13 @@ class Answers:
         self._variant = lru_cache(_VARIANTS)(self._changed)
         self._acts: dict[str, Callable[[Job], Any]] = {"map": self._map, "concept": self._concept, "search": self._search}
         self._acts |= reconcile_acts(pipeline)
+
+    @classmethod
+    def open(cls, folder: str, precision: float | None) -> Answers:
+        """Open a pipeline's folder, and get ready for the first job."""
+        answers = cls(load(folder).with_precision(precision))
+        answers.warm_up()
+        return answers
 
     @property
     def release(self) -> dict[str, str]:

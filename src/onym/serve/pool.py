@@ -1,10 +1,12 @@
-"""The linker processes of one release of a pipeline: they share a queue, and one that dies is replaced."""
+"""The linkers of one release of a pipeline: they share a queue, and one that dies is replaced.
+
+A linker is a process of this machine (`onym.serve.process`), or a replica of a Ray cluster (`onym.serve.on_ray`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,8 +15,8 @@ from typing import Any, Protocol
 from onym.errors import IntegrityError, OnymError
 from onym.serve.batching import Job, JobQueue, Reply
 from onym.serve.pace import Pace
-from onym.serve.process import WORKER, LinkerProcess, ProcessEndedError
-from onym.serve.refusals import timed_out, worker_died
+from onym.serve.process import BusyError, ProcessEndedError
+from onym.serve.refusals import overloaded, timed_out, worker_died
 from onym.serve.settings import ServeSettings
 
 _log = logging.getLogger("onym.serve")
@@ -32,23 +34,62 @@ class PoolWatch(Protocol):
         """Hear of a process that ended."""
 
 
+class Linker(Protocol):
+    """What takes a batch of jobs at a time. Where it ends, `ProcessEndedError` is raised, or `ended` is done."""
+
+    release: dict[str, str]
+    ended: asyncio.Future[int]
+
+    @property
+    def pid(self) -> int:
+        """A number that tells it from others."""
+
+    @property
+    def label(self) -> str:
+        """What it is, for logs."""
+
+    async def open(self, pipeline: Path, precision: float | None) -> None:
+        """Let it open a pipeline, and note its release."""
+
+    async def send(self, jobs: Sequence[dict[str, Any]]) -> None:
+        """Send jobs, which are answered in their order; `BusyError` where it takes none now."""
+
+    async def reply(self) -> tuple[int, bytes]:
+        """Return the next answer: its status, and JSON."""
+
+    async def end(self) -> int:
+        """End it at once, and return its status."""
+
+
+class Linkers(Protocol):
+    """What starts the linkers of a pool: `size` at first, and others for those that end."""
+
+    size: int
+
+    async def start(self) -> Linker:
+        """Start a linker, which is not ready yet."""
+
+    async def close(self) -> None:
+        """Release what the linkers share; all of them are ended before."""
+
+
 class Pool:
-    """Linker processes over one folder. All of them are of the same release, or they are not used."""
+    """Linkers over one folder. All of them are of the same release, or they are not used."""
 
     def __init__(
         self,
         folder: Path,
         settings: ServeSettings,
         watch: PoolWatch,
+        linkers: Linkers,
         on_changed: Callable[[], None] = lambda: None,
-        command: Sequence[str] = WORKER,
     ) -> None:
         self._folder, self._settings, self._watch = folder, settings, watch
-        self._on_changed, self._command = on_changed, command
+        self._linkers, self._on_changed = linkers, on_changed
         self.queue = JobQueue(settings.batch_characters)
         self.release: dict[str, str] = {}
-        self._open: set[LinkerProcess] = set()
-        self._started_processes: set[LinkerProcess] = set()
+        self._open: set[Linker] = set()
+        self._started_processes: set[Linker] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._pace = Pace()
         self._busy_jobs = self._busy_characters = 0
@@ -65,12 +106,19 @@ class Pool:
     def expected_wait(self) -> float:
         """Seconds until a job that comes now is begun, as far as the last batches tell."""
         jobs, characters = len(self.queue) + self._busy_jobs, self.queue.characters + self._busy_characters
-        return self._pace.seconds(jobs, characters) / self._settings.workers
+        return self._pace.seconds(jobs, characters) / self._linkers.size
 
     async def start(self) -> None:
         """Start all processes; an error that one of them reports is raised."""
-        first = await asyncio.gather(*(self._started() for _ in range(self._settings.workers)), return_exceptions=True)
-        processes = [each for each in first if isinstance(each, LinkerProcess)]
+        try:
+            await self._start()
+        except BaseException:
+            await self._linkers.close()
+            raise
+
+    async def _start(self) -> None:
+        first = await asyncio.gather(*(self._started() for _ in range(self._linkers.size)), return_exceptions=True)
+        processes = [each for each in first if not isinstance(each, BaseException)]
         error = next((each for each in first if isinstance(each, BaseException)), None)
         if error is None and any(process.release != processes[0].release for process in processes):
             what = "the folder of the pipeline changed while it was opened"
@@ -109,10 +157,10 @@ class Pool:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*(process.end() for process in self._started_processes))
+        await self._linkers.close()
 
-    async def _started(self) -> LinkerProcess:
-        threads = max(1, (os.cpu_count() or 1) // self._settings.workers)
-        process = await LinkerProcess.start(self._command, threads)
+    async def _started(self) -> Linker:
+        process = await self._linkers.start()
         self._started_processes.add(process)
         process.ended.add_done_callback(lambda _: self._started_processes.discard(process))
         try:
@@ -122,7 +170,7 @@ class Pool:
             raise
         return process
 
-    async def _keep(self, process: LinkerProcess) -> None:
+    async def _keep(self, process: Linker) -> None:
         """Let a process work until it dies, then another; for as long as the pool is there."""
         while True:
             try:
@@ -132,10 +180,10 @@ class Pool:
                 self._open.discard(process)
                 status = await process.end()
             self._watch.death()
-            _log.error("linker process %d ended with status %d; another one is started", process.pid, status)
+            _log.error("%s ended with status %d; another one is started", process.label, status)
             process = await self._replaced()
 
-    async def _replaced(self) -> LinkerProcess:
+    async def _replaced(self) -> Linker:
         pause = _PAUSE_S
         while True:
             try:
@@ -146,11 +194,11 @@ class Pool:
                 _log.warning("the folder of the pipeline has another release now: it is opened anew")
                 self._on_changed()
             except (OnymError, ProcessEndedError) as e:
-                _log.error("a linker process could not be started: %s", getattr(e, "code", "it ended"))
+                _log.error("a linker could not be started: %s", getattr(e, "code", "it ended"))
             await asyncio.sleep(pause)
             pause = min(2 * pause, _MAX_PAUSE_S)
 
-    async def _work(self, process: LinkerProcess) -> None:
+    async def _work(self, process: Linker) -> None:
         """Send batches until the process ends; its end is also heard while it has nothing to do."""
         while not process.ended.done():
             taking = asyncio.ensure_future(self.queue.take())
@@ -170,7 +218,7 @@ class Pool:
             if not await self._answer(process, taking.result()):
                 return
 
-    async def _answer(self, process: LinkerProcess, jobs: Sequence[Job]) -> bool:
+    async def _answer(self, process: Linker, jobs: Sequence[Job]) -> bool:
         """Hand jobs to a process, and its answers to those who wait; tell whether the process is still of use."""
         loop = asyncio.get_running_loop()
         began, characters = loop.time(), sum(job.characters for job in jobs)
@@ -183,6 +231,9 @@ class Pool:
                     status, body = await process.reply()
                     if not job.reply.done():
                         job.reply.set_result(Reply(status, body, self.release["release"]))
+        except BusyError:
+            _refuse(jobs, overloaded)
+            return True
         except (ProcessEndedError, TimeoutError) as e:
             _refuse(jobs, timed_out if isinstance(e, TimeoutError) else worker_died)
             return False

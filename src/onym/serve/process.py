@@ -22,13 +22,31 @@ class ProcessEndedError(Exception):
     """The process ended, or said what it should not say."""
 
 
+class BusyError(Exception):
+    """It takes no more jobs now; it did not end."""
+
+
+class Processes:
+    """The linkers of this machine: as many processes as are wanted, which share its CPUs."""
+
+    def __init__(self, size: int = 1, command: Sequence[str] = WORKER) -> None:
+        self.size, self._command = size, command
+
+    async def start(self) -> LinkerProcess:
+        """Start a process, which is not ready yet."""
+        return await LinkerProcess.start(self._command, max(1, (os.cpu_count() or 1) // self.size))
+
+    async def close(self) -> None:
+        """Do nothing: processes share nothing."""
+
+
 class LinkerProcess:
     """One process with a pipe of its own. It ends with the process that started it, since its standard input ends then."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self.release: dict[str, str] = {}
-        self.ended: asyncio.Task[int] = asyncio.create_task(process.wait())
+        self.ended: asyncio.Future[int] = asyncio.create_task(process.wait())
 
     @classmethod
     async def start(cls, command: Sequence[str], threads: int) -> LinkerProcess:
@@ -46,6 +64,11 @@ class LinkerProcess:
     def pid(self) -> int:
         """The id of the process."""
         return self._process.pid
+
+    @property
+    def label(self) -> str:
+        """What it is, for logs."""
+        return f"linker process {self.pid}"
 
     async def open(self, pipeline: Path, precision: float | None) -> None:
         """Let it open a pipeline; what cannot be opened is an error with a code."""

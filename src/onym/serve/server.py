@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,23 +18,25 @@ from onym.serve.connections import protocol_with
 from onym.serve.lifecycle import Lifecycle
 from onym.serve.metrics import Metrics
 from onym.serve.pipelines import ServedPipeline
-from onym.serve.pool import Pool
-from onym.serve.process import WORKER
+from onym.serve.pool import Linkers, Pool
+from onym.serve.process import Processes
 from onym.serve.settings import ServeSettings
 
 _log = logging.getLogger("onym.serve")
 _BACKLOG = 2_048
+MakeLinkers = Callable[[Path], Linkers]
+"""What makes the linkers of a release of the pipeline in a folder."""
 
 
 class Service:
     """Everything that answers, without a listener. It is made inside of an event loop."""
 
-    def __init__(self, settings: ServeSettings, command: Sequence[str] = WORKER) -> None:
+    def __init__(self, settings: ServeSettings, linkers_of: MakeLinkers) -> None:
         self.metrics = Metrics()
         self.lifecycle = Lifecycle(settings.drain_delay)
 
         def make_pool(folder: Path, on_changed: Callable[[], None]) -> Pool:
-            return Pool(folder, settings, self.metrics, on_changed, command)
+            return Pool(folder, settings, self.metrics, linkers_of(folder), on_changed)
 
         self.pipelines = {name: ServedPipeline(name, folder, make_pool) for name, folder in settings.pipelines.items()}
         app = build_app(self.pipelines, settings, self.metrics, self.lifecycle)
@@ -75,13 +77,26 @@ def run_service(settings: ServeSettings) -> None:
     """Serve until a signal ends it."""
     listener = listening(settings.host, settings.port)
     try:
-        asyncio.run(_serve(settings, listener))
+        with engine_of(settings) as linkers_of:
+            asyncio.run(_serve(settings, listener, linkers_of))
     finally:
         listener.close()
 
 
-async def _serve(settings: ServeSettings, listener: socket.socket) -> None:
-    service = Service(settings)
+@contextmanager
+def engine_of(settings: ServeSettings) -> Iterator[MakeLinkers]:
+    """Give what starts linkers: processes of this machine, or replicas of a Ray cluster, which is connected meanwhile."""
+    if settings.engine != "ray":
+        yield lambda _: Processes(settings.workers)
+        return
+    from onym.serve.on_ray import serving
+
+    with serving(settings) as replicas_of:
+        yield replicas_of
+
+
+async def _serve(settings: ServeSettings, listener: socket.socket, linkers_of: MakeLinkers) -> None:
+    service = Service(settings, linkers_of)
     server = _Server(_config(service, settings))
     service.lifecycle.stop = server.stop
     scheme, (host, port, *_) = "https" if settings.tls_cert else "http", listener.getsockname()

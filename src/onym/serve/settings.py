@@ -14,6 +14,7 @@ from onym.errors import ConfigError
 DEFAULT = "default"
 """The name of a pipeline that is served without one."""
 RESERVED = frozenset({"link", "map", "concepts", "search", "pipelines", "suggest", "extend", "preview"})
+ENGINES = ("local", "ray")
 MIN_TOKEN = 16
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _ADDRESS = re.compile(r"https?://[^\s?#]+")
@@ -33,6 +34,9 @@ class ServeSettings(BaseModel):
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65_535)
     workers: int = Field(default=1, ge=1, le=256)
+    engine: str = Field(default=ENGINES[0], description="Where linkers run: in processes of this machine, or on a Ray cluster.")
+    address: str = Field(default="", description="Of a Ray cluster; one of this machine alone where it is empty.")
+    max_workers: int | None = Field(default=None, ge=1, le=4_096, description="Replicas up to which a Ray cluster adds some.")
     precision: float | None = None
     match_precision: float = Field(default=0.95, description="Confidence at which a candidate of /reconcile is a match.")
     public_url: str = Field(default="", description="Address at which a proxy shows the service.")
@@ -78,6 +82,12 @@ class ServeSettings(BaseModel):
             raise ConfigError(
                 "serve-token-needed", f"{self.host} can be reached from other machines, and no token is set", fix=fix
             )
+        if self.engine not in ENGINES:
+            raise ConfigError("config-invalid", f"{self.engine!r} is no engine", fix=f"name one of {', '.join(ENGINES)}")
+        if self.engine != "ray" and (self.address or self.max_workers):
+            raise ConfigError("config-invalid", "an address or more workers than at first need Ray", fix="give --engine ray")
+        if self.max_workers is not None and self.max_workers < self.workers:
+            raise ConfigError("config-invalid", "there are more workers than the maximum", fix="raise --max-workers")
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ConfigError("config-invalid", "TLS needs a certificate and its key", fix="give --tls-cert and --tls-key")
         if not 0 < self.match_precision < 1:

@@ -20,11 +20,9 @@ def main() -> int:
     commands = iter_commands(sys.stdin.buffer)
     first = next(commands)
     try:
-        from onym.pipeline.folder import load
         from onym.serve.answers import Answers
 
-        answers = Answers(load(first["pipeline"]).with_precision(first.get("precision")))
-        answers.warm_up()
+        answers = Answers.open(first["pipeline"], first.get("precision"))
     except BaseException as e:
         if not is_failure(e):
             raise

@@ -104,7 +104,7 @@ class _Run:
 
 
 @contextmanager
-def cluster(address: str, workers: int | None) -> Iterator[Any]:
+def cluster(address: str, cpus: int | None, code: str = "batch-cluster-failed") -> Iterator[Any]:
     """Give Ray, connected to a cluster: the one that the caller is connected to, or that of an address until the block ends."""
     try:
         import ray
@@ -116,13 +116,13 @@ def cluster(address: str, workers: int | None) -> Iterator[Any]:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     own: dict[str, Any] = (
-        {"num_cpus": workers, "object_store_memory": _STORE_BYTES, "include_dashboard": False} if address == LOCAL else {}
+        {"num_cpus": cpus, "object_store_memory": _STORE_BYTES, "include_dashboard": False} if address == LOCAL else {}
     )
     try:
         ray.init(address, log_to_driver=False, configure_logging=False, **own)
     except (ConnectionError, RuntimeError, ValueError) as e:
         what = f"the Ray cluster cannot be reached or started: {type(e).__name__}"
-        raise ConfigError("batch-cluster-failed", what, where=address, fix="check the address, or use --engine local") from e
+        raise ConfigError(code, what, where=address, fix="check the address, or use --engine local") from e
     try:
         yield ray
     finally:

@@ -1,0 +1,189 @@
+"""Linkers as replicas of a Ray Serve deployment, for many machines: `onym serve --engine ray`, with `onym[serve,ray]`.
+
+HTTP stays Onym's own: admission, limits, deadlines and queue are those of one machine, and Ray's proxy is switched off. A pool
+has a lane for each replica that there may be. A lane hands a batch to the deployment and waits; Ray chooses a replica, replaces
+one that dies, adds some while all lanes wait, and removes them later. Each release is an application of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from onym.batch.engines.ray import LOCAL, cluster
+from onym.batch.pipes import require_no_error
+from onym.errors import ConfigError, OnymError, missing_extra
+from onym.pipeline.packs import located
+from onym.serve.process import BusyError, ProcessEndedError
+from onym.serve.replica import Replica, release_of
+from onym.serve.settings import ServeSettings
+
+FAILED = "serve-cluster-failed"
+_START_S = 600.0  # in which all replicas must be ready: a cluster may have to add machines
+_LOOK_S = 0.1
+_QUIET = {"log_level": "ERROR", "enable_access_log": False}
+
+
+@contextmanager
+def serving(settings: ServeSettings) -> Iterator[Callable[[Path], Replicas]]:
+    """Give what makes the replicas of a release, while a cluster is connected."""
+    cpus = 2 * len(settings.pipelines) * _max_replicas(settings)  # a new release is opened beside the old one
+    with cluster(settings.address or LOCAL, cpus, FAILED) as ray:
+        try:
+            from ray import serve
+        except ImportError as e:
+            raise missing_extra("the engine of Ray clusters", "ray") from e
+        logging.getLogger("ray.serve").setLevel(logging.ERROR)
+        with _coded("Ray Serve cannot be started"):
+            serve.start(proxy_location="Disabled", http_options={"location": "NoServer"}, logging_config=_QUIET)
+        yield lambda _: Replicas(ray, serve, settings)
+
+
+class Replicas:
+    """The deployment of one release. Linkers are lanes to it; the first of them lets it be started."""
+
+    def __init__(self, ray: Any, serve: Any, settings: ServeSettings) -> None:
+        self.size = _max_replicas(settings)
+        self.name = f"onym-{secrets.token_hex(8)}"
+        self._ray, self._serve, self._settings = ray, serve, settings
+        self._lanes = 0
+        self._deploying: asyncio.Task[dict[str, str]] | None = None
+        self._handle: Any = None
+
+    async def start(self) -> Lane:
+        """Return another lane."""
+        self._lanes += 1
+        return Lane(self, self._lanes)
+
+    async def open(self, lane: int, folder: Path, precision: float | None) -> dict[str, str]:
+        """Return the release: that of the deployment at first, and for a lane that follows another what is there now."""
+        path = str(folder) if located(folder) != folder else str(folder.absolute())
+        if lane > self.size:
+            return await self._release(path, precision)
+        if self._deploying is None:
+            self._deploying = asyncio.create_task(self._deploy(path, precision))
+        return await self._deploying
+
+    async def answers(self, jobs: Sequence[dict[str, Any]]) -> list[tuple[int, bytes]]:
+        """Return what a replica answers."""
+        response = self._handle.of.remote(json.dumps(jobs).encode())
+        try:
+            return list(await response)
+        except asyncio.CancelledError:
+            response.cancel()
+            raise
+        except self._serve.exceptions.BackPressureError:
+            raise BusyError from None
+        except Exception:
+            raise ProcessEndedError from None  # without a cause: errors of Ray may hold text
+
+    async def close(self) -> None:
+        """Delete the deployment, if there is one."""
+        if self._deploying is None:
+            return
+        self._deploying.cancel()
+        await asyncio.gather(self._deploying, return_exceptions=True)
+        with suppress(Exception):  # of a cluster that is gone
+            await asyncio.to_thread(self._serve.delete, self.name)
+
+    async def _release(self, folder: str, precision: float | None) -> dict[str, str]:
+        """Look what a node finds in the folder; the process that looked ends, since a pipeline takes memory."""
+        look = self._ray.remote(num_cpus=0, max_retries=0, max_calls=1)(release_of)
+        with _coded("a node of the cluster could not open the pipeline"):
+            reply: dict[str, Any] = await look.remote(folder, precision)
+        require_no_error(reply)
+        return reply
+
+    async def _deploy(self, folder: str, precision: float | None) -> dict[str, str]:
+        release = await self._release(folder, precision)
+        deployment = self._serve.deployment(Replica, name="linker", **_options(self._settings))
+        application = deployment.bind(folder, precision, release["release"])
+        target = self._serve.RunTarget(target=application, name=self.name, route_prefix=None, logging_config=_QUIET)
+        with _coded("the replicas cannot be started"):
+            async with asyncio.timeout(_START_S):
+                await asyncio.to_thread(self._serve.run_many, [target], wait_for_applications_running=False)
+                await self._until_ready()
+        self._handle = self._serve.get_app_handle(self.name)
+        return release
+
+    async def _until_ready(self) -> None:
+        while (status := (await asyncio.to_thread(self._serve.status)).applications[self.name].status) != "RUNNING":
+            if status == "DEPLOY_FAILED":
+                what = "the replicas cannot be started: DEPLOY_FAILED"
+                raise ConfigError(
+                    FAILED, what, fix="install the same version of Onym on each node, with the pipeline at its path"
+                )
+            await asyncio.sleep(_LOOK_S)
+
+
+class Lane:
+    """A way for one batch at a time to the replicas of a release."""
+
+    def __init__(self, replicas: Replicas, number: int) -> None:
+        self._replicas, self.pid = replicas, number
+        self._replies: deque[tuple[int, bytes]] = deque()
+        self.release: dict[str, str] = {}
+        self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    @property
+    def label(self) -> str:
+        """What it is, for logs."""
+        return "a replica"
+
+    async def open(self, pipeline: Path, precision: float | None) -> None:
+        """Wait until there are replicas, and note their release."""
+        self.release = await self._replicas.open(self.pid, pipeline, precision)
+
+    async def send(self, jobs: Sequence[dict[str, Any]]) -> None:
+        """Hand jobs to a replica, and wait for its answers."""
+        self._replies = deque(await self._replicas.answers(jobs))
+
+    async def reply(self) -> tuple[int, bytes]:
+        """Return the next answer: its status, and JSON as it came."""
+        if not self._replies:
+            raise ProcessEndedError
+        return self._replies.popleft()
+
+    async def end(self) -> int:
+        """End the lane; replicas are Ray's to end."""
+        if not self.ended.done():
+            self.ended.set_result(0)
+        return self.ended.result()
+
+
+def _max_replicas(settings: ServeSettings) -> int:
+    return settings.max_workers or settings.workers
+
+
+def _options(settings: ServeSettings) -> dict[str, Any]:
+    """Return how a deployment scales, and when it refuses: a batch for each replica, and as many that wait."""
+    maximum = _max_replicas(settings)
+    scaling = {"min_replicas": settings.workers, "max_replicas": maximum, "target_ongoing_requests": 1}
+    replicas = {"num_replicas": maximum} if maximum == settings.workers else {"autoscaling_config": scaling}
+    return {
+        **replicas,
+        "max_ongoing_requests": 1,
+        "max_queued_requests": maximum,
+        "graceful_shutdown_timeout_s": settings.timeout + 1,
+        "graceful_shutdown_wait_loop_s": 0.1,
+        "ray_actor_options": {"num_cpus": 1},
+    }
+
+
+@contextmanager
+def _coded(what: str) -> Iterator[None]:
+    """Give an error of Ray a code, without its message, which may hold anything."""
+    try:
+        yield
+    except OnymError:
+        raise
+    except Exception as e:
+        fix = "look at the cluster: ray status, and the same version of Onym on each node"
+        raise ConfigError(FAILED, f"{what}: {type(e).__name__}", fix=fix) from None

@@ -1,0 +1,303 @@
+"""Lanes to the replicas of a real Ray cluster, in a network of its own; and what a cluster may do, by one that is made up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from benchmarks.commands.pipeline_hostile_text import NAMES, made_kb
+from benchmarks.own_network import own_network
+
+from onym.errors import ConfigError, InputError, InternalError, LimitError, OnymError
+from onym.pipeline.folder import build_pipeline
+from onym.serve.on_ray import Replicas, serving
+from onym.serve.pool import Pool
+from onym.serve.server import engine_of
+from tests.serve.ray_scenario import CLIENTS
+from tests.serve.stub import Ignored, folder_of, settings_of
+from tests.serve.test_pool import until
+
+
+def test_a_service_over_a_real_cluster(tmp_path: Path) -> None:
+    """Its replica is killed, its release exchanged, and it is ended; all that is asked meanwhile is answered, and right."""
+    build_pipeline(made_kb(tmp_path, "old"), tmp_path / "pipeline")
+    root = Path(__file__).parents[2]
+    command = own_network(sys.executable, "-m", "tests.serve.ray_scenario", str(tmp_path))
+    done = subprocess.run(command, cwd=root, capture_output=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["status"] == 0, (tmp_path / "log.txt").read_text()[-2000:]
+    assert not found["notes"]
+    assert [found.get(name, 0) for name in ("wrong", "lost", "dropped", "hung")] == [0, 0, 0, 0]
+    assert found.get("refused", 0) <= CLIENTS  # one batch
+    assert found["answers"] > 60
+    assert len(set(found["releases"])) == 2
+    logged = (tmp_path / "log.txt").read_text()
+    assert "is ready" in logged
+    assert not any(name in logged for name in NAMES)
+
+
+class _BackPressureError(Exception):
+    pass
+
+
+class _DiedError(Exception):
+    pass
+
+
+class _Response:
+    """What a handle returns: it can be awaited, and cancelled."""
+
+    def __init__(self, value: Awaitable[Any]) -> None:
+        self._value, self.is_cancelled = value, False
+
+    def __await__(self) -> Any:
+        return self._value.__await__()
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class _MadeUpCluster:
+    """Ray and Ray Serve: what a node finds in the folder, what becomes of an application, and what a replica answers."""
+
+    exceptions = SimpleNamespace(BackPressureError=_BackPressureError)
+    RunTarget = SimpleNamespace
+
+    def __init__(self) -> None:
+        self.found: Any = {"release": "r1", "kb": "kb"}
+        self.states = ["DEPLOYING", "RUNNING"]
+        self.deployed: list[Any] = []
+        self.deleted: list[str] = []
+        self.looks = 0
+        self.responses: list[_Response] = []
+        self.options: dict[str, Any] = {}
+        self.start_options: dict[str, Any] = {}
+
+    # as ray
+
+    def remote(self, **options: Any) -> Any:
+        assert options == {"num_cpus": 0, "max_retries": 0, "max_calls": 1}  # or a process keeps a pipeline in memory
+        return lambda look: SimpleNamespace(remote=self._look)
+
+    async def _look(self, folder: str, precision: float | None) -> Any:
+        assert Path(folder).is_absolute()
+        self.looks += 1
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+    def is_initialized(self) -> bool:
+        return True
+
+    # as ray.serve
+
+    def start(self, **options: Any) -> None:
+        self.start_options = options
+
+    def deployment(self, kind: type, **options: Any) -> Any:
+        self.options = options
+        return SimpleNamespace(bind=lambda *values: values)
+
+    def run_many(self, targets: list[Any], wait_for_applications_running: bool) -> None:
+        assert not wait_for_applications_running  # that would have no end where there is no room
+        self.deployed += targets
+
+    def status(self) -> Any:
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return SimpleNamespace(applications={target.name: SimpleNamespace(status=state) for target in self.deployed})
+
+    def get_app_handle(self, name: str) -> Any:
+        return SimpleNamespace(of=SimpleNamespace(remote=self._ask))
+
+    def delete(self, name: str) -> None:
+        self.deleted.append(name)
+
+    def _ask(self, jobs: bytes) -> _Response:
+        self.responses.append(_Response(self._answers(json.loads(jobs))))
+        return self.responses[-1]
+
+    async def _answers(self, jobs: list[dict[str, str]]) -> list[tuple[int, bytes]]:
+        texts = [job["text"] for job in jobs]
+        if "hang" in texts:
+            await asyncio.sleep(60)
+        if "die" in texts:
+            raise _DiedError("patient Smith")
+        if "full" in texts:
+            raise _BackPressureError
+        return [(200, text.encode()) for text in texts if text != "half"]
+
+
+def use(
+    folder: Path, cluster: _MadeUpCluster, act: Callable[[Pool], Awaitable[None]], watch: Ignored | None = None, **changes: Any
+) -> list[str]:
+    """Let a coroutine use a pool over a cluster, and return what was said of changes of the release."""
+    changed: list[str] = []
+
+    async def run() -> None:
+        settings = settings_of(folder, engine="ray", **changes)
+        pool = Pool(
+            folder, settings, watch or Ignored(), Replicas(cluster, cluster, settings), lambda: changed.append("changed")
+        )
+        await pool.start()
+        try:
+            await act(pool)
+        finally:
+            await pool.close()
+
+    asyncio.run(run())
+    return changed
+
+
+async def answered(pool: Pool, text: str) -> bytes:
+    return (await pool.put({"op": "link", "text": text}, 1).reply).body
+
+
+def test_batches_and_their_answers(tmp_path: Path) -> None:
+    cluster = _MadeUpCluster()
+
+    async def act(pool: Pool) -> None:
+        replies = [await pool.put({"op": "link", "text": str(number)}, 1).reply for number in range(5)]
+        assert [(reply.status, reply.body, reply.release) for reply in replies] == [
+            (200, str(number).encode(), "r1") for number in range(5)
+        ]
+        assert len(pool.pids) == 3
+
+    use(folder_of(tmp_path), cluster, act, workers=3)
+    (target,) = cluster.deployed
+    assert cluster.looks == 1
+    assert target.route_prefix is None  # or a proxy of others would offer it
+    assert target.target == (str(tmp_path), None, "r1")
+    assert cluster.deleted == [target.name]
+    assert (cluster.options["num_replicas"], cluster.options["max_ongoing_requests"]) == (3, 1)
+
+
+def test_replicas_that_come_and_go(tmp_path: Path) -> None:
+    cluster = _MadeUpCluster()
+
+    async def act(pool: Pool) -> None:
+        assert len(pool.pids) == 8  # a lane for each replica that there may be: while they wait, Ray adds some
+
+    use(folder_of(tmp_path), cluster, act, workers=2, max_workers=8)
+    scaling = cluster.options["autoscaling_config"]
+    assert (scaling["min_replicas"], scaling["max_replicas"], scaling["target_ongoing_requests"]) == (2, 8, 1)
+    assert cluster.options["max_queued_requests"] == 8
+
+
+@pytest.mark.parametrize("text", ["die", "half"])
+def test_a_dead_replica_costs_its_batch_alone(text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cluster, watch = _MadeUpCluster(), Ignored()
+
+    async def act(pool: Pool) -> None:
+        with pytest.raises(InternalError, match="serve-worker-died") as caught:
+            await answered(pool, text)
+        assert "Smith" not in str(caught.value)
+        assert await answered(pool, "a") == b"a"
+
+    assert not use(folder_of(tmp_path), cluster, act, watch)
+    assert watch.deaths == 1
+    assert len(cluster.deployed) == 1  # Ray replaces it
+    assert "Smith" not in caplog.text
+
+
+def test_back_pressure_is_a_refusal_and_no_death(tmp_path: Path) -> None:
+    watch = Ignored()
+
+    async def act(pool: Pool) -> None:
+        with pytest.raises(LimitError, match="serve-overloaded"):
+            await answered(pool, "full")
+        assert await answered(pool, "a") == b"a"
+
+    use(folder_of(tmp_path), _MadeUpCluster(), act, watch)
+    assert watch.deaths == 0
+
+
+def test_a_batch_that_takes_too_long_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.serve.pool._GRACE_S", 0.1)
+    cluster = _MadeUpCluster()
+
+    async def act(pool: Pool) -> None:
+        with pytest.raises(LimitError, match="serve-timeout"):
+            await answered(pool, "hang")
+        assert cluster.responses[0].is_cancelled
+        assert await answered(pool, "a") == b"a"
+
+    use(folder_of(tmp_path), cluster, act, timeout=0.5)
+
+
+def test_another_release_in_the_folder_is_noticed(tmp_path: Path) -> None:
+    cluster = _MadeUpCluster()
+
+    async def act(pool: Pool) -> None:
+        cluster.found = {"release": "r2", "kb": "kb"}
+        with pytest.raises(InternalError, match="serve-worker-died"):
+            await answered(pool, "die")
+        await until(lambda: cluster.looks >= 2 and not pool.pids)
+        cluster.found = {"release": "r1", "kb": "kb"}
+        assert (await pool.put({"op": "link", "text": "a"}, 1).reply).release == "r1"
+
+    assert use(folder_of(tmp_path), cluster, act)
+
+
+async def nothing(pool: Pool) -> None:
+    raise AssertionError("it started")
+
+
+def test_a_pipeline_that_no_node_can_open(tmp_path: Path) -> None:
+    cluster = _MadeUpCluster()
+    error = {"code": "pipeline-missing", "what": "none", "where": "", "fix": ""}
+    cluster.found = {"error": error, "kind": "InputError"}
+    with pytest.raises(InputError, match="pipeline-missing"):
+        use(tmp_path, cluster, nothing)
+    assert not cluster.deployed
+
+
+def test_a_look_that_fails_shows_no_text(tmp_path: Path) -> None:
+    cluster = _MadeUpCluster()
+    cluster.found = _DiedError("patient Smith")
+    with pytest.raises(ConfigError, match="serve-cluster-failed") as caught:
+        use(tmp_path, cluster, nothing)
+    assert "_DiedError" in caught.value.what
+    assert "Smith" not in str(caught.value)
+
+
+@pytest.mark.parametrize("states", [["DEPLOYING", "DEPLOY_FAILED"], ["DEPLOYING"]])
+def test_replicas_that_do_not_start_are_removed(states: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.serve.on_ray._START_S", 0.5)
+    cluster = _MadeUpCluster()
+    cluster.states = states
+    with pytest.raises(ConfigError, match="serve-cluster-failed"):
+        use(tmp_path, cluster, nothing)
+    assert cluster.deleted == [cluster.deployed[0].name]
+
+
+@contextmanager
+def made_up(cluster: _MadeUpCluster | None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    ray = SimpleNamespace(is_initialized=lambda: True)
+    if cluster is not None:
+        ray.serve = cluster
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray.serve", cluster)
+    yield
+
+
+def test_the_proxy_of_ray_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = _MadeUpCluster()
+    with made_up(cluster, monkeypatch), engine_of(settings_of(tmp_path, engine="ray", workers=2)) as linkers_of:
+        assert linkers_of(tmp_path).size == 2
+    assert cluster.start_options["proxy_location"] == "Disabled"
+    assert cluster.start_options["http_options"] == {"location": "NoServer"}
+
+
+def test_no_ray_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with made_up(None, monkeypatch), pytest.raises(OnymError) as caught, serving(settings_of(tmp_path, engine="ray")):
+        pass
+    assert caught.value.fix == "pip install 'onym[ray]'"
