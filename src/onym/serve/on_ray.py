@@ -35,7 +35,7 @@ _QUIET = {"log_level": "ERROR", "enable_access_log": False}
 def serving(settings: ServeSettings) -> Iterator[Callable[[Path], Replicas]]:
     """Give what makes the replicas of a release, while a cluster is connected."""
     cpus = 2 * len(settings.pipelines) * _max_replicas(settings)  # a new release is opened beside the old one
-    with cluster(settings.address or LOCAL, cpus, FAILED) as ray:
+    with cluster(settings.address or LOCAL, cpus) as ray:
         try:
             from ray import serve
         except ImportError as e:

@@ -104,7 +104,7 @@ class _Run:
 
 
 @contextmanager
-def cluster(address: str, cpus: int | None, code: str = "batch-cluster-failed") -> Iterator[Any]:
+def cluster(address: str, cpus: int | None) -> Iterator[Any]:
     """Give Ray, connected to a cluster: the one that the caller is connected to, or that of an address until the block ends."""
     try:
         import ray
@@ -122,7 +122,7 @@ def cluster(address: str, cpus: int | None, code: str = "batch-cluster-failed") 
         ray.init(address, log_to_driver=False, configure_logging=False, **own)
     except (ConnectionError, RuntimeError, ValueError) as e:
         what = f"the Ray cluster cannot be reached or started: {type(e).__name__}"
-        raise ConfigError(code, what, where=address, fix="check the address, or use --engine local") from e
+        raise ConfigError("batch-cluster-failed", what, where=address, fix="check the address, or use --engine local") from e
     try:
         yield ray
     finally:
