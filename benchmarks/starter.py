@@ -5,7 +5,8 @@
 The knowledge base and its TF-IDF are built from the files of `ONYM_DATA`, by the recipe `starter.toml`. The reranker, the
 classifier and the calibration are kept: they were trained by `starter-reranker.toml` and `starter-classifier.toml` on the
 training splits of NCBI disease, BC5CDR and BioRED; `onym calibrate FOLDER --dataset bc5cdr --dataset ncbi-disease --dataset
-biored` used their dev splits, and the same with `--mentions terms` for the confidence of terms.
+biored` used their dev splits, and the same with `--mentions terms --type Disease --type SpecificDisease --type DiseaseClass
+--type Modifier --type CompositeMention` for that of terms.
 A test compares the bytes with those of the package.
 """
 

@@ -94,6 +94,14 @@ def test_a_calibration_of_terms_counts_each_surface_once(graded: EvaluationTask)
         calibrate_pipeline(graded, pipeline, "terms")
 
 
+def test_annotated_types_are_for_mentions_of_gold(graded: EvaluationTask) -> None:
+    pipeline = Pipeline(ExactLinker(graded.kb), DictionaryDetector(graded.kb))
+    with pytest.raises(ConfigError, match="have no annotated type"):
+        calibrate_pipeline(graded, pipeline, "found", ["Modifier"])
+    with pytest.raises(InputError, match="calibration-invalid"):  # there is none of that type
+        calibrate_pipeline(graded, pipeline, "given", ["Chemical"])
+
+
 def test_terms_are_judged_by_their_concepts(tmp_path: Path, tiny_kb: Path) -> None:
     rows = [(f"Fever {row}\tModifier\tD005334", f"pyrexia {row}\tModifier\tD010146") for row in range(40)]
     blocks = [block(str(row), f"Fever {row} and pyrexia {row}", *each) for row, each in enumerate(rows)]
@@ -101,8 +109,12 @@ def test_terms_are_judged_by_their_concepts(tmp_path: Path, tiny_kb: Path) -> No
     write(tmp_path / "ncbi_disease" / "NCBIdevelopset_corpus.txt", pubtator(*blocks))
     prepare("ncbi-disease", tmp_path, tmp_path / "prepared")
     task = EvaluationTask.open(str(tmp_path / "prepared"), "dev", kb=tiny_kb)
-    made = calibrate_pipeline(task, Pipeline(TfidfLinker(task.kb), DictionaryDetector(task.kb)), "terms")
-    assert (made.mentions, made.documents, made.gold) == ("terms", 40, 80)
+    pipeline = Pipeline(TfidfLinker(task.kb), DictionaryDetector(task.kb))
+    made = calibrate_pipeline(task, pipeline, "terms")
+    assert (made.mentions, made.documents, made.gold, made.types) == ("terms", 40, 80, None)
+    assert "types" not in made.model_dump(mode="json")
+    typed = calibrate_pipeline(task, pipeline, "terms", ["Modifier", "Disease"])
+    assert (typed.types, typed.calibration) == (("Modifier", "Disease"), made.calibration)
     assert (made.calibration.quality.answers, made.calibration.quality.accuracy) == (80, 0.5)  # pain is not in the KB
 
 

@@ -34,6 +34,10 @@ def command(
             "By default found, if it has a detector."
         ),
     ] = None,
+    type: Annotated[  # noqa: A002 - the name of the option
+        list[str] | None,
+        typer.Option(help="Annotated mentions of this type alone, for terms or given mentions. Several: give it again."),
+    ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Calibrate the confidence of a pipeline on annotated documents that it was not trained on, and store it in the pipeline.
@@ -53,7 +57,7 @@ def command(
     with progress("calibrating"):
         pipeline = load(folder)
         tasks = [EvaluationTask.open(name, split, kb=pipeline.kb, data=data) for name in dataset]
-        fitted = calibrate_pipeline(tasks, pipeline, mentions)
+        fitted = calibrate_pipeline(tasks, pipeline, mentions, type or ())
         store_calibration(folder, fitted)
     figures = _figures(fitted)
     if json:
@@ -74,6 +78,7 @@ def _figures(fitted: FittedCalibration) -> dict[str, object]:
         shares["best_f1_at_precision"] = round(made.curve.best_f1(quality.answers, fitted.gold).precision, 3)
     return {
         "mentions": fitted.mentions,
+        **({"types": list(fitted.types)} if fitted.types else {}),
         "documents": fitted.documents,
         "left_out": fitted.left_out,
         "answers": quality.answers,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -57,7 +57,10 @@ class JudgedAnswers:
 
 
 def calibrate_pipeline(
-    tasks: EvaluationTask | Sequence[EvaluationTask], pipeline: Pipeline, mentions: Mentions | None = None
+    tasks: EvaluationTask | Sequence[EvaluationTask],
+    pipeline: Pipeline,
+    mentions: Mentions | None = None,
+    types: Sequence[str] = (),
 ) -> FittedCalibration:
     """Fit a calibration to a split that the pipeline was not trained on, of one dataset or of several together.
 
@@ -65,7 +68,9 @@ def calibrate_pipeline(
     without a detector, or with `given`, they are those of gold. Of several datasets, a document that two of them share counts
     once, and one that another of them has in its test split is left out.
 
-    With `terms`, the mentions are those of gold without their texts, each surface once: as the cells of a column are.
+    With `terms`, the mentions are those of gold without their texts, each surface once: as the cells of a column are. With
+    `types`, only gold of these annotated types is looked at, which needs mentions of gold: a vocabulary of diseases is asked
+    for diseases, and what it does with chemicals says nothing of a column of diagnoses.
     """
     tasks = [tasks] if isinstance(tasks, EvaluationTask) else tasks
     for task in tasks:
@@ -74,7 +79,11 @@ def calibrate_pipeline(
         what = "the pipeline has no detector, so it finds no mentions in raw text"
         raise ConfigError("config-invalid", what, fix="build it with a detector, or calibrate it with --mentions given")
     mentions = mentions or ("given" if pipeline.detector is None else "found")
+    if types and mentions == "found":
+        what = "mentions that are found in raw text have no annotated type"
+        raise ConfigError("config-invalid", what, fix="calibrate with --mentions terms or given, or without --type")
     pooled = pooled_documents([task.dataset for task in tasks], tasks[0].split)
+    pooled = [[_of_types(doc, types) for doc in gold] for gold in pooled] if types else pooled
     documents = [doc for gold in pooled for doc in gold]
     judging = distinct_terms(pooled) if mentions == "terms" else pooled
     judged = [_judged(task, gold, pipeline, mentions) for task, gold in zip(tasks, judging, strict=True)]
@@ -86,8 +95,13 @@ def calibrate_pipeline(
         documents=len(documents),
         left_out=sum(1 for task in tasks for _ in task.texts()) - len(documents),
         gold=sum(bool(mention.concept_ids) for gold in judging for doc in gold for mention in doc.mentions),
+        types=tuple(types) or None,
         calibration=JudgedAnswers.pooled(judged).fit(),
     )
+
+
+def _of_types(doc: Document, types: Sequence[str]) -> Document:
+    return replace(doc, mentions=tuple(mention for mention in doc.mentions if mention.type in types))
 
 
 def _judged(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:

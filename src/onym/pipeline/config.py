@@ -45,7 +45,8 @@ class FittedCalibration(Strict):
 
     `terms` are mentions without their text, each surface once, as the cells of a column are.
     Of several datasets, names and digests are separated by commas. `left_out` counts the documents that two of them share, or
-    that one of them tests with. `gold` is the number of mentions that should have had an answer.
+    that one of them tests with. `gold` is the number of mentions that should have had an answer. `types` are the annotated
+    types that were looked at, all where there are none.
     """
 
     dataset: str
@@ -55,6 +56,7 @@ class FittedCalibration(Strict):
     documents: int = Field(ge=1)
     left_out: int = Field(default=0, ge=0)
     gold: int = Field(default=0, ge=0)
+    types: tuple[str, ...] | None = Field(default=None, exclude_if=lambda types: types is None)
     calibration: Calibration
 
 
