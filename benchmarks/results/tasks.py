@@ -194,7 +194,7 @@ def dictionary_kb(name: str, split: str, suffix: str = "", select: Callable[[lis
     def build(dest: Path) -> None:
         files, file = get(name).files, f"{split}_dictionary.txt"
         archive = next(each.path for each in files if each.is_archive)
-        with members(Inputs(data_folder(), files).source(archive), "", file).require(file).open() as stream:
+        with members(Inputs.found(data_folder(), files).source(archive), "", file).require(file).open() as stream:
             lines = stream.read().decode().splitlines()
         taken = InputFile.from_bytes(file, "".join(f"{line}\n" for line in select(lines)).encode())
         source = SourceConfig(path=file, format="biosyn", name="biosyn")
@@ -216,7 +216,7 @@ def askapatient_kb(name: str, rows: Iterable[tuple[str, str, str]]) -> Knowledge
 
 def askapatient_rows(fold: int, is_wanted: Callable[[Document], bool]) -> Iterator[tuple[str, str, str]]:
     """Yield ids, names and kinds of names: the labels of a fold's training file, and its phrases where they are wanted."""
-    inputs = Inputs(data_folder(), get(f"askapatient-fold{fold}").files)
+    inputs = Inputs.found(data_folder(), get(f"askapatient-fold{fold}").files)
     for doc in documents_of(askapatient.read(inputs.source(files_of(fold)["train"]))):
         rows = list(rows_of(doc))
         yield from rows if is_wanted(doc) else [row for row in rows if row[2] == NameKind.PREFERRED.label]

@@ -50,3 +50,35 @@ def test_prepare_refuses(tmp_path: Path) -> None:
     onym("prepare", "s800", "-o", "out", cwd=tmp_path, data=data)
     assert "output-exists" in onym("prepare", "s800", "-o", "out", cwd=tmp_path, data=data, status=2).stderr
     onym("prepare", "s800", "-o", "out", "--force", cwd=tmp_path, data=data)
+
+
+def test_an_own_corpus(tmp_path: Path, tiny_kb: Path) -> None:
+    rows = "\n".join(f"{n}|t|Fever {n}\n{n}|a|\n{n}\t0\t5\tFever\tDisease\tD005334\n" for n in range(20))
+    (tmp_path / "a.pubtator").write_text(rows)
+    lines = onym("prepare", "a.pubtator", "--name", "mine", "--kb", str(tiny_kb), cwd=tmp_path).stdout.splitlines()
+    assert "split\ttrain\t14 documents\t14 mentions\t14 in the KB (100.0 %)" in lines
+    assert (tmp_path / "mine" / "CURRENT").exists()
+    words = ("prepare", "a.pubtator", "--name", "folded", "--folds", "3", "--json")
+    assert [each["name"] for each in json.loads(onym(*words, cwd=tmp_path).stdout)] == [
+        "folded-fold1",
+        "folded-fold2",
+        "folded-fold3",
+    ]
+    words = ("prepare", "--name", "split", "--split", "train=a.pubtator", "--split", "test=a.pubtator")
+    assert onym(*words, cwd=tmp_path).stdout.splitlines()[-1].startswith("OVERLAP: 20 of 20 test mentions")
+    words = ("prepare", "a.pubtator", "--name", "shared", "--shares", "0.5,0.25,0.25", "--json")
+    assert json.loads(onym(*words, cwd=tmp_path).stdout)["splits"]["dev"]["documents"] == 5
+
+
+def test_an_own_corpus_is_divided_in_one_way(tmp_path: Path) -> None:
+    for words in (
+        ("a.txt", "--name", "mine", "--split", "train=b.txt"),
+        ("a.txt", "--name", "mine", "--folds", "3", "--shares", "0.5,0.25,0.25"),
+        ("--name", "mine", "--split", "train"),
+        ("--name", "mine", "--split", "other=a.txt"),
+        ("a.txt", "--name", "mine", "--shares", "much"),
+        ("ncbi-disease", "-o", "out", "--folds", "3"),
+        ("ncbi-disease",),
+        ("a.txt", "b.txt", "-o", "out"),
+    ):
+        assert "config-invalid" in onym("prepare", *words, cwd=tmp_path, status=2).stderr

@@ -147,7 +147,7 @@ def read(name: str, folder: Path) -> tuple[dict[str, list[Document]], DropCounts
     """Read a dataset's documents by split, without writing anything."""
     dataset, drops = get(name), DropCounts()
     documents: dict[str, list[Document]] = {}
-    for split, doc in dataset.read(Inputs(folder, dataset.files), drops):
+    for split, doc in dataset.read(Inputs.found(folder, dataset.files), drops):
         documents.setdefault(split, []).append(doc)
     return documents, drops
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from onym.errors import InputError
 from onym.store.artefact.manifest import InputEntry
@@ -44,17 +46,22 @@ class RequiredFile:
 
 
 class Inputs:
-    """The required files that exist in a data folder."""
+    """Files of a dataset that are there, by the names that its reader has for them."""
 
-    def __init__(self, folder: Path, files: tuple[RequiredFile, ...]) -> None:
+    def __init__(self, paths: Mapping[str, Path]) -> None:
+        self._paths = dict(paths)
+        self._sources: dict[str, Source] = {}
+
+    @classmethod
+    def found(cls, folder: Path, files: tuple[RequiredFile, ...]) -> Self:
+        """Look required files up in a data folder."""
         found = {file: file.find(folder) for file in files}
-        self._paths = {file.path: path for file, path in found.items() if path is not None}
         missing = [file.path for file, path in found.items() if path is None]
         if missing:
             what = f"the data folder lacks {', '.join(missing[:6])}"
             fix = "download them into it, or name another folder with --data"
             raise InputError("dataset-files", what, where=str(folder), fix=fix)
-        self._sources: dict[str, Source] = {}
+        return cls({file.path: path for file, path in found.items() if path is not None})
 
     def source(self, path: str) -> Source:
         """Return a required file, opened: one file, or all files of an archive or a folder."""

@@ -93,7 +93,12 @@ def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = N
     """Prepare a dataset from the files in the folder `source`; `kb` replaces its own dictionary, if it has one."""
     dataset = get(name)
     require_free(dest, force=force)
-    inputs, drops = Inputs(source, dataset.files), DropCounts()
+    return prepare_dataset(dataset, Inputs.found(source, dataset.files), dest, kb)
+
+
+def prepare_dataset(dataset: Dataset, inputs: Inputs, dest: Path, kb: KnowledgeBase | None) -> PreparedDataset:
+    """Prepare a dataset from its files, whether the catalogue has it or not."""
+    drops = DropCounts()
     with staging(dest) as stage:
         is_own = kb is None and dataset.dictionary is not None
         if is_own:
@@ -103,7 +108,7 @@ def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = N
         report = report_of(dataset, counts, drops, is_own=is_own)
         stage.write_json(REPORT, report)
         options = {"kb": "own" if is_own else "other" if kb else "none"}
-        config = {"name": name, "options": options, "kb": kb.digest if kb else ""}
+        config = {"name": dataset.name, "options": options, "kb": kb.digest if kb else ""}
         stage.publish(dest, KIND, FORMAT, Record(config, inputs.entries(), _numbers(report)))
     return PreparedDataset.open(dest)
 
