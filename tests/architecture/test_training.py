@@ -9,7 +9,7 @@ import onym
 
 TRAIN = Path(onym.__file__).parent / "train"
 FAMILIES = ("generative", "encoder", "collective", "mentions", "rerank")
-DISPATCH = ("run.py", "stages.py")  # by stage, to the families
+DISPATCH = ("run.py", "stages.py", "pipeline.py")  # by stage, to the families; the last one to several in turn
 SHARED = {"__init__.py", "config.py", "context.py", "collate.py", "dev.py", "trainer.py"}
 
 

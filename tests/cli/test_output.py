@@ -38,10 +38,11 @@ WORDS = {
     "pipeline build": "pipeline build --kb no -o",
     "plot names": "plot names --kb no --model no -o",
     "train finetune": "train finetune --preset cpu-small --set start.model=no --set data.kb=no -o",
+    "train pipeline": "train pipeline --dataset no --kb no -o",
 }
 FOLDERS = {
     *("link folder", "batch plan", "corpus convert folder", "kb build", "dataset prepare"),
-    *("trie build", "index build", "model convert", "train finetune"),
+    *("trie build", "index build", "model convert", "train finetune", "train pipeline"),
 }
 MAKES_FILES_IN = {"kb download", "pipeline build"}
 FORCED = (

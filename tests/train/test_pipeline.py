@@ -1,0 +1,101 @@
+"""A whole pipeline, trained on one's own corpus by one command."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from onym.datasets.own import prepare_own
+from onym.errors import ConfigError
+from onym.pipeline.folder import load, read_pipeline
+from onym.train import pipeline as module
+from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
+from tests.cli.command import onym
+from tests.train.tiny import FEVER, HEART, pubtator
+
+FRAMES = ("Case {n}: a {} was seen.", "The {} of case {n} was treated.", "No word of pitch, but {} in case {n}.")
+NAMES = (("fever", FEVER), ("heart attack", HEART), ("pyrexia", FEVER), ("myocardial infarction", HEART))
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a corpus of one's own, in which a name is a word elsewhere."""
+    folder = tmp_path_factory.mktemp("own")
+    rows = []
+    for n in range(150):
+        name, concept = NAMES[n % len(NAMES)]
+        rows.append((FRAMES[n % len(FRAMES)].format(name, n=n), [(name, concept)]))
+        rows.append((f"Crowd {n} at fever pitch.", []))
+    (folder / "mine.pubtator").write_text(pubtator("train", rows))
+    return prepare_own("mine", [folder / "mine.pubtator"], folder / "mine", shares=(0.5, 0.4, 0.1)).folder
+
+
+def config(mine: Path, kb: Path, **changes: object) -> PipelineTrainingConfig:
+    return PipelineTrainingConfig.of({"datasets": [str(mine)], "kb": str(kb), **changes})
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, mine: Path, kb_folder: Path) -> Path:
+    folder = tmp_path_factory.mktemp("trained") / "pipeline"
+    train_pipeline(config(mine, kb_folder), folder)
+    return folder
+
+
+def test_it_finds_links_and_knows_how_likely_it_is_right(trained: Path) -> None:
+    linked = load(trained).link("Case 1: a fever was seen. The crowd was at fever pitch.")
+    assert [(link.mention.start, link.concept_id) for link in linked.links] == [(10, f"mesh:{FEVER}")]
+    confidence = linked.links[0].confidence
+    assert confidence is not None
+    assert 0.5 < confidence <= 1.0
+
+
+def test_a_run_that_was_interrupted_goes_on(
+    trained: Path, mine: Path, kb_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "train_reranker", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")
+    assert (tmp_path / "pipeline" / "classifier").exists()
+    monkeypatch.setattr(module, "train_classifier", interrupt)  # it is there already
+    train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")
+    one, other = read_pipeline(trained), read_pipeline(tmp_path / "pipeline")
+    assert one.calibration == other.calibration
+    train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")  # nothing is left to do
+
+
+def test_another_configuration_is_refused(trained: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="training-other"):
+        train_pipeline(config(mine, kb_folder, types={"Disease": "Disease"}), trained)
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="output-exists"):
+        train_pipeline(config(mine, kb_folder), tmp_path)
+
+
+def test_a_dataset_without_dev_is_refused_before_any_work(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+    prepare_own("mine", {"train": [mine.parent / "mine.pubtator"]}, tmp_path / "train-only")
+    with pytest.raises(ConfigError, match="dataset-split"):
+        train_pipeline(config(tmp_path / "train-only", kb_folder), tmp_path / "pipeline")
+    assert not (tmp_path / "pipeline").exists()
+
+
+def test_too_few_mentions_for_a_confidence(
+    corpus: Path, kb_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "onym.train"):
+        pipeline = train_pipeline(config(corpus, kb_folder), tmp_path / "pipeline")
+    assert pipeline.calibration is None
+    assert "no confidence of links" in caplog.text
+    assert "no classifier" in caplog.text  # all names there are mentions
+
+
+def test_the_command(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+    words = ("train", "pipeline", "--dataset", str(mine), "--kb", str(kb_folder), "-o", "pipeline")
+    done = onym(*words, cwd=tmp_path)
+    assert done.stdout.splitlines()[0] == "pipeline\tpipeline"
+    assert "step 5 of 5" in done.stderr
