@@ -35,5 +35,5 @@ def test_the_numbers_are_those_of_the_code() -> None:
 
 
 def test_what_is_advised_is_as_the_page_says() -> None:
-    assert "`auto` is `flat` for up to a million names and `hnsw` for more." in PAGE
-    assert [kind_for(AUTO, names).name for names in (1_000_000, 1_000_001)] == ["flat", "hnsw"]
+    assert "`auto` is `flat` for up to 250,000 names and `hnsw` for more." in PAGE
+    assert [kind_for(AUTO, names).name for names in (250_000, 250_001)] == ["flat", "hnsw"]
