@@ -19,6 +19,7 @@ import argparse
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -134,8 +135,12 @@ class _Part:
         done, number = 0, 0
         while done < kills:
             out, number = planned(self._corpus, self._pipeline, self._base / f"run{number}"), number + 1
-            while not status(out).is_done:
-                killed, processes = self._one(out, kills - done, duration, self._rng)
+            while not (ledger := status(out)).is_done:
+                began = time.monotonic()
+                share = len(ledger.open_shards) / len(ledger.plan.shards)  # what is left takes less than all
+                killed, processes = self._one(out, kills - done, duration * share, self._rng)
+                if not killed:
+                    duration = min(duration, (time.monotonic() - began) / share)
                 seen |= processes
                 found["torn"] += torn(out)
                 done += len(killed)
@@ -155,12 +160,12 @@ def _one(out: Path, left: int, duration: float, rng: random.Random) -> tuple[lis
         step, after = rng.choice(_STEPS), rng.choice("01")
         environment = {"KILL_STEP": step, "KILL_COUNT": str(rng.randrange(1, 6)), "KILL_AFTER": after}
         process = driver(out, _WORKER, environment)
-        workers = _watched(process.pid, 0.5)
+        workers = _watched(process, 0.5)
         process.wait()
         return [f"worker {'after' if after == '1' else 'before'} {step}"], workers
     process = driver(out)
     number = rng.choice((signal.SIGKILL, signal.SIGTERM))
-    workers = _watched(process.pid, rng.uniform(0, duration) if kind != "none" else 0)
+    workers = _watched(process, rng.uniform(0, duration) if kind != "none" else 0)
     killed = []
     if kind == "driver" and process.poll() is None:
         process.send_signal(number)
@@ -203,12 +208,12 @@ def _one_with_nodes(out: Path, left: int, _duration: float, _rng: random.Random)
     return ["node SIGKILL"] * killed, processes
 
 
-def _watched(pid: int, seconds: float) -> set[Process]:
-    """Wait, and return the workers that were seen meanwhile."""
+def _watched(process: subprocess.Popen[bytes], seconds: float) -> set[Process]:
+    """Wait, at most until it ends, and return the workers that were seen meanwhile."""
     end = time.monotonic() + seconds
-    seen = known(children(pid))
-    while time.monotonic() < end:
-        seen |= known(children(pid))
+    seen = known(children(process.pid))
+    while time.monotonic() < end and process.poll() is None:
+        seen |= known(children(process.pid))
         time.sleep(0.02)
     return seen
 

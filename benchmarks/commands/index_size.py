@@ -35,6 +35,7 @@ from benchmarks.models import model_folder
 from benchmarks.report import own_bytes
 from benchmarks.results.tasks import open_kb
 from onym.index import KINDS, Index, build_index, open_index
+from onym.index.derived import open_derived_index
 from onym.index.kinds import AUTO, kind_for
 from onym.index.library import faiss
 from onym.index.source import VectorSource
@@ -69,6 +70,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", type=int, default=10_000, help="surfaces that are looked for")
     parser.add_argument("--vectors", type=int, default=0, help="vectors that are drawn; 6,000,000 without --quick")
     parser.add_argument("--kind", default="", help="the kind of their index; by default the one that is advised for 6,000,000")
+    parser.add_argument("--kept", action="store_true", help="search the indexes that are kept with the knowledge base")
     parser.add_argument("--only-table", action="store_true", help="time no encoder, and index no drawn vectors")
     parser.add_argument("--only", default=",".join(KINDS), help="kinds of the table, separated by commas")
 
@@ -109,6 +111,8 @@ def _encoder_speed(encoder: VectorSource, names: list[str]) -> dict[str, object]
 
 def _table(base: Path, names: Names, options: argparse.Namespace) -> dict[str, object]:
     worst = exact_scores(names.vectors, names.wanted)[:, -1]
+    if options.kept:
+        return {"rows": [_kept_row(names, worst, kind) for kind in options.only.split(",")]}
     rows = [_row(base / f"index-{kind}", names, worst, kind) for kind in options.only.split(",")]
     default = kind_for(AUTO, options.names or OPEN_NAMES).name
     figures: dict[str, object] = {"rows": rows}
@@ -120,27 +124,33 @@ def _table(base: Path, names: Names, options: argparse.Namespace) -> dict[str, o
 
 
 def _row(dest: Path, names: Names, worst: Vectors, kind: str) -> dict[str, object]:
-    wanted = names.wanted
     start = time.perf_counter()
     manifest = build_index(names.kb, names.encoder, dest, kind)
-    build_s = time.perf_counter() - start
-    open_s = median(_seconds_to_open(dest) for _ in range(5))
-    index = open_index(dest)
+    figures: dict[str, object] = {
+        "kind": kind,
+        "digest": manifest.digest(),
+        "mb": round(sum(entry.bytes for entry in manifest.files.values()) / 1e6, 1),
+        "build_s": round(time.perf_counter() - start, 1),
+        "open_s": round(median(_seconds_to_open(dest) for _ in range(5)), 4),
+    }
+    figures |= _searched(open_index(dest), names, worst)
+    shutil.rmtree(dest)
+    return figures
+
+
+def _kept_row(names: Names, worst: Vectors, kind: str) -> dict[str, object]:
+    """Return the figures of the index that is kept with the knowledge base, which is built if there is none."""
+    return {"kind": kind} | _searched(open_derived_index(names.kb, names.encoder, kind), names, worst)
+
+
+def _searched(index: Index, names: Names, worst: Vectors) -> dict[str, object]:
+    wanted = names.wanted
     index.search(wanted[:8], K)  # the pages that every search looks at are read now
     start = time.perf_counter()
     ids = np.concatenate([index.search(batch, K)[1] for batch in _batches(wanted)])
     search_s = time.perf_counter() - start
-    figures = {
-        "kind": kind,
-        "digest": manifest.digest(),
-        "mb": round(sum(entry.bytes for entry in manifest.files.values()) / 1e6, 1),
-        "build_s": round(build_s, 1),
-        "open_s": round(open_s, 4),
-        "queries_per_s": round(len(wanted) / search_s, 1),
-        "recall_at_10": round(recall(names.vectors, wanted, ids, worst), 4),
-    }
-    shutil.rmtree(dest)
-    return figures
+    found = recall(names.vectors, wanted, ids, worst)
+    return {"queries_per_s": round(len(wanted) / search_s, 1), "recall_at_10": round(found, 4)}
 
 
 def exact_scores(vectors: NameVectors, wanted: Vectors) -> Vectors:
