@@ -42,8 +42,9 @@ class Running:
     def wait_until_ready(self) -> None:
         until = time.monotonic() + self._patience_s
         while time.monotonic() < until:
-            if httpx.get(f"{self.url}/ready").status_code == 200:
-                return
+            with suppress(httpx.TimeoutException):  # a machine may be busy
+                if httpx.get(f"{self.url}/ready").status_code == 200:
+                    return
             time.sleep(0.05)
         raise RuntimeError(self.logged())
 

@@ -149,13 +149,14 @@ class _Server(uvicorn.Server):
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound; an address that cannot be had is an error."""
+    """Return a socket that listens; an address that cannot be had is an error."""
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)  # with its protocol: else asyncio does not switch Nagle's delay off
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.listen(_BACKLOG)  # from now on who connects waits, and is not turned away
     except OSError as e:
         if listener is not None:
             listener.close()
