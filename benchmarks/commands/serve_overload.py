@@ -10,8 +10,8 @@ goodput_share         answers in a second under overload, of capacity, the least
 p99_s                 99th percentile of the seconds to an answer, from the moment at which its request was to be sent, the most
 memory_growth_pct     how much more memory HTTP and linker process hold at the end of all than before the first overload
 unanswered            requests without an answer, or with another one than 2xx, 429, 503 or 504
-late                  requests that were let in and not answered within the time limit (504), which a full run may not have; on a
-                      machine with other work some are, since its speed changes
+late                  requests that were let in and not answered within the time limit (504), which a full run may not have; on
+                      a machine with other work some are, since its speed changes
 rows                  for each rate: `goodput_share`, `p99_s`, and how many requests had which status
 """
 
