@@ -16,6 +16,7 @@ from onym.pipeline.folder import load
 
 PATIENCE_S = 60.0  # on a busy machine, a client that sleeps for a moment sleeps for longer
 _READY = b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
+_LOOK_S = 0.05
 UNSENT = Got(0, {}, b"", 0.0)
 _TEXTS, _MAX_NAMES = 200, 100
 
@@ -49,9 +50,12 @@ class Clients:
         self._rng = random.Random(seed)
 
     async def ask_until_not_ready(self) -> None:
-        """Be one client."""
+        """Be one client. While all linker processes were killed, it waits; it ends when the service is about to."""
         connection = Connection(self._url)
-        while (await self._ask(connection, _READY)).status == 200:
+        while (is_ready := (await self._ask(connection, _READY)).status == 200) or not self.is_ending:
+            if not is_ready:
+                await asyncio.sleep(_LOOK_S)
+                continue
             exchange = self._rng.choice(self._exchanges)
             self._judge(await self._ask(connection, exchange.request), exchange.answer)
         connection.close()
