@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,12 +14,12 @@ from onym.datasets import PreparedDataset
 from onym.datasets.cached import open_dataset
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.store.output import whole_file
 from onym.train.arguments import training_device
 from onym.train.config import RunConfig, TrainingConfig
 from onym.train.samples.mentions import mentions_of
 from onym.train.samples.targets import DocMention
 from onym.train.sharded import is_sharded
+from onym.train.stages import require_same
 from onym.types import Document
 
 R = TypeVar("R", bound=RunConfig)
@@ -37,15 +36,7 @@ class RunContext(Generic[R]):
 
     def require_same_config(self) -> None:
         """Refuse to resume a run that was started with another configuration."""
-        path, own = self.work / "config.json", self.config.model_dump_json(indent=1).encode() + b"\n"
-        if path.is_file():
-            if json.loads(path.read_bytes()) != json.loads(own):
-                fix = "name another folder, or remove this one"
-                what = "a run with another configuration was started there"
-                raise ConfigError("training-other", what, where=str(self.work), fix=fix)
-            return
-        with whole_file(path, force=True) as file:  # of several processes each may be the first
-            file.write(own)
+        require_same(self.work / "config.json", self.config.model_dump(mode="json"))
 
     @property
     def device(self) -> torch.device:

@@ -6,7 +6,6 @@ terms, in this order. Each is published before the next is begun: an interrupted
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,13 +23,13 @@ from onym.linkers import linker_config
 from onym.pipeline.folder import build_pipeline, load, read_pipeline, store_calibration
 from onym.pipeline.packs import FILE
 from onym.pipeline.pipeline import Pipeline
-from onym.store.output import whole_file
 from onym.store.output_path import require_folder
 from onym.train.corpora import CorporaConfig
 from onym.train.mentions.config import MentionsTrainingConfig
 from onym.train.mentions.mentions import train_classifier
 from onym.train.rerank.config import RerankTrainingConfig
 from onym.train.rerank.rerank import train_reranker
+from onym.train.stages import require_same
 
 DEV = "dev"
 _CLASSIFIER, _RERANKER, _REQUEST = "classifier", "reranker", "request.json"
@@ -143,13 +142,5 @@ def _require_dev(config: PipelineTrainingConfig, data: Path | None) -> None:
 
 
 def _require_same(config: PipelineTrainingConfig, dest: Path) -> None:
-    """Refuse to go on with a pipeline that was begun with another configuration, knowledge base or dataset."""
-    request = {**config.model_dump(mode="json"), "kb": KnowledgeBase.open(config.kb).digest}
-    path = dest / _REQUEST
-    if path.is_file():
-        if json.loads(path.read_bytes()) != request:
-            what = "a run with another configuration was started there"
-            raise ConfigError("training-other", what, where=str(dest), fix="name another folder, or remove this one")
-        return
-    with whole_file(path) as file:
-        file.write(json.dumps(request, indent=1).encode() + b"\n")
+    """Refuse to go on with a pipeline that was begun with another configuration or knowledge base."""
+    require_same(dest / _REQUEST, {**config.model_dump(mode="json"), "kb": KnowledgeBase.open(config.kb).digest})

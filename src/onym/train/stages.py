@@ -5,9 +5,10 @@ Presets reproduce the rows of the papers' tables, or suit a few CPU cores.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, overload
@@ -15,6 +16,7 @@ from typing import Any, overload
 from onym.errors import ConfigError
 from onym.store.cache import default_folder
 from onym.store.config import parse_toml, read_toml
+from onym.store.output import whole_file
 from onym.store.output_path import require_folder
 from onym.train.collective.config import CollectiveStage, CollectiveTrainingConfig
 from onym.train.collective.detector.config import DetectorStage, DetectorTrainingConfig
@@ -49,6 +51,18 @@ def require_new(dest: Path) -> None:
     require_folder(dest, force=True)
     if dest.exists():
         raise ConfigError("output-exists", "the folder exists", where=str(dest), fix="name another folder")
+
+
+def require_same(path: Path, own: Mapping[str, Any]) -> None:
+    """Refuse to resume a run that was started with another configuration; the first run writes down its own at `path`."""
+    if path.is_file():
+        if json.loads(path.read_bytes()) != own:
+            fix = "name another folder, or remove this one"
+            what = "a run with another configuration was started there"
+            raise ConfigError("training-other", what, where=str(path.parent), fix=fix)
+        return
+    with whole_file(path, force=True) as file:  # of several processes each may be the first
+        file.write(json.dumps(own, indent=1).encode() + b"\n")
 
 
 @overload
