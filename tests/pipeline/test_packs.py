@@ -10,7 +10,7 @@ import pytest
 from benchmarks.starter import make_starter
 
 from onym.pipeline.folder import build_pipeline, load
-from onym.pipeline.packs import STARTER, located
+from onym.pipeline.packs import STARTER, installed, located
 from tests.cli.command import onym, onym_bytes
 
 TEXT = "Patients with breast cancer (BC) and type 2 diabetes mellitus. BC was frequent."
@@ -54,6 +54,16 @@ def test_a_folder_of_that_name_comes_first(tmp_path: Path, tiny_kb: Path, monkey
     assert located(STARTER) == Path(STARTER)
     assert load(STARTER).link("fever").links[0].concept_id == "mesh:D005334"
     assert located("other") == Path("other")
+
+
+def test_an_installed_pipeline_is_found_by_its_name(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    assert located("fevers") == Path("fevers"), "nothing of that name is installed"
+    build_pipeline(tiny_kb, installed("fevers"))
+    assert located("fevers") == installed("fevers")
+    assert load("fevers").link("fever").links[0].concept_id == "mesh:D005334"
+    assert located("../pipelines/fevers") == Path("../pipelines/fevers"), "a path is no name"
 
 
 @pytest.mark.real_data
