@@ -32,6 +32,7 @@ NAMES = (
     "reconcile",
     "serve-hostile-browser",
     "surface-cache",
+    "own-corpus",
     "kb-hostile",
     "kb-fuzz",
     "corpus-fuzz",

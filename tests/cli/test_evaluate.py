@@ -52,6 +52,8 @@ def test_two_systems_are_compared(folder: Path) -> None:
         onym("evaluate", "-d", "ncbi", "--linker", linker, "--save", f"{linker}-2.jsonl", cwd=folder)
     done = onym("compare", "exact-2.jsonl", "tfidf-2.jsonl", "-d", "ncbi", "--angel-t-test", cwd=folder)
     assert "McNemar" in done.stdout
+    onym("compare", "exact-2.jsonl", "tfidf-2.jsonl", "-d", "ncbi", "--report", "two.html", cwd=folder)
+    assert "exact-2.jsonl against tfidf-2.jsonl" in (folder / "two.html").read_text()
     assert "any difference" in " ".join(done.stderr.split())
     assert json.loads(onym("compare", "exact-2.jsonl", "exact-2.jsonl", "-d", "ncbi", "--json", cwd=folder).stdout)[
         "mcnemar"

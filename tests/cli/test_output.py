@@ -23,6 +23,7 @@ WORDS = {
     "explain": "explain no.txt -o",
     "evaluate report": "evaluate no.jsonl --dataset no --report",
     "evaluate save": "evaluate --linker exact --dataset no --save",
+    "compare": "compare no.jsonl no.jsonl --dataset no --report",
     "batch plan": "batch plan no.txt --pipeline no -o",
     "batch export": "batch export no -o",
     "batch compact": "batch compact no -o",
@@ -53,6 +54,7 @@ FORCED = (
     "show",
     "explain",
     "evaluate",
+    "compare",
     "kb export",
     "corpus",
     "dataset",
@@ -63,7 +65,7 @@ FORCED = (
 
 
 ENDS = {"map": ".tsv", "plot names": ".png", "batch export": ".tsv"}
-ALONE = ("link", "map", "show", "explain", "evaluate")
+ALONE = ("link", "map", "show", "explain", "evaluate", "compare")
 """Commands that are no group of others."""
 
 
@@ -103,7 +105,7 @@ def test_a_folder_that_is_in_the_way_is_seen_first(tmp_path: Path, command: str)
     assert refusals(WORDS[command], tmp_path, f"out{end}") == {"output-exists"}
 
 
-@pytest.mark.parametrize("command", [*sorted(FOLDERS), "evaluate report", "evaluate save"])
+@pytest.mark.parametrize("command", [*sorted(FOLDERS), "evaluate report", "evaluate save", "compare"])
 def test_neither_folders_nor_reports_are_streamed(tmp_path: Path, command: str) -> None:
     assert refusals(WORDS[command], tmp_path, "-") == {"output-stdout"}
 

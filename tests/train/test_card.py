@@ -17,6 +17,7 @@ RECORD: dict[str, Any] = {
     "kb": {"digest": "ab12", "concepts": 14_967, "names": 110_142},
     "corpus": {"name": "ncbi-disease", "digest": "cd34"},
     "metrics": {"dev_r1": 81.25, "dev_r5": 90.0},
+    "dev_mentions": 1_500,
     "steps": 1200,
 }
 
@@ -26,6 +27,7 @@ def test_what_a_person_should_know() -> None:
     for words in ("from flan-t5-small", "pretrain, finetune", "76,961,152", "1,200 steps", "1.25 hours", "2 cores", "14,967"):
         assert words in text
     assert "| dev_r1 | 81.2 |" in text
+    assert "| on dev, any-id, 1,500 mentions | % |" in text
     assert "ncbi-disease (cd34)" in text
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from onym.datasets.own import prepare_own
-from onym.errors import ConfigError
+from onym.errors import ConfigError, OnymError
 from onym.pipeline.folder import load, read_pipeline
+from onym.pipeline.pipeline import Pipeline
+from onym.testing.tiny_encoder import save_encoder
 from onym.train import pipeline as module
 from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
 from tests.cli.command import onym
@@ -69,9 +71,31 @@ def test_a_run_that_was_interrupted_goes_on(
     train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")  # nothing is left to do
 
 
+def test_a_threshold_is_tuned_for_texts_and_terms_have_none(trained: Path) -> None:
+    pipeline = load(trained)
+    own = read_pipeline(trained)
+    assert own.threshold is not None
+    assert pipeline.term_calibration is None, "there are four terms"
+    assert pipeline.for_terms().source()["threshold"] == own.threshold
+    known = Pipeline(pipeline.linker, pipeline.detector, threshold=own.threshold, term_calibration=own.calibration)
+    assert known.source()["threshold"] == own.threshold
+    assert known.for_terms().source()["threshold"] is None
+
+
+def test_a_neural_detector_is_trained_from_an_encoder(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+    encoder = save_encoder(tmp_path / "encoder", positions=256)
+    pipeline = train_pipeline(config(mine, kb_folder, encoder=str(encoder), epochs=0.1), tmp_path / "pipeline")
+    own = read_pipeline(tmp_path / "pipeline")
+    assert own.detector is not None
+    assert own.detector.kind == "model"
+    assert pipeline.detector is not None
+    assert (tmp_path / "pipeline" / "detector" / "training.json").is_file()
+    assert not (tmp_path / "pipeline" / "classifier").exists()
+
+
 def test_another_configuration_is_refused(trained: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="training-other"):
-        train_pipeline(config(mine, kb_folder, types={"Disease": "Disease"}), trained)
+        train_pipeline(config(mine, kb_folder, private=True), trained)
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ConfigError, match="output-exists"):
         train_pipeline(config(mine, kb_folder), tmp_path)
@@ -81,6 +105,12 @@ def test_a_dataset_without_dev_is_refused_before_any_work(mine: Path, kb_folder:
     prepare_own("mine", {"train": [mine.parent / "mine.pubtator"]}, tmp_path / "train-only")
     with pytest.raises(ConfigError, match="dataset-split"):
         train_pipeline(config(tmp_path / "train-only", kb_folder), tmp_path / "pipeline")
+    assert not (tmp_path / "pipeline").exists()
+
+
+def test_a_group_that_the_knowledge_base_lacks_is_refused_before_any_work(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(OnymError, match="filter-unknown"):
+        train_pipeline(config(mine, kb_folder, types={"Disease": "No such group"}), tmp_path / "pipeline")
     assert not (tmp_path / "pipeline").exists()
 
 
@@ -98,4 +128,4 @@ def test_the_command(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     words = ("train", "pipeline", "--dataset", str(mine), "--kb", str(kb_folder), "-o", "pipeline")
     done = onym(*words, cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "pipeline\tpipeline"
-    assert "step 5 of 5" in done.stderr
+    assert "step 7 of 7" in done.stderr

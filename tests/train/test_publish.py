@@ -57,7 +57,9 @@ def test_what_the_folder_holds(made: Path, model: Path) -> None:
 def test_the_record_has_the_digests_and_the_whole_configuration(made: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     found = record(made)
     assert found["kb"] == {"digest": KnowledgeBase.open(kb_folder).digest, "concepts": 3, "names": 9}
-    assert found["corpus"] == {"name": "ncbi-disease", "digest": PreparedDataset.open(corpus).digest}
+    dataset = PreparedDataset.open(corpus)
+    assert found["corpus"] == {"name": "ncbi-disease", "digest": dataset.digest, "overlap": dataset.report["overlap"]}
+    assert found["corpus"]["overlap"]["dev in train"]["mentions"] == 4
     assert found["start_weights"] == weights_digest(model)
     assert GenerativeTrainingConfig.of(found["config"]) == training_config(model, corpus, kb_folder)
     assert found["versions"].keys() == {"onym", "torch", "transformers", "accelerate"}

@@ -13,7 +13,8 @@ from torch import Tensor
 from onym.errors import ConfigError
 from onym.testing.tiny_encoder import FAMILIES, tiny_encoder
 from onym.testing.tiny_seq2seq import save_model, tiny_bart
-from onym.train.start import open_start, set_dropout
+from onym.train.config import StartConfig
+from onym.train.start import open_document_encoder, open_start, set_dropout
 from tests.train.tiny import are_equal, weights_of
 
 IDS = torch.tensor([[0, 17, 5, 9, 2], [0, 8, 2, 1, 1]])
@@ -163,3 +164,10 @@ def test_the_dropout_of_an_encoder(family: str) -> None:
     assert torch.equal(model(ids).last_hidden_state, model(ids).last_hidden_state)
     set_dropout(model, 0.5, 0.5)
     assert not torch.equal(model(ids).last_hidden_state, model(ids).last_hidden_state)
+
+
+def test_windows_that_an_encoder_cannot_read_are_refused(encoder: Path) -> None:
+    start = StartConfig(model=str(encoder))
+    assert open_document_encoder(encoder, start, 64).training
+    with pytest.raises(ConfigError, match="at most 64"):
+        open_document_encoder(encoder, start, 65)

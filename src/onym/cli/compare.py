@@ -21,6 +21,8 @@ def command(
     data: Annotated[Path | None, DATA] = None,
     replaced: Annotated[Path | None, REPLACED] = None,
     allow_partial: Annotated[bool, ALLOW_PARTIAL] = False,
+    report: Annotated[Path | None, typer.Option(help="Write a report, .html.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing report.")] = False,
     angel_t_test: Annotated[
         bool,
         typer.Option(
@@ -32,18 +34,29 @@ def command(
 ) -> None:
     """Compare two systems on the same mentions: the difference, its 95 % confidence interval, and significance tests.
 
-    Example: onym compare exact.jsonl tfidf.jsonl --dataset ncbi-disease-biosyn
+    Example: onym compare exact.jsonl tfidf.jsonl --dataset ncbi-disease-biosyn --report comparison.html
     """
+    from onym.store.output_path import require_file
+
+    if report:
+        require_file(report, force=force)
     from onym.evaluate.comparison import compare
     from onym.evaluate.report.comparison import comparison_tables
-    from onym.evaluate.run import evaluate_predictions
+    from onym.evaluate.report.published import published_for, published_tables
+    from onym.evaluate.run import evaluate_predictions, write_comparison
     from onym.evaluate.task import EvaluationTask
 
+    names = (first.name, second.name)
     with progress("comparing"):
         task = EvaluationTask.open(dataset, split, kb=kb, data=data, replaced=replaced)
         files = (first, second)
         one, other = (evaluate_predictions(task, path, protocol, allow_partial=allow_partial) for path in files)
         comparison = compare(one, other, with_t_test=angel_t_test)
+        if report:
+            write_comparison(comparison, (one, other), names, task.kb, report, force=force)
     if comparison.t_test:
         stderr().print(comparison.t_test.warning, style="yellow")
-    write_json(comparison.as_dict()) if json else write_tables(comparison_tables(comparison, first.name, second.name))
+    if json:
+        write_json(comparison.as_dict())
+        return
+    write_tables([*comparison_tables(comparison, *names), *published_tables(published_for(one.manifest, protocol))])

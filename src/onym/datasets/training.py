@@ -7,7 +7,7 @@ has its id, its text, or one of its longer passages, whatever the letters' case,
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from onym.datasets.overlap import corpus_document
@@ -31,13 +31,17 @@ _MIN_PASSAGE = 200  # letters and digits: shorter passages may be headings that 
 
 @dataclass(frozen=True, slots=True)
 class TrainingCorpus:
-    """The documents of one dataset that may be learnt from, and how many were left out, by reason."""
+    """The documents of one dataset that may be learnt from, and how many were left out, by reason.
+
+    `overlap` says what its dev and test splits have of its train split.
+    """
 
     name: str
     digest: str
     licence: str
     documents: tuple[Document, ...]
     left_out: dict[str, int]
+    overlap: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what an artefact that was made of it says about it."""
@@ -47,6 +51,7 @@ class TrainingCorpus:
             "licence": self.licence,
             "documents": len(self.documents),
             "left_out": self.left_out,
+            "overlap": self.overlap,
         }
 
 
@@ -109,7 +114,8 @@ def _corpus(dataset: PreparedDataset, known: EvaluationDocuments) -> TrainingCor
             left_out[reason] += 1
         else:
             kept.append(doc)
-    return TrainingCorpus(dataset.name, dataset.digest, str(dataset.report["licence"]), tuple(kept), left_out)
+    overlap = dataset.report.get("overlap", {})
+    return TrainingCorpus(dataset.name, dataset.digest, str(dataset.report["licence"]), tuple(kept), left_out, overlap)
 
 
 def _texts(doc: Document) -> Iterator[str]:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError
+from onym.evaluate.comparison import Comparison
 from onym.evaluate.end_to_end.evaluation import EndToEndEvaluation, evaluate_end_to_end
 from onym.evaluate.end_to_end.protocols import END_TO_END
 from onym.evaluate.evaluation import Evaluation, evaluate
 from onym.evaluate.protocols import PROTOCOLS
+from onym.evaluate.report.comparison_page import comparison_page
 from onym.evaluate.report.end_to_end import end_to_end_page, end_to_end_tables
 from onym.evaluate.report.linking import content_of, linking_page, linking_tables
 from onym.evaluate.task import EvaluationTask
@@ -115,6 +117,20 @@ def write_report(evaluation: Evaluation | EndToEndEvaluation, kb: KnowledgeBase,
         page = linking_page(content_of(evaluation, kb))
     with whole_file(path, force=force) as file:
         file.write(page.encode())
+
+
+def write_comparison(
+    comparison: Comparison,
+    evaluations: tuple[Evaluation, Evaluation],
+    names: tuple[str, str],
+    kb: KnowledgeBase,
+    path: Path,
+    *,
+    force: bool = False,
+) -> None:
+    """Write the HTML report of a comparison of two evaluations; `names` are what the systems are called."""
+    with whole_file(path, force=force) as file:
+        file.write(comparison_page(comparison, evaluations, names, kb).encode())
 
 
 def report_tables(evaluation: Evaluation | EndToEndEvaluation, kb: KnowledgeBase) -> list[Table]:

@@ -92,6 +92,11 @@ def store_calibration(folder: Path | str, fitted: FittedCalibration) -> None:
     _write(read_pipeline(folder).with_calibration(fitted), Path(folder), force=True)
 
 
+def store_threshold(folder: Path | str, threshold: float) -> None:
+    """Write a threshold into a pipeline's folder: mentions with a lower score are left unlinked."""
+    _write(read_pipeline(folder).model_copy(update={"threshold": threshold}), Path(folder), force=True)
+
+
 def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
     with whole_file(folder / FILE, force=force) as file:
         file.write(config.model_dump_json(indent=1).encode() + b"\n")

@@ -147,7 +147,8 @@ class Pipeline:
         """Return the pipeline for terms without a text, such as the cells of a column: each is one mention.
 
         Its confidences are those of terms. A calibration of mentions that were found in texts says nothing of terms: the
-        detector did not look at them, and most values of a column would be no mention to it.
+        detector did not look at them, and most values of a column would be no mention to it. Nor does a threshold, where terms
+        have a calibration of their own.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -155,7 +156,8 @@ class Pipeline:
         True
         """
         annotated = self.calibration if self.calibration and self.calibration.mentions != "found" else None
-        return self._changed(detector=None, calibration=self.term_calibration or annotated)
+        threshold = None if self.term_calibration else self._threshold
+        return self._changed(detector=None, threshold=threshold, calibration=self.term_calibration or annotated)
 
     def _changed(self, **changes: Any) -> Pipeline:
         own: dict[str, Any] = {

@@ -66,7 +66,7 @@ def card(record: dict[str, Any]) -> str:
         *_origin(record),
         f"- Trained: {record['steps']:,} steps, {record['hours_in_all']} hours in total, on {record['machine']}",
         "",
-        "| on dev | % |" if kind is _DETECTOR else "| on dev, any-id | % |",
+        f"| on dev{'' if kind is _DETECTOR else ', any-id'}{_of_mentions(record)} | % |",
         "|---|---|",
         *(f"| {name} | {value:.1f} |" for name, value in record["metrics"].items() if "_threshold" not in name),
         "",
@@ -77,14 +77,40 @@ def card(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _of_mentions(record: dict[str, Any]) -> str:
+    """Return how many mentions the figures rest on; records of older versions do not say it."""
+    return f", {record['dev_mentions']:,} mentions" if record.get("dev_mentions") else ""
+
+
 def _origin(record: dict[str, Any]) -> list[str]:
     """Return the lines about the knowledge base and the corpora."""
     if "corpora" in record:
-        return [f"- Corpus: {each['name']}, {each['documents']:,} documents ({each['licence']})" for each in record["corpora"]]
+        return [line for each in record["corpora"] for line in (_corpus(each), *overlap_lines(each.get("overlap", {})))]
     kb, corpus = record["kb"], record["corpus"]
     return [
         f"- Knowledge base: {kb['digest']} ({kb['concepts']:,} concepts, {kb['names']:,} names)",
         f"- Dataset: {corpus['name']} ({corpus['digest']})" if corpus else "- Dataset: none",
+        *overlap_lines(corpus.get("overlap", {})),
+    ]
+
+
+def _corpus(each: dict[str, Any]) -> str:
+    left_out = sum(each["left_out"].values()) if "left_out" in each else 0
+    note = f"; {left_out:,} left out, since a dev or test split has them" if left_out else ""
+    return f"- Corpus: {each['name']}, {each['documents']:,} documents ({each['licence']}){note}"
+
+
+def overlap_lines(overlap: dict[str, Any]) -> list[str]:
+    """Return what dev and test share with train, as lines of a card.
+
+    >>> overlap_lines({"dev in train": {"mentions": 8, "same_span": 0, "same_surface_and_ids": 4}})
+    ['- dev in train: 4 of 8 mentions have a surface and ids that train has; 0 are the same mention']
+    """
+    return [
+        f"- {splits}: {each['same_surface_and_ids']:,} of {each['mentions']:,} mentions have a surface and ids that train has; "
+        f"{each['same_span']:,} are the same mention"
+        for splits, each in overlap.items()
+        if "same_span" in each
     ]
 
 

@@ -78,7 +78,7 @@ class TrainingContext(RunContext[C]):
         """The knowledge base and the dataset."""
         return {
             "kb": {"digest": self.kb.digest, "concepts": len(self.kb), "names": len(self.kb.names)},
-            "corpus": {"name": self.dataset.name, "digest": self.dataset.digest} if self.dataset else {},
+            "corpus": _described(self.dataset) if self.dataset else {},
         }
 
     @cached_property
@@ -119,3 +119,7 @@ class TrainingContext(RunContext[C]):
         if self.dataset is None:
             raise ConfigError("config-invalid", "no dataset is named", fix="name one as data.dataset")
         return [doc for split in splits for doc in self.dataset.documents(split)]
+
+
+def _described(dataset: PreparedDataset) -> dict[str, Any]:
+    return {"name": dataset.name, "digest": dataset.digest, "overlap": dataset.report.get("overlap", {})}

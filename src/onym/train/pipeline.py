@@ -1,38 +1,52 @@
-"""`onym train pipeline`: from annotated documents to a pipeline with a probability, by one command and without torch.
+"""`onym train pipeline`: from annotated documents to a pipeline with a probability, by one command.
 
-The dictionary's classifier, the reranker with its memory, the pipeline's folder, the confidence of links in text, and that of
-terms, in this order. Each is published before the next is begun: an interrupted run goes on with what is missing.
+The detector, the reranker with its memory, the pipeline's folder, its threshold, the confidence of links in text, and that of
+terms, in this order. Each is published before the next is begun: an interrupted run goes on with what is missing. The detector
+is the dictionary with a classifier, for which no torch is needed; with an encoder, a model that is trained from it.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import Field
 
 from onym.datasets.cached import open_dataset
 from onym.detect import detector_config
-from onym.errors import ConfigError, InputError
+from onym.detect.base import DetectorConfig
+from onym.errors import ConfigError, InputError, missing_extra
 from onym.evaluate.calibration import Mentions, calibrate_pipeline
+from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
+from onym.evaluate.thresholds import tune_threshold
 from onym.kb import KnowledgeBase
+from onym.kb.masks import select_concepts
 from onym.linkers import linker_config
-from onym.pipeline.folder import build_pipeline, load, read_pipeline, store_calibration
+from onym.pipeline.folder import build_pipeline, load, read_pipeline, store_calibration, store_threshold
 from onym.pipeline.packs import FILE
 from onym.pipeline.pipeline import Pipeline
+from onym.predictions.file import Predictions
+from onym.store.output import whole_file
 from onym.store.output_path import require_folder
-from onym.train.corpora import CorporaConfig
+from onym.train.collective.detector.config import DetectorTrainingConfig
+from onym.train.corpora import CorporaConfig, renamed
 from onym.train.mentions.config import MentionsTrainingConfig
 from onym.train.mentions.mentions import train_classifier
+from onym.train.pipeline_card import pipeline_card
 from onym.train.rerank.config import RerankTrainingConfig
 from onym.train.rerank.rerank import train_reranker
-from onym.train.stages import require_same
+from onym.train.stages import merge, preset_named, require_same
 
 DEV = "dev"
-_CLASSIFIER, _RERANKER, _REQUEST = "classifier", "reranker", "request.json"
+_CLASSIFIER, _MODEL, _RERANKER, _REQUEST = "classifier", "detector", "reranker", "request.json"
+_DEV_FIGURES, _CARD = "dev.json", "README.md"
+_PRESET = "cpu-small-detect"
 _log = logging.getLogger("onym.train")
 
 
@@ -40,23 +54,44 @@ class PipelineTrainingConfig(CorporaConfig):
     """What a pipeline is trained on and for.
 
     `types` are the annotated types that count, each with the semantic group of the knowledge base that it is; none are all, by
-    their own names.
+    their own names. With `encoder`, the folder or hub name of a pretrained model, a detector is trained from it for so many
+    `epochs`.
     """
 
     kb: str = Field(min_length=1)
     types: dict[str, str] = Field(default_factory=dict)
+    encoder: str = ""
+    epochs: float = Field(default=8.0, gt=0)
 
 
 def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None = None) -> Pipeline:
     """Train a pipeline into a folder, or go on with one that was begun with the same configuration."""
     if not (dest / _REQUEST).is_file():
         require_folder(dest)
+    if config.encoder and find_spec("accelerate") is None:
+        raise missing_extra("training a detector from an encoder", "train")
     _require_dev(config, data)
-    _require_same(config, dest)
+    kb = KnowledgeBase.open(config.kb)
+    select_concepts(kb, sorted(set(config.types.values())), ())  # refuses a group that no concept has
+    require_same(dest / _REQUEST, {**config.model_dump(mode="json"), "kb": kb.digest})
     for number, (what, step) in enumerate(_STEPS, 1):
         _log.info("step %d of %d: %s", number, len(_STEPS), what)
         step(config, dest, data)
     return load(dest)
+
+
+def _detector(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
+    (_model if config.encoder else _classifier)(config, dest, data)
+
+
+def _model(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
+    if not (dest / _MODEL).exists():
+        from onym.train.run import train  # takes seconds, and needs torch
+
+        own = {"types": _renamed(config, data), "conventions": False, **_corpora(config)}
+        values = preset_named(_PRESET) | {"data": own}
+        values = merge(values, {"start": {"model": config.encoder}, "optim": {"epochs": config.epochs}})
+        train(DetectorTrainingConfig.of(values), dest / _MODEL, data)
 
 
 def _classifier(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
@@ -75,10 +110,29 @@ def _reranker(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> 
 
 def _build(config: PipelineTrainingConfig, dest: Path, _: Path | None) -> None:
     if not (dest / FILE).exists():
-        classifier = dest / _CLASSIFIER
-        detector = detector_config("dictionary", **({"classifier": str(classifier)} if classifier.exists() else {}))
         linker = linker_config("rerank", model=str(dest / _RERANKER))
-        build_pipeline(config.kb, dest, linker=linker, detector=detector, types=sorted(set(config.types.values())))
+        groups = sorted(set(config.types.values()))
+        build_pipeline(config.kb, dest, linker=linker, detector=_trained_detector(config, dest), types=groups)
+
+
+def _trained_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorConfig:
+    if config.encoder:
+        return detector_config("model", model=str(dest / _MODEL))
+    classifier = dest / _CLASSIFIER
+    return detector_config("dictionary", **({"classifier": str(classifier)} if classifier.exists() else {}))
+
+
+def _tune(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
+    if read_pipeline(dest).threshold is None:
+        pipeline = load(dest)
+        tasks = _dev_tasks(config, pipeline, data)
+        gold = [doc for task in tasks for doc in renamed(task.dataset.documents(DEV), _renamed(config, data))]
+        found = Predictions.of((each for task in tasks for each in predict_end_to_end(task, pipeline)), pipeline.source())
+        tuned = tune_threshold(gold, found, tasks[0].resolver.canonical)
+        counts = {"documents": len(gold), "mentions": sum(len(doc.mentions) for doc in gold)}
+        with whole_file(dest / _DEV_FIGURES, force=True) as file:
+            file.write(json.dumps(asdict(tuned) | counts, indent=1).encode() + b"\n")
+        store_threshold(dest, tuned.threshold)
 
 
 def _calibrate_links(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
@@ -91,21 +145,35 @@ def _calibrate_terms(config: PipelineTrainingConfig, dest: Path, data: Path | No
         _calibrate(config, dest, data, "terms")
 
 
+def _write_card(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
+    datasets = [open_dataset(name, data) for name in config.datasets]
+    figures = json.loads((dest / _DEV_FIGURES).read_bytes())
+    card = pipeline_card(read_pipeline(dest), load(dest).kb, datasets, Path(config.encoder).name, figures)
+    with whole_file(dest / _CARD, force=True) as file:
+        file.write(card.encode())
+
+
 _STEPS: tuple[tuple[str, Callable[[PipelineTrainingConfig, Path, Path | None], None]], ...] = (
-    ("the classifier of what the dictionary finds", _classifier),
+    ("the detector", _detector),
     ("the reranker and its memory", _reranker),
     ("the pipeline", _build),
+    ("the threshold of scores", _tune),
     ("the confidence of links", _calibrate_links),
     ("the confidence of terms", _calibrate_terms),
+    ("the card", _write_card),
 )
 
 
 def _calibrate(config: PipelineTrainingConfig, dest: Path, data: Path | None, mentions: Mentions) -> None:
     pipeline = load(dest)
-    tasks = [EvaluationTask.open(name, DEV, kb=pipeline.kb, data=data) for name in config.datasets]
+    tasks = _dev_tasks(config, pipeline, data)
     types = sorted(config.types) if mentions == "terms" else ()
     with _left_out(f"no confidence of {'terms' if mentions == 'terms' else 'links'}", "calibration-invalid"):
         store_calibration(dest, calibrate_pipeline(tasks, pipeline, mentions, types))
+
+
+def _dev_tasks(config: PipelineTrainingConfig, pipeline: Pipeline, data: Path | None) -> list[EvaluationTask]:
+    return [EvaluationTask.open(name, DEV, kb=pipeline.kb, data=data) for name in config.datasets]
 
 
 @contextmanager
@@ -139,8 +207,3 @@ def _require_dev(config: PipelineTrainingConfig, data: Path | None) -> None:
         if missing := [split for split in ("train", DEV) if split not in splits]:
             what = f"a pipeline is trained on train and calibrated on dev, and there is no {missing[0]}"
             raise ConfigError("dataset-split", what, where=name, fix="prepare it with onym dataset prepare --shares")
-
-
-def _require_same(config: PipelineTrainingConfig, dest: Path) -> None:
-    """Refuse to go on with a pipeline that was begun with another configuration or knowledge base."""
-    require_same(dest / _REQUEST, {**config.model_dump(mode="json"), "kb": KnowledgeBase.open(config.kb).digest})

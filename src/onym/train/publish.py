@@ -58,6 +58,7 @@ def record_of(context: RunContext[Any], trainer: ModelTrainer) -> dict[str, Any]
         "config": context.config.model_dump(mode="json"),
         **context.origin,
         "metrics": trainer.metrics(),
+        "dev_mentions": 0 if trainer.dev is None else len(trainer.dev),
         "steps": trainer.state.global_step,
         "hours": hours,
         "hours_in_all": round(hours + before.get("hours_in_all", 0.0), 3),

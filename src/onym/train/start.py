@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from onym.decoding.weights import FAMILIES, open_model
-from onym.encoders.encoder import open_body
+from onym.encoders.encoder import max_length, open_body
 from onym.encoders.shape import read_shape
+from onym.errors import ConfigError
 from onym.store.models import require_safe
 from onym.train.config import StartConfig
 
@@ -35,6 +36,15 @@ def open_encoder(folder: Path, start: StartConfig) -> Any:
     set_dropout(model, start.dropout, start.dropout if start.attention_dropout is None else start.attention_dropout)
     if start.freeze_embeddings:
         model.get_input_embeddings().requires_grad_(False)
+    return model
+
+
+def open_document_encoder(folder: Path, start: StartConfig, window: int) -> Any:
+    """Return an encoder of documents to train; windows that are longer than it can read are refused before any work."""
+    model = open_encoder(folder, start)
+    if window > max_length(model):
+        what = f"windows of {window} tokens, while the encoder reads at most {max_length(model)}"
+        raise ConfigError("config-invalid", what, where=str(folder), fix="lower start.window and start.overlap")
     return model
 
 

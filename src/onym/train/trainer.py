@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from accelerate.utils import broadcast_object_list
@@ -25,9 +25,17 @@ from onym.train.master import MasterAdamW
 from onym.train.samples.base import Batch, Samples
 from onym.train.sharded import drop_tied_copies, is_sharded, one_embedding, require_shardable
 
-Dev = Callable[[Any], dict[str, float]]
-"""Evaluates a model."""
 _WEIGHTS = "model.safetensors"
+
+
+class Dev(Protocol):
+    """Scores a model on the same mentions each time; its length is their number."""
+
+    def __call__(self, model: Any, /) -> dict[str, float]:
+        """Return the scores of a model, which is left unchanged."""
+        ...  # pragma: no cover
+
+    def __len__(self) -> int: ...  # pragma: no cover
 
 
 class ModelTrainer(Trainer):  # type: ignore[misc]

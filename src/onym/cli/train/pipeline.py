@@ -26,6 +26,13 @@ def command(
             "Several: give it again."
         ),
     ] = None,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="Train a neural detector from this pretrained encoder, a folder or hub name; by default the dictionary."
+        ),
+    ] = "",
+    epochs: Annotated[float, typer.Option(help="How often the neural detector reads the training documents.")] = 8.0,
     exclude: Annotated[
         list[str] | None, typer.Option(help="A dataset whose dev and test documents are not learnt from either.")
     ] = None,
@@ -44,6 +51,7 @@ def command(
         raise missing_extra("training", "lexical") from e
     types = {name: group or name for name, _, group in (each.partition("=") for each in type or ())}
     wanted = {"datasets": dataset, "exclude": exclude or (), "private": private, "kb": str(kb), "types": types}
+    wanted |= {"encoder": encoder, "epochs": epochs}
     with log_to_stderr("onym.train"):
         pipeline = train_pipeline(PipelineTrainingConfig.of(wanted), output, data)
     confidence = "calibrated" if pipeline.calibration is not None else "not calibrated: too few annotated mentions in dev"

@@ -20,8 +20,15 @@ def comparison_tables(found: Comparison, first: str, second: str) -> list[Table]
 
 
 def _difference(found: Comparison, first: str, second: str) -> Table:
-    bootstrap, mcnemar = found.bootstrap, found.mcnemar
     table = table_of(f"{first} against {second}, {found.protocol}, {found.cases:,} mentions", ("",), ("",))
+    for row in difference_rows(found, first, second):
+        table.add_row(*map(plain, row))
+    return table
+
+
+def difference_rows(found: Comparison, first: str, second: str) -> list[tuple[str, str]]:
+    """Return what is said of the difference: names and values."""
+    bootstrap, mcnemar = found.bootstrap, found.mcnemar
     rows = [
         (f"{first}, recall@1", _recall(found.first, found.coverage[0])),
         (f"{second}, recall@1", _recall(found.second, found.coverage[1])),
@@ -34,9 +41,7 @@ def _difference(found: Comparison, first: str, second: str) -> Table:
     ]
     if found.t_test:
         rows.append(("p (ANGEL's t-test, as published; statistically invalid)", f"{found.t_test.p_value:.4g}"))
-    for row in rows:
-        table.add_row(*map(plain, row))
-    return table
+    return rows
 
 
 def _recall(share: float, coverage: Coverage) -> str:
@@ -45,7 +50,15 @@ def _recall(share: float, coverage: Coverage) -> str:
 
 def _slices(found: Comparison, first: str, second: str) -> Table:
     table = table_of(f"Results by subgroup, recall@1, {found.protocol}", ("subgroup",), ("n", first, second, "difference"))
+    for row in slice_rows(found):
+        table.add_row(*map(plain, row))
+    return table
+
+
+def slice_rows(found: Comparison) -> list[tuple[str, ...]]:
+    """Return a row for each subgroup: its title, its mentions, both recalls and their difference."""
+    rows: list[tuple[str, ...]] = []
     for name, (cases, one, other) in found.slices.items():
         cells = (percent(one), percent(other), f"{100 * (one - other):+.1f}") if cases else ("–", "–", "–")
-        table.add_row(*map(plain, (SLICES[name].title, f"{cases:,}", *cells)))
-    return table
+        rows.append((SLICES[name].title, f"{cases:,}", *cells))
+    return rows

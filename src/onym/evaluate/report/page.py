@@ -102,16 +102,16 @@ def left_out(counts: Iterable[tuple[str, int]]) -> str:
     return section("Left out", "left-out", scrolled(table, "Left out"))
 
 
-def manifest(values: Iterable[tuple[str, str]]) -> str:
-    """Return the section that says what the figures depend on."""
+def manifest(values: Iterable[tuple[str, str]], title: str = "What these figures depend on", name: str = "manifest") -> str:
+    """Return the section that says what the figures depend on; `name` has to be unique in the page."""
     rows = "".join(
-        f'<tr><th scope="row">{escaped(name)}</th><td><code>{escaped(value)}</code></td></tr>' for name, value in values
+        f'<tr><th scope="row">{escaped(key)}</th><td><code>{escaped(value)}</code></td></tr>' for key, value in values
     )
     if not rows:
         return ""
     head = f"<thead><tr>{heads(('Name', 'Value'), words=2)}</tr></thead>"
     table = f'<table class="manifest">{head}<tbody>{rows}</tbody></table>'
-    return section("What these figures depend on", "manifest", scrolled(table, "What these figures depend on"))
+    return section(escaped(title), name, scrolled(table, escaped(title)))
 
 
 def figure(svg: str) -> str:

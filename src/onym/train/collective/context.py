@@ -28,7 +28,7 @@ from onym.train.context import TrainingContext
 from onym.train.dev import dev_documents, dev_names
 from onym.train.samples.mention_pairs import MentionPairs, Query
 from onym.train.samples.targets import DocMention, concepts_of
-from onym.train.start import open_encoder
+from onym.train.start import open_document_encoder, open_encoder
 from onym.types import Document, DocumentKey
 
 _log = logging.getLogger("onym.train")
@@ -78,7 +78,7 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
         """The module to train, in fp32."""
         start, is_linking = self.config.start, self.config.loss.link > 0
         _log.info("opening the model %s", start.model)
-        body = open_encoder(Path(start.model), start)
+        body = open_document_encoder(Path(start.model), start, start.window)
         names = open_encoder(Path(self.names_folder), start) if is_linking else None
         torch.manual_seed(self.config.optim.seed)
         dim = int((names or body).config.hidden_size)

@@ -61,6 +61,9 @@ class CollectiveDev:
     open: Callable[[Any], Collective]
     names: npt.NDArray[np.int64] | None = None
 
+    def __len__(self) -> int:
+        return sum(len(doc.mentions) for doc in self.documents)
+
     def __call__(self, module: Any) -> dict[str, float]:
         """Return the scores of a model, which is left unchanged. A document is read once for all of them."""
         return replace(self, documents=[analysed(doc) for doc in self.documents]).scores(self.open(module))

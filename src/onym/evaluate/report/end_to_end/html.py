@@ -25,6 +25,7 @@ from onym.evaluate.report.page import (
     with_coverage,
 )
 from onym.evaluate.report.plots import interval_plot
+from onym.evaluate.report.published import published_for, published_section
 from onym.evaluate.report.values import Bar, flat, share_cells
 
 PROTOCOLS = {
@@ -55,6 +56,7 @@ def end_to_end_page(evaluation: EndToEndEvaluation) -> str:
     sections = (
         header(evaluation.system, dataset["name"], dataset["split"], facts, _tiles(evaluation)),
         _protocols(evaluation),
+        published_section(published_for(evaluation.manifest, evaluation.protocol)),
         left_out(evaluation.left_out.items()),
         _types(evaluation),
         _errors(evaluation),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onym.evaluate.end_to_end.evaluation import EndToEndEvaluation
+from onym.evaluate.report.published import published_for, published_tables
 from onym.evaluate.report.tables import plain, starred, table_of, with_note
 from onym.evaluate.report.values import interval, percent, share_cells
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 def end_to_end_tables(evaluation: EndToEndEvaluation) -> list[Table]:
     """Return the tables in order."""
-    return [_protocols(evaluation), _counts(evaluation), _types(evaluation), _errors(evaluation)]
+    published = published_tables(published_for(evaluation.manifest, evaluation.protocol))
+    return [_protocols(evaluation), *published, _counts(evaluation), _types(evaluation), _errors(evaluation)]
 
 
 def _protocols(evaluation: EndToEndEvaluation) -> Table:

@@ -17,6 +17,7 @@ from onym.evaluate.report.linking.content import (
     ReportContent,
     SliceRow,
 )
+from onym.evaluate.report.published import published_for
 from onym.evaluate.report.values import flat
 from onym.evaluate.slices import SIMILARITY_BINS, SLICES
 from onym.kb import KnowledgeBase
@@ -34,6 +35,7 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
         protocol=evaluation.protocol,
         kb=f"{len(kb):,} concepts, {len(kb.names):,} names",
         headline=tuple(_headline(scores, evaluation) for scores in evaluation.scores.values()),
+        published=published_for(manifest, evaluation.protocol),
         coverage=evaluation.coverage.note,
         left_out=tuple(evaluation.left_out.items()),
         slices=tuple(_slice_row(part) for part in evaluation.slices),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from onym.evaluate.confidence import ConfidenceFigures
 from onym.evaluate.examples import Example, Neighbour
 from onym.evaluate.mistakes import Mistake, NamedConcepts
+from onym.evaluate.published import PublishedFigure
 
 DEFINITIONS: dict[str, str] = {
     "strict": "The first answer is right if it is the gold concept; where a mention means several concepts, only the whole set "
@@ -147,9 +148,9 @@ class ExampleRow:
 class ReportContent:
     """Everything in a linking report. `headline` has a row for every protocol; `protocol` is the main one.
 
-    `coverage` is the note on mentions without a prediction, or with several. `left_out` counts what was not scored, by reason.
-    `without_slices` gives for each missing slice the reason. `manifest` is what the figures depend on: names and values, mostly
-    digests.
+    `published` are figures of others. `coverage` is the note on mentions without a prediction, or with several. `left_out`
+    counts what was not scored, by reason. `without_slices` gives for each missing slice the reason. `manifest` is what the
+    figures depend on: names and values, mostly digests.
     """
 
     linker: str
@@ -158,6 +159,7 @@ class ReportContent:
     protocol: str
     kb: str
     headline: tuple[Headline, ...]
+    published: tuple[PublishedFigure, ...] = ()
     coverage: str = ""
     left_out: tuple[tuple[str, int], ...] = ()
     slices: tuple[SliceRow, ...] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from onym.evaluate.report.linking.content import ExampleRow, Headline, MistakeRow, NeighbourRow, ReportContent, SliceRow
 from onym.evaluate.report.linking.plots import confidence_plot, recall_plot, similarity_plot
 from onym.evaluate.report.page import (
@@ -25,6 +27,7 @@ from onym.evaluate.report.page import (
     with_coverage,
 )
 from onym.evaluate.report.plots import interval_plot
+from onym.evaluate.report.published import published_section
 from onym.evaluate.report.values import Bar, interval, percent
 
 
@@ -39,12 +42,13 @@ def linking_page(content: ReportContent) -> str:
     sections = (
         header(content.linker, content.dataset, content.split, facts, _tiles(content)),
         _headline(content),
+        published_section(content.published),
         left_out(content.left_out),
         _recall(content),
         _confidence(content),
         _slices(content),
         _similarity(content),
-        _mistakes(content),
+        mistakes_section("Most frequent errors", "mistakes", content.mistakes),
         _examples(content),
         manifest(content.manifest),
     )
@@ -146,15 +150,16 @@ def _similarity(content: ReportContent) -> str:
     return section("By string similarity to the gold concept", "similarity", text + figure(similarity_plot(content.bins)))
 
 
-def _mistakes(content: ReportContent) -> str:
-    if not content.mistakes:
+def mistakes_section(title: str, name: str, mistakes: Sequence[MistakeRow]) -> str:
+    """Return a section with a table of errors; nothing where there are none."""
+    if not mistakes:
         return ""
     columns = heads(("n", "Mention", "Gold", "Answered", "Runner-up", "Rank of gold"), words=0)
-    rows = "".join(map(_mistake_row, content.mistakes))
+    rows = "".join(map(_mistake_row, mistakes))
     table = f'<table class="mistakes"><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>'
     text = "Rank of gold: the best rank of the gold concept among the answers, and in how many of the cases it was among them."
     note = f'<p class="note">{text}</p>'
-    return section("Most frequent errors", "mistakes", scrolled(table, "Most frequent errors") + note)
+    return section(title, name, scrolled(table, title) + note)
 
 
 def _mistake_row(row: MistakeRow) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onym.evaluate.report.linking.content import ReportContent
+from onym.evaluate.report.published import published_tables
 from onym.evaluate.report.tables import plain, starred, table_of, with_note
 from onym.evaluate.report.values import interval, percent
 
@@ -18,7 +19,8 @@ def linking_tables(content: ReportContent) -> list[Table]:
     >>> [table.title.plain for table in linking_tables(ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ()))]
     ['exact on bc5cdr (test)']
     """
-    return [headline_table(content), *([slices_table(content)] if content.slices else [])]
+    slices = [slices_table(content)] if content.slices else []
+    return [headline_table(content), *published_tables(content.published), *slices]
 
 
 def headline_table(content: ReportContent) -> Table:

@@ -22,7 +22,7 @@ from onym.train.collective.module import CollectiveModule
 from onym.train.context import RunContext
 from onym.train.corpora import OfCorpora, renamed
 from onym.train.dev import evenly_spaced
-from onym.train.start import open_encoder
+from onym.train.start import open_document_encoder
 
 _log = logging.getLogger("onym.train")
 
@@ -88,7 +88,7 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
     def model(self) -> CollectiveModule:
         """The module to train, in fp32."""
         _log.info("opening the model %s", self.config.start.model)
-        body = open_encoder(Path(self.config.start.model), self.config.start)
+        body = open_document_encoder(Path(self.config.start.model), self.config.start, self.config.start.window)
         torch.manual_seed(self.config.optim.seed)
         heads = self.settings.heads(int(body.config.hidden_size))
         module = CollectiveModule(body, None, heads, EncoderSettings(), CollectiveLossConfig())

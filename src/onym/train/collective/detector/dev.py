@@ -30,6 +30,9 @@ class DetectorDev:
     corpora: Sequence[LabelledCorpus]
     open: Callable[[Any], Collective]
 
+    def __len__(self) -> int:
+        return sum(len(doc.mentions) for corpus in self.corpora for doc in corpus.documents)
+
     def __call__(self, module: Any) -> dict[str, float]:
         """Return the scores of a model, which is left unchanged."""
         model = self.open(module)

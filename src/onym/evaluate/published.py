@@ -1,0 +1,60 @@
+"""Figures that others have published, for the datasets and protocols of this toolkit: they stand beside one's own.
+
+They are those of the papers. Knowledge bases, models and training data may differ, as each source says; only the mentions and
+what counts as right are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_SPLIT = "test"
+_GENBIOEL, _ANGEL = "Yuan and others 2022, tables 1 and 2", "Kim and others 2024, table 1"
+_SAPBERT, _BHOWMIK = "Liu and others 2021, table 2", "Bhowmik and others 2021, table 7"
+_BART, _PUBMEDBERT = "BART-large, 406 M", "PubMedBERT, 110 M"
+_TWO_BERTS = "BioBERT-base, 110 M, two of them"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFigure:
+    """A system's figure in percent on the test split of a dataset: recall@1, or F1 by an end-to-end protocol."""
+
+    dataset: str
+    protocol: str
+    system: str
+    model: str
+    percent: float
+    source: str
+
+
+PUBLISHED = (
+    PublishedFigure("ncbi-disease-genbioel", "any-id", "ANGEL", _BART, 92.8, _ANGEL),
+    PublishedFigure("ncbi-disease-genbioel", "any-id", "GenBioEL", _BART, 91.9, _GENBIOEL),
+    PublishedFigure("ncbi-disease-genbioel", "any-id", "GenBioEL, run again by ANGEL", _BART, 91.0, _ANGEL),
+    PublishedFigure("bc5cdr", "any-id", "ANGEL", _BART, 94.5, _ANGEL),
+    PublishedFigure("bc5cdr", "any-id", "GenBioEL", _BART, 93.3, _GENBIOEL),
+    PublishedFigure("bc5cdr", "any-id", "GenBioEL, run again by ANGEL", _BART, 93.1, _ANGEL),
+    PublishedFigure("ncbi-disease-biosyn", "biosyn", "SapBERT, fine-tuned", _PUBMEDBERT, 92.3, _SAPBERT),
+    PublishedFigure("ncbi-disease-biosyn", "biosyn", "SapBERT, aligned on UMLS", _PUBMEDBERT, 92.0, _SAPBERT),
+    PublishedFigure("ncbi-disease-biosyn", "biosyn", "PubMedBERT off the shelf", _PUBMEDBERT, 77.8, _SAPBERT),
+    PublishedFigure("bc5cdr-disease-biosyn", "biosyn", "SapBERT, aligned on UMLS", _PUBMEDBERT, 93.5, _SAPBERT),
+    PublishedFigure("bc5cdr-disease-biosyn", "biosyn", "SapBERT, fine-tuned", _PUBMEDBERT, 93.2, _SAPBERT),
+    PublishedFigure("bc5cdr-disease-biosyn", "biosyn", "PubMedBERT off the shelf", _PUBMEDBERT, 89.0, _SAPBERT),
+    PublishedFigure("bc5cdr", "bhowmik-strict", "dual encoder, spans", _TWO_BERTS, 73.8, _BHOWMIK),
+    PublishedFigure("bc5cdr", "bhowmik-strict", "MedType", "", 23.5, _BHOWMIK),
+    PublishedFigure("bc5cdr", "bhowmik-strict", "SciSpacy", "", 22.3, _BHOWMIK),
+    PublishedFigure("bc5cdr", "bhowmik-partial", "dual encoder, spans", _TWO_BERTS, 75.2, _BHOWMIK),
+    PublishedFigure("bc5cdr", "bhowmik-partial", "MedType", "", 25.7, _BHOWMIK),
+    PublishedFigure("bc5cdr", "bhowmik-partial", "SciSpacy", "", 24.0, _BHOWMIK),
+)
+"""The best first, by dataset and protocol."""
+
+
+def published_on(dataset: str, split: str, protocol: str) -> tuple[PublishedFigure, ...]:
+    """Return what was published for a dataset by a protocol; nothing for other splits than test.
+
+    >>> [figure.percent for figure in published_on("bc5cdr", "test", "any-id")], published_on("bc5cdr", "dev", "any-id")
+    ([94.5, 93.3, 93.1], ())
+    """
+    is_same = split == _SPLIT
+    return tuple(each for each in PUBLISHED if is_same and (each.dataset, each.protocol) == (dataset, protocol))

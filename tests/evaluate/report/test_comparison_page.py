@@ -1,0 +1,37 @@
+"""The page of a comparison."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from onym.evaluate.comparison import compare
+from onym.evaluate.evaluation import evaluate
+from onym.evaluate.report.comparison_page import comparison_page
+from onym.evaluate.run import predict
+from onym.evaluate.task import EvaluationTask
+from onym.linkers.exact import ExactLinker
+from onym.predictions.file import Predictions
+
+
+def made(task: EvaluationTask, names: tuple[str, str]) -> str:
+    whole = predict(task, ExactLinker(task.kb))
+    silent = Predictions.of((replace(one, answers=()) for one in whole), whole.source)
+    one, other = (evaluate(task, each, protocol="any-id") for each in (whole, silent))
+    return comparison_page(compare(one, other), (one, other), names, task.kb)
+
+
+def test_both_systems_the_difference_and_what_one_alone_gets_right(task: EvaluationTask) -> None:
+    page = made(task, ("exact.jsonl", "silent.jsonl"))
+    assert "+100.0" in page
+    assert "McNemar" in page
+    assert "Right in exact.jsonl only" in page
+    assert "Right in silent.jsonl only" not in page, "it gets nothing right"
+
+
+def test_names_of_files_are_escaped_and_ids_are_unique(task: EvaluationTask) -> None:
+    page = made(task, ("<script>x</script>", "b\x1b"))
+    assert "<script" not in page
+    assert "\x1b" not in page
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert sorted(set(ids)) == sorted(ids)
