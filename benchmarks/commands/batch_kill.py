@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.batch.made import (
@@ -42,12 +43,15 @@ from benchmarks.batch.made import (
 from benchmarks.batch.on_ray import descendants, kill_nodes, ray_driver, tasks
 from benchmarks.report import data_folder
 from onym.batch.ledger import status
+from onym.batch.plan import SHARDS
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus, write_corpus
 
 STUB, REAL, RAY, NODES = 700, 200, 80, 20
 QUICK_STUB = 5  # Ray's own kills are in the tests
 _NAMES = ("lost", "doubled", "torn", "other_bytes", "orphans")
+_PAUSE_S, _AT_START, _AT_A_STEP = 0.3, 0.2, 0.25  # after what was published; shares of runs
+_AT_STEPS = 4  # kills of workers by themselves in one run, at most, but for two at the same moment
 _DRIVERS, _RAY_S = 0.7, (2.0, 20.0)  # how often a driver is killed on Ray, and how many seconds after its start
 _AGENTS_S = 120.0  # in which agents of a Ray node see that it is gone
 _NODES_LOST = 4  # of one run, at most
@@ -57,15 +61,20 @@ import os, pathlib, signal, sys
 import onym.store.output as output, onym.store.storage as storage
 step, count, after = sys.argv[0] and os.environ["KILL_STEP"], int(os.environ["KILL_COUNT"]), os.environ["KILL_AFTER"] == "1"
 seen = 0
+def end():
+    log = os.open(os.environ["KILL_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    if os.fstat(log).st_size < int(os.environ["KILL_MOST"]):
+        os.write(log, b".")
+        os.kill(os.getpid(), signal.SIGKILL)
 def wrapped(function):
     def call(*arguments, **options):
         global seen
         seen += 1
         if seen == count and not after:
-            os.kill(os.getpid(), signal.SIGKILL)
+            end()
         found = function(*arguments, **options)
         if seen == count and after:
-            os.kill(os.getpid(), signal.SIGKILL)
+            end()
         return found
     return call
 if step == "fsync":
@@ -126,21 +135,16 @@ class _Part:
     def killed(self, kills: int) -> Counter[str]:
         """Run plans until there were so many kills; return what went wrong."""
         reference = planned(self._corpus, self._pipeline, self._base / "reference")
-        started = time.monotonic()
         if driver(reference).wait():
             sys.exit("an undisturbed run failed")
-        wanted, duration = outputs(reference), time.monotonic() - started
+        wanted = outputs(reference)
         found: Counter[str] = Counter()
         seen: set[Process] = set()
         done, number = 0, 0
         while done < kills:
             out, number = planned(self._corpus, self._pipeline, self._base / f"run{number}"), number + 1
             while not (ledger := status(out)).is_done:
-                began = time.monotonic()
-                share = len(ledger.open_shards) / len(ledger.plan.shards)  # what is left takes less than all
-                killed, processes = self._one(out, kills - done, duration * share, self._rng)
-                if not killed:
-                    duration = min(duration, (time.monotonic() - began) / share)
+                killed, processes = self._one(out, kills - done, len(ledger.open_shards), self._rng)
                 seen |= processes
                 found["torn"] += torn(out)
                 done += len(killed)
@@ -153,32 +157,79 @@ class _Part:
         return found
 
 
-def _one(out: Path, left: int, duration: float, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once, with one kill if any is left; return what was killed, if anything was, and the workers that were seen."""
-    kind = rng.choice(("driver", "driver", "worker", "step")) if left > 0 else "none"
-    if kind == "step":
-        step, after = rng.choice(_STEPS), rng.choice("01")
-        environment = {"KILL_STEP": step, "KILL_COUNT": str(rng.randrange(1, 6)), "KILL_AFTER": after}
-        process = driver(out, _WORKER, environment)
-        workers = _watched(process, 0.5)
-        process.wait()
-        return [f"worker {'after' if after == '1' else 'before'} {step}"], workers
+def _one(out: Path, left: int, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
+    """Run once, with kills if any are left; return what was killed, if anything was, and the workers that were seen."""
+    if left <= 0:
+        return [], _watched(driver(out), _never)
+    return _killed_at_a_step(out, rng) if rng.random() < _AT_A_STEP else _killed_at_random(out, shards, rng)
+
+
+def _killed_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Process]]:
+    """Run once with workers that kill themselves, some times, and note it just before."""
+    step, after = rng.choice(_STEPS), rng.choice("01")
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "kills")
+        wanted = {"KILL_STEP": step, "KILL_COUNT": str(rng.randrange(1, 6)), "KILL_AFTER": after}
+        wanted |= {"KILL_LOG": str(log), "KILL_MOST": str(_AT_STEPS)}
+        workers = _watched(driver(out, _WORKER, wanted), _never)
+        count = log.stat().st_size if log.exists() else 0
+    return [f"worker {'after' if after == '1' else 'before'} {step}"] * count, workers
+
+
+def _killed_at_random(out: Path, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
+    """Run once; kill up to two workers, and at last the driver, or the driver before anything is done.
+
+    Moments are drawn by what was published, which makes them random on a machine of any speed: after none of the open shards,
+    or after some of them, and a moment more. A third worker could be the third of one shard, which is left out then.
+    """
+    published = _published(out)
+    marks = sorted(rng.randrange(shards) for _ in range(rng.randrange(1, 4)))
     process = driver(out)
+    if rng.random() < _AT_START:
+        workers = _watched(process, _after(rng.uniform(0, _PAUSE_S)))
+        return _kill_driver(process, rng), workers | _watched(process, _never)
+    workers, killed = set[Process](), list[str]()
+    *early, last = marks
+    for mark in early:
+        workers |= _watched_until(process, out, published + mark, rng)
+        if alive := children(process.pid):
+            number = rng.choice((signal.SIGKILL, signal.SIGTERM))
+            _send(rng.choice(alive), number)
+            killed.append(f"worker {number.name}")
+    workers |= _watched_until(process, out, published + last, rng)
+    killed += _kill_driver(process, rng)
+    return killed, workers | _watched(process, _never)
+
+
+def _watched_until(process: subprocess.Popen[bytes], out: Path, published: int, rng: random.Random) -> set[Process]:
+    """Wait until there are workers and so many outputs, and a moment more."""
+    seen = _watched(process, lambda: bool(children(process.pid)) and _published(out) >= published)
+    return seen | _watched(process, _after(rng.uniform(0, _PAUSE_S)))
+
+
+def _kill_driver(process: subprocess.Popen[bytes], rng: random.Random) -> list[str]:
+    if process.poll() is not None:
+        return []
     number = rng.choice((signal.SIGKILL, signal.SIGTERM))
-    workers = _watched(process, rng.uniform(0, duration) if kind != "none" else 0)
-    killed = []
-    if kind == "driver" and process.poll() is None:
-        process.send_signal(number)
-        killed = [f"driver {number.name}"]
-    elif kind == "worker" and (alive := children(process.pid)):
-        _send(rng.choice(alive), number)
-        killed = [f"worker {number.name}"]
-        workers |= known(children(process.pid))
-    process.wait()
-    return killed, workers
+    process.send_signal(number)
+    return [f"driver {number.name}"]
 
 
-def _one_on_ray(out: Path, left: int, _duration: float, rng: random.Random) -> tuple[list[str], set[Process]]:
+def _published(out: Path) -> int:
+    folder = out / SHARDS
+    return sum(1 for _ in folder.iterdir()) if folder.exists() else 0
+
+
+def _never() -> bool:
+    return False
+
+
+def _after(seconds: float) -> Callable[[], bool]:
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end
+
+
+def _one_on_ray(out: Path, left: int, _shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
     """Run once on a cluster of its own, killing workers again and again, and mostly the driver in the end."""
     process = ray_driver(out)
     workers_left, is_driver = min(left - 1, rng.randrange(5)), left > 0 and rng.random() < _DRIVERS
@@ -202,17 +253,16 @@ def _one_on_ray(out: Path, left: int, _duration: float, rng: random.Random) -> t
     return killed, seen
 
 
-def _one_with_nodes(out: Path, left: int, _duration: float, _rng: random.Random) -> tuple[list[str], set[Process]]:
+def _one_with_nodes(out: Path, left: int, _shards: int, _rng: random.Random) -> tuple[list[str], set[Process]]:
     """Run once on a cluster of several nodes, killing nodes."""
     killed, processes = kill_nodes(out, min(max(left, 0), _NODES_LOST))
     return ["node SIGKILL"] * killed, processes
 
 
-def _watched(process: subprocess.Popen[bytes], seconds: float) -> set[Process]:
+def _watched(process: subprocess.Popen[bytes], is_time: Callable[[], bool]) -> set[Process]:
     """Wait, at most until it ends, and return the workers that were seen meanwhile."""
-    end = time.monotonic() + seconds
     seen = known(children(process.pid))
-    while time.monotonic() < end and process.poll() is None:
+    while not is_time() and process.poll() is None:
         seen |= known(children(process.pid))
         time.sleep(0.02)
     return seen
