@@ -82,6 +82,7 @@ NAMES = (
     "consistency",
     "starter",
     "flat-output",
+    "exports",
     "first-minutes",
     "explain",
     "house",
