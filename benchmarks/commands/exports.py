@@ -119,7 +119,7 @@ class _Bench:
 
     def _documents(self, linked: Sequence[LinkedDocument], *, text: bool) -> list[Resource]:
         path = self._folder / f"{text}.fhir.ndjson"
-        write_linked_export(linked, path, FHIR, kb=self._pipeline.kb, source=self._pipeline.source(), text=text)
+        write_linked_export(linked, path, FHIR, source=self._pipeline.source(), text=text)
         resources = [json.loads(line) for line in path.read_bytes().decode().split("\n")[:-1]]
         for version in VERSIONS:
             self._judge(resources, version)
@@ -133,11 +133,11 @@ class _Bench:
         numbered = [each for each in linked if each.document.id.isdecimal() and each.document.id.isascii()]
         options = ExportOptions(nlp_date=_DAY, omop_vocabulary=self._vocabulary)
         keyed = replace(options, note_keys=self._folder / "keys.csv")
-        concepts = options.concepts(self._pipeline.kb)
+        concepts = options.concepts(self._pipeline.kb.order.vocabularies)
         source = self._pipeline.source()
         for docs, each, text in ((numbered, options, True), (linked, keyed, False), (linked, keyed, True)):
             path = self._folder / f"{len(docs)}-{text}-note_nlp.csv"
-            write_linked_export(docs, path, OMOP, each, kb=self._pipeline.kb, source=source, text=text, force=True)
+            write_linked_export(docs, path, OMOP, each, source=source, text=text, force=True)
             self._counts["invalid"] += self._database.invalid_rows(path, "note_nlp")
             self._counts["note_nlp_rows"] += self._database.count("note_nlp")
             self._database.clear("note_nlp")
@@ -170,7 +170,7 @@ class _Bench:
         map_table(table, "term", self._pipeline, path, options=options)
         self._counts["invalid"] += self._database.invalid_rows(path, "source_to_concept_map")
         self._counts["source_map_rows"] = self._database.count("source_to_concept_map")
-        self._counts["lost"] += _lost_codes(answers, path, options.concepts(self._pipeline.kb))
+        self._counts["lost"] += _lost_codes(answers, path, options.concepts(self._pipeline.kb.order.vocabularies))
         self._judge_broken_tables(path, SOURCE_MAP, "source_to_concept_map")
 
     def _judge(self, resources: Sequence[Resource], version: str) -> None:
@@ -208,14 +208,14 @@ def _strings(value: Any, name: str) -> Iterator[str]:
 
 def _lost_mentions(linked: LinkedDocument, resource: Resource) -> int:
     """Return how many links of a document are not in its resource as they were: offsets, code and marks."""
-    wanted = Counter(
+    wanted: Counter[tuple[Any, ...]] = Counter(
         (link.mention.start, link.mention.end, code_of(link.concept_id) if link.concept_id else None, link.assertion or ())
         for link in linked.links
     )
     return (wanted - Counter(map(_read_mention, resource.get("extension", ())))).total()
 
 
-def _read_mention(mention: Resource) -> tuple[int, int, str | None, tuple[str, ...]]:
+def _read_mention(mention: Resource) -> tuple[Any, ...]:
     values = {each["url"]: next(value for key, value in each.items() if key != "url") for each in mention["extension"]}
     coding = values.get("concept", {}).get("coding", [{}])
     marks = tuple(each["valueCode"] for each in mention["extension"] if each["url"] == "assertion")

@@ -23,7 +23,7 @@ from onym.cli.corpus._items import (
     tell,
 )
 from onym.cli.linking import ASSERTION, CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
-from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, OMOP_VOCABULARY
+from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, NLP_DATE, NOTE_KEYS, OMOP_VOCABULARY
 from onym.store.verify import Verify
 from onym.views import IdStyle
 
@@ -71,13 +71,8 @@ def command(
     id_style: Annotated[IdStyle | None, ID_STYLE] = None,
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
     omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
-    nlp_date: Annotated[
-        str, typer.Option(metavar="YYYY-MM-DD", help="OMOP: day of the run, for the column nlp_date; needed for note_nlp.")
-    ] = "",
-    note_keys: Annotated[
-        Path | None,
-        typer.Option(help="OMOP: number the documents, and write the numbers and the ids of documents to this .csv file."),
-    ] = None,
+    nlp_date: Annotated[str, NLP_DATE] = "",
+    note_keys: Annotated[Path | None, NOTE_KEYS] = None,
     from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
@@ -149,7 +144,6 @@ def command(
                 text=not no_text,
                 style=id_style or "",
                 options=options,
-                kb=loaded.kb,
                 force=force,
                 log=log,
                 sink=shown,

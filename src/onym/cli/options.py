@@ -28,6 +28,8 @@ OMOP_VOCABULARY = typer.Option(
     metavar="FOLDER",
     help="OMOP: unpacked download from Athena, with CONCEPT.csv and CONCEPT_RELATIONSHIP.csv, for the concept ids.",
 )
+NLP_DATE = typer.Option(metavar="YYYY-MM-DD", help="OMOP: day of the run, for the column nlp_date; needed for note_nlp.")
+NOTE_KEYS = typer.Option(help="OMOP: number the documents, and write the numbers and the ids of documents to this .csv file.")
 DOWNLOAD = typer.Option("--download", help="Download models that are given by their name on the Hugging Face hub.")
 DEVICE = typer.Option(help="Device: auto, cpu, cuda, cuda:N or mps.")
 DETECTOR_PREFIX = "detector_"

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from onym.errors import ConfigError
-from onym.kb import KnowledgeBase
-from onym.kb.order import iter_prefixes
 from onym.predictions.exchange.fhir_concept_map import write_concept_map
 from onym.predictions.exchange.fhir_documents import write_fhir
 from onym.predictions.exchange.omop_concepts import CONCEPTS, OmopConcepts
@@ -65,11 +63,10 @@ class ExportOptions:
         """True where nothing was said."""
         return self.vocabularies.is_empty and self == ExportOptions(self.vocabularies)
 
-    def concepts(self, kb: KnowledgeBase) -> OmopConcepts:
-        """Read OMOP's ids of the vocabularies of a knowledge base; without a folder there are none."""
+    def concepts(self, prefixes: Iterable[str]) -> OmopConcepts:
+        """Read OMOP's ids of vocabularies, such as those of a knowledge base's `order`; without a folder there are none."""
         if self.omop_vocabulary is None:
             return OmopConcepts()
-        prefixes = [prefix for prefix, _ in iter_prefixes(kb.concept_ids)]
         return OmopConcepts.read(self.omop_vocabulary, {self.vocabularies.omop_id(prefix) for prefix in prefixes})
 
 
@@ -133,20 +130,18 @@ def write_linked_export(
     format: str,  # noqa: A002
     options: ExportOptions = NO_OPTIONS,
     *,
-    kb: KnowledgeBase,
     source: dict[str, Any],
     text: bool = True,
     force: bool = False,
 ) -> None:
-    """Write linked documents. `source` is what the answers depend on; without `text`, no text of documents is written."""
+    """Write linked documents. `source` is what answers depend on (`source_of`); without `text`, no text of them is written."""
     require_linked_export(path, format, options, force=force)
     with ExitStack() as stack:
         if format == FHIR:
             write_fhir(linked, stack.enter_context(whole_file(path, force=force)), options.vocabularies, text=text)
             return
-        table = NoteNlp(
-            options.nlp_date or datetime.date.min, _system(source), options.vocabularies, options.concepts(kb), text
-        )
+        concepts = options.concepts(source["order"]["vocabularies"])
+        table = NoteNlp(options.nlp_date or datetime.date.min, _system(source), options.vocabularies, concepts, text)
         file = stack.enter_context(whole_file(path, force=force))  # which appears after its keys
         keys = stack.enter_context(whole_file(options.note_keys, force=force)) if options.note_keys else None
         write_note_nlp(linked, table, file, keys)
@@ -178,7 +173,7 @@ def write_mapping_export(
             )
         return
     named = options.source_system or SOURCE_VOCABULARY
-    table = SourceMap(options.concepts(linker.kb), named, code_column, options.vocabularies)
+    table = SourceMap(options.concepts(linker.kb.order.vocabularies), named, code_column, options.vocabularies)
     with whole_file(path, force=force) as file:
         write_source_map(mappings, table, counts, file)
 

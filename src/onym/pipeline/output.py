@@ -15,7 +15,6 @@ from onym.corpora.problems import ProblemLog
 from onym.corpora.reading import is_loss
 from onym.detect import with_assertion
 from onym.errors import ConfigError
-from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among
 from onym.pipeline.exports import (
@@ -111,7 +110,6 @@ def write_links(
         text=text,
         style=style,
         options=options,
-        kb=linker.kb,
         force=force,
         log=log,
         sink=sink,
@@ -166,7 +164,6 @@ def write_linked(
     text: bool = True,
     style: Style = "",
     options: ExportOptions = NO_OPTIONS,
-    kb: KnowledgeBase | None = None,
     force: bool = False,
     log: ProblemLog | None = None,
     sink: Sink | None = None,
@@ -174,16 +171,16 @@ def write_linked(
     """Write what `link` makes of documents. `source` is what the answers depend on, for the first line of predictions.
 
     Without `text`, a table has no column of the mentions' texts. A `sink` takes the linked documents instead of a file. The
-    `options` are of FHIR and OMOP, which also need the knowledge base.
+    `options` are of FHIR and OMOP.
     """
     counts = LinkCounts()
     linked = link(_documents(log.watch(items) if log else items, counts))
     linked = _counted(log.watch_linked(linked) if log else linked, counts)
     if sink is not None:
         sink(linked)
-    elif format in EXPORTS and kb is not None:
+    elif format in EXPORTS:
         kept = _writable(linked, counts, log)
-        write_linked_export(kept, path, format, options, kb=kb, source=source, text=text, force=force)
+        write_linked_export(kept, path, format, options, source=source, text=text, force=force)
     elif format in (PREDICTIONS, TABLE):
         with whole_file(path, force=force) as file:
             if format == TABLE:
