@@ -83,6 +83,7 @@ NAMES = (
     "consistency",
     "starter",
     "flat-output",
+    "exports",
     "first-minutes",
     "explain",
     "house",

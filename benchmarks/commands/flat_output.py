@@ -58,7 +58,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    linked = [*_abstracts(_QUICK if options.quick else options.documents), *_hostile()]
+    linked = [*_abstracts(_QUICK if options.quick else options.documents), *hostile_documents()]
     rows = [row for each in linked for row in each.rows()]
     files = differences = formulas = 0
     with tempfile.TemporaryDirectory() as name:
@@ -80,7 +80,7 @@ def _abstracts(count: int) -> Iterator[LinkedDocument]:
     return load("starter").link_many(docs[:count])
 
 
-def _hostile() -> Iterator[LinkedDocument]:
+def hostile_documents() -> Iterator[LinkedDocument]:
     for number, text in enumerate(_HOSTILE):
         mention = Mention(0, len(text), text, type=text[:40])
         candidate = Candidate("mesh:D005334", text, number / 7, text, "Disease")

@@ -38,6 +38,8 @@ _SHOWN = 5  # links that are shown in a line
 _COLOURS = ("#bfdbfe", "#fecaca", "#bbf7d0", "#fde68a", "#ddd6fe", "#fbcfe8", "#a5f3fc", "#fed7aa")
 _UNLINKED = "background:none;outline:1px dashed #9ca3af"
 IdStyle = Literal["curie", "obo", "raw"]
+FhirVersion = Literal["R4B", "R5"]
+"""Releases of FHIR whose ConceptMap is written; that of R4 is the same as of R4B."""
 Row = dict[str, Any]
 Link: TypeAlias = Any
 Linked: TypeAlias = Any

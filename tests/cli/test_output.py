@@ -18,7 +18,10 @@ WORDS = {
     "link": "link no.txt --kb no -o",
     "link folder": "link no.txt --kb no --format brat -o",
     "link corpus": "link no.txt --pipeline no --format jsonl -o",
+    "link fhir": "link no.txt --kb no --format fhir -o",
+    "link omop": "link no.txt --kb no --format omop --nlp-date 2026-01-31 -o",
     "map": "map no.csv --column a --kb no -o",
+    "map fhir": "map no.csv --column a --kb no -o",
     "show": "show no.jsonl -o",
     "explain": "explain no.txt -o",
     "evaluate report": "evaluate no.jsonl --dataset no --report",
@@ -64,7 +67,7 @@ FORCED = (
 )
 
 
-ENDS = {"map": ".tsv", "plot names": ".png", "batch export": ".tsv"}
+ENDS = {"map": ".tsv", "map fhir": ".fhir.json", "plot names": ".png", "batch export": ".tsv"}
 ALONE = ("link", "map", "show", "explain", "evaluate", "compare")
 """Commands that are no group of others."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from onym.errors import ConfigError
-from onym.predictions.rows import WRITERS, read_rows, require_rows, write_rows
+from onym.predictions.rows import WRITERS, read_rows, require_rows, write_plain_csv, write_rows
 
 COLUMNS: dict[str, type] = {"text": str, "count": int, "score": float}
 ROWS: list[list[Any]] = [["=1+1", 1, 0.5], [None, None, None], ["'quoted", 2, 1e-9], ["a\nb\t,", 3, -1.0]]
@@ -37,3 +38,11 @@ def test_many_rows_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.Monk
     with path.open("wb") as file:
         write_rows(iter(ROWS), COLUMNS, path, file)
     assert read_rows(path, COLUMNS).height == len(ROWS)
+
+
+def test_rows_for_a_database_have_their_texts_as_they_are() -> None:
+    file = io.BytesIO()
+    write_plain_csv([("=1", None), ("'a\r", 2), ('"b"\n', 3)], {"text": str, "end": int}, file)
+    assert file.getvalue() == b'text,end\n=1,\n"\'a\r",2\n"""b""\n",3\n'
+    write_plain_csv([("c", 4)], {"text": str, "end": int}, file, header=False)
+    assert file.getvalue().endswith(b"\nc,4\n")

@@ -1,6 +1,6 @@
-"""The output of a run as one file: a table of its rows, or the documents with their answers in any corpus format.
+"""The output of a run as one file: a table of its rows, or the documents with their answers in any corpus format, FHIR or OMOP.
 
-The text of documents is not in the output: for a corpus format the inputs are read again, and must be what they were.
+The text of documents is not in the output: for documents the inputs are read again, and must be what they were.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from onym.batch.ledger import Ledger, finished
 from onym.batch.plan import Shard
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import require_output, require_writable, write_linked_corpus
+from onym.pipeline.exports import EXPORTS, NO_OPTIONS, ExportOptions, linked_export, require_linked_export, write_linked_export
 from onym.predictions.rows import require_rows, write_rows
 from onym.store.output import whole_file
 from onym.store.output_path import require_file
@@ -28,22 +29,58 @@ _ROWS = 10_000
 Row = dict[str, Any]
 
 
-def export(out: str | Path, dest: Path, format: str = "", *, force: bool = False) -> int:  # noqa: A002 - what it is
+def export(
+    out: str | Path,
+    dest: Path,
+    format: str = "",  # noqa: A002 - what it is
+    *,
+    options: ExportOptions = NO_OPTIONS,
+    force: bool = False,
+) -> int:
     """Write the output of a run that is done; return how many rows or documents there are.
 
-    Without a format it is a table, as the ending of the name says: .parquet, .csv, .tsv, .jsonl or .xlsx.
+    Without a format it is what the ending of the name says: FHIR, OMOP, or a table of .parquet, .csv, .tsv, .jsonl or .xlsx.
     """
-    if format:
+    format = format or linked_export(dest)  # noqa: A001
+    require_linked_export(dest, format, options, force=force)
+    if format in EXPORTS:
+        require_file(dest, force=force)
+    elif format:
         require_output(dest, require_writable(format), force=force)
     else:
         require_rows(dest)
         require_file(dest, force=force)
     storage = open_storage(out)
     ledger = finished(storage)
+    if format in EXPORTS:
+        return _write_export(ledger, storage, dest, format, options, force=force)
     if format:
         linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
         return write_linked_corpus(linked, dest, format, force=force).documents
     return _write_table(ledger, storage, dest, force=force)
+
+
+def _write_export(
+    ledger: Ledger,
+    storage: Storage,
+    dest: Path,
+    format: str,  # noqa: A002
+    options: ExportOptions,
+    *,
+    force: bool,
+) -> int:
+    """Write the documents that were linked, and with text only where the run has text."""
+    settings, count = ledger.plan.settings, 0
+
+    def linked() -> Iterator[LinkedDocument]:
+        nonlocal count
+        for shard in ledger.plan.shards:
+            for each in _linked(shard, storage, asserted=settings.assertion, complete=True):
+                count += 1
+                yield each
+
+    write_linked_export(linked(), dest, format, options, source=ledger.plan.source, text=settings.text, force=force)
+    return count
 
 
 def _write_table(ledger: Ledger, storage: Storage, dest: Path, *, force: bool) -> int:
@@ -70,21 +107,36 @@ def _rows(shard: Shard, storage: Storage) -> Iterator[Row]:
             yield from batch.to_pylist()
 
 
-def _linked(shard: Shard, storage: Storage) -> Iterator[LinkedDocument]:
-    """Yield the documents of a shard with their links: texts from the inputs, answers from the output."""
+def _linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete: bool = False) -> Iterator[LinkedDocument]:
+    """Yield the documents of a shard with their links: texts from the inputs, answers from the output.
+
+    With `complete`, documents that could not be linked are left out. If marks were `asserted`, no mark is none, not unknown.
+    """
     rows: dict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in _rows(shard, storage):
-        if row["row"] == "mention":
+        if row["row"] in ("mention", "none"):
             rows[row["source"], row["ordinal"]].append(row)
     for planned in shard.groups:
         for doc in documents_of(read_group(planned)):
-            yield LinkedDocument(doc, tuple(_link(row, doc) for row in rows.get((doc.source, doc.ordinal), [])))
+            found = rows.get((doc.source, doc.ordinal), [])
+            if found or not complete:
+                links = (_link(row, doc, asserted=asserted) for row in found if row["row"] == "mention")
+                yield LinkedDocument(doc, tuple(links))
 
 
-def _link(row: Row, doc: Document) -> Link:
+def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
     mention = Mention(row["start"], row["end"], doc.text[row["start"] : row["end"]], type=row["type"] or "")
     best = () if row["concept_id"] is None else (_candidate(row),)
-    return Link(mention, best, tied=row["ties"], stage=row["stage"], confidence=row["confidence"])
+    marks = tuple((row["assertion"] or "").split(",")) if row["assertion"] else () if asserted else None
+    return Link(
+        mention,
+        best,
+        tied=row["ties"],
+        stage=row["stage"],
+        confidence=row["confidence"],
+        nil_reason=row["nil_reason"],
+        assertion=marks,
+    )
 
 
 def _candidate(row: Row) -> Candidate:

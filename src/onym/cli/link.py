@@ -23,7 +23,7 @@ from onym.cli.corpus._items import (
     tell,
 )
 from onym.cli.linking import ASSERTION, CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
-from onym.cli.options import DOWNLOAD, ID_STYLE
+from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, NLP_DATE, NOTE_KEYS, OMOP_VOCABULARY
 from onym.store.verify import Verify
 from onym.views import IdStyle
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onym.corpora.plan import PlannedFile
+    from onym.pipeline.exports import ExportOptions
     from onym.pipeline.output import LinkCounts
 
 _BUG = 1
@@ -59,12 +60,19 @@ def command(
         typer.Option(
             help="table: one row per mention with the best concept and its name; the extension of -o is .tsv, .csv, .xlsx, "
             ".jsonl or .parquet. predictions: all candidates with scores, no text. jsonl, parquet: documents with all "
-            "candidates. Any other corpus format: the best concept only. By default table for .tsv, .csv and .xlsx, "
+            "candidates. fhir: a FHIR resource per document, one per line. omop: the table note_nlp. Any other corpus format: "
+            "the best concept only. By default fhir for .fhir.ndjson, omop for note_nlp.csv, table for .tsv, .csv and .xlsx, "
             "else predictions."
         ),
     ] = "",
-    no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the table.")] = False,
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Omit the text of mentions: from the table, fhir and omop.")
+    ] = False,
     id_style: Annotated[IdStyle | None, ID_STYLE] = None,
+    code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
+    omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
+    nlp_date: Annotated[str, NLP_DATE] = "",
+    note_keys: Annotated[Path | None, NOTE_KEYS] = None,
     from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
     types: Annotated[str, TYPES] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
@@ -86,6 +94,7 @@ def command(
 
     Example: onym link "Patients with breast cancer (BC) and type 2 diabetes"
     Example: onym link notes.txt --pipeline mesh-pipeline -o links.csv
+    Example: onym link notes --pipeline mesh-pipeline --assertion -o notes.fhir.ndjson
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.tsv
     """
     from onym.cli._shown import Shown
@@ -110,8 +119,9 @@ def command(
     format = format or format_of(output)  # noqa: A001
     shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text)
     output = output or STDOUT
+    options = _options(format, output, code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     if shown is None:
-        require_linked_output(output, format, assertion=assertion, force=force)
+        require_linked_output(output, format, assertion=assertion, force=force, options=options)
     with (
         progress("linking") as bar,
         open_sources(sources, follow_links=follow_links, texts=True) as found,
@@ -133,6 +143,7 @@ def command(
                 format,
                 text=not no_text,
                 style=id_style or "",
+                options=options,
                 force=force,
                 log=log,
                 sink=shown,
@@ -153,23 +164,32 @@ def command(
                 assertion=assertion,
                 text=not no_text,
                 style=id_style or "",
+                options=options,
                 force=force,
                 log=log,
                 sink=shown,
             )
     if shown:
         shown.print()
-    _report(counts, reading.files, output, json=json)
+    _report(counts, reading.files, output, json=json, annotated=kb is not None)
     report_log(log)
     if pipeline is not None and drift.warning:
         tell(drift.warning)
-    if kb is not None and counts.documents and not counts.mentions:
-        tell("no document has an annotated mention: give --pipeline instead of --kb to find mentions in raw text")
     if counts.left_out or counts.problems or any_failed(reading.files):
         raise typer.Exit(_BUG if counts.bugs else FAILED)
 
 
-def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, json: bool) -> None:
+def _options(form: str, output: Path, code_systems: Sequence[str], nlp_date: str, **paths: Path | None) -> ExportOptions:
+    """Return the options of an export; another format has none."""
+    from onym.pipeline.exports import EXPORTS, ExportOptions, require_linked_export
+
+    options = ExportOptions.of(code_systems, nlp_date, **paths)
+    if form not in EXPORTS:
+        require_linked_export(output, form, options)
+    return options
+
+
+def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, json: bool, annotated: bool) -> None:
     from onym.store.output_path import STDOUT
 
     is_streamed = output == STDOUT
@@ -181,3 +201,5 @@ def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, j
         report_files(files)
     for facet, documents in counts.lost.items():
         tell(f"lost: {facet}, in {documents:,} documents")
+    if annotated and counts.documents and not counts.mentions:
+        tell("no document has an annotated mention: give --pipeline instead of --kb to find mentions in raw text")

@@ -9,9 +9,9 @@ import typer
 
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
 from onym.cli.linking import CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, TOP_K, TYPES, VERIFY
-from onym.cli.options import DOWNLOAD, ID_STYLE
+from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, OMOP_VOCABULARY
 from onym.store.verify import Verify
-from onym.views import IdStyle
+from onym.views import FhirVersion, IdStyle
 
 if TYPE_CHECKING:
     from onym.linkers.base import Linker
@@ -27,7 +27,8 @@ def command(
         typer.Option(
             "--output",
             "-o",
-            help="Output table: .tsv, .csv, .xlsx, .jsonl, .parquet; .sssom.tsv for SSSOM; - for stdout. "
+            help="Output table: .tsv, .csv, .xlsx, .jsonl, .parquet; .sssom.tsv for SSSOM; .fhir.json for a FHIR ConceptMap; "
+            "source_to_concept_map.csv for this table of OMOP; - for stdout. "
             "Without it the table is printed.",
         ),
     ] = None,
@@ -41,6 +42,13 @@ def command(
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
     id_style: Annotated[IdStyle, ID_STYLE] = "obo",
+    code_column: Annotated[str, typer.Option(help="FHIR and OMOP: column with codes of the terms; by default the term.")] = "",
+    source_system: Annotated[
+        str, typer.Option(help="FHIR and OMOP: the vocabulary of these codes. For FHIR a URI, for OMOP a vocabulary_id.")
+    ] = "",
+    code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
+    fhir_version: Annotated[FhirVersion | None, typer.Option(help="FHIR: release of the ConceptMap. By default R4B.")] = None,
+    omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
@@ -56,6 +64,7 @@ def command(
     from onym.cli.options import own_options
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
+    from onym.pipeline.exports import ExportOptions, require_mapping_export
     from onym.pipeline.folder import load
     from onym.pipeline.mapping import counted, map_terms, new_counts, require_mapping, write_mappings
     from onym.predictions.mapping.reading import count_rows, read_terms
@@ -65,9 +74,17 @@ def command(
     of_linker = own_options(context.obj)
     require_either(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
+    options = ExportOptions.of(
+        code_system or (),
+        omop_vocabulary=omop_vocabulary,
+        code_column=code_column,
+        source_system=source_system,
+        fhir_version=fhir_version,
+    )
     shown = Shown.of(is_shown=output is None, json=json)
     output = output or STDOUT
-    rows = count_rows(file, column) if shown else require_mapping(file, column, output, force=force)
+    require_mapping_export(output, options)
+    rows = count_rows(file, column) if shown else require_mapping(file, column, output, force=force, options=options)
     table = read_terms(file, column)
     with progress("mapping", total=rows) as bar:
         opening, only = OpenContext(download, shown_on(bar), verify), None
@@ -84,7 +101,15 @@ def command(
             shown.mappings(mappings, table.columns, named.kb, id_style)
         else:
             counts = write_mappings(
-                table, named, output, top_k=top_k or 5, only=only, style=id_style, force=force, progress=shown_on(bar)
+                table,
+                named,
+                output,
+                top_k=top_k or 5,
+                only=only,
+                style=id_style,
+                force=force,
+                options=options,
+                progress=shown_on(bar),
             )
     if shown:
         shown.print()

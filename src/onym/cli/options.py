@@ -19,6 +19,17 @@ from onym.errors import ConfigError
 from onym.registry import DETECTORS, LINKERS, Registry
 
 ID_STYLE = typer.Option(help="Style of concept ids: curie (mesh:D009203), obo (MESH:D009203) or raw (D009203).")
+CODE_SYSTEM = typer.Option(
+    metavar="PREFIX=NAME",
+    help="FHIR and OMOP: name of the vocabulary with this prefix. For FHIR a URI, perhaps with |VERSION; for OMOP a "
+    "vocabulary_id. May be repeated. By default the name that HL7 or OHDSI has registered.",
+)
+OMOP_VOCABULARY = typer.Option(
+    metavar="FOLDER",
+    help="OMOP: unpacked download from Athena, with CONCEPT.csv and CONCEPT_RELATIONSHIP.csv, for the concept ids.",
+)
+NLP_DATE = typer.Option(metavar="YYYY-MM-DD", help="OMOP: day of the run, for the column nlp_date; needed for note_nlp.")
+NOTE_KEYS = typer.Option(help="OMOP: number the documents, and write the numbers and the ids of documents to this .csv file.")
 DOWNLOAD = typer.Option("--download", help="Download models that are given by their name on the Hugging Face hub.")
 DEVICE = typer.Option(help="Device: auto, cpu, cuda, cuda:N or mps.")
 DETECTOR_PREFIX = "detector_"

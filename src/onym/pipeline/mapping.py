@@ -10,6 +10,7 @@ from typing import Any
 from onym.corpora.isolation import require_complete
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
+from onym.pipeline.exports import NO_OPTIONS, ExportOptions, mapping_export, require_mapping_export, write_mapping_export
 from onym.pipeline.pipeline import Pipeline
 from onym.predictions.mapping.reading import count_rows, read_terms
 from onym.predictions.mapping.sssom import write_sssom
@@ -90,12 +91,15 @@ def map_table(
     only: ConceptMask | None = None,
     style: IdStyle = "obo",
     force: bool = False,
+    options: ExportOptions = NO_OPTIONS,
     progress: Progress = silent,
 ) -> Counter[str]:
     """Map a column of terms; the name of `output` says the format, and `-` is a table on standard output. Return counts."""
-    require_mapping(path, column, output, force=force)
+    require_mapping(path, column, output, force=force, options=options)
     table = read_terms(path, column)
-    return write_mappings(table, linker, output, top_k=top_k, only=only, style=style, force=force, progress=progress)
+    return write_mappings(
+        table, linker, output, top_k=top_k, only=only, style=style, force=force, options=options, progress=progress
+    )
 
 
 def write_mappings(
@@ -107,12 +111,16 @@ def write_mappings(
     only: ConceptMask | None = None,
     style: IdStyle = "obo",
     force: bool = False,
+    options: ExportOptions = NO_OPTIONS,
     progress: Progress = silent,
 ) -> Counter[str]:
     """Map an open table, whose output was found writable by `require_mapping`."""
     counts = new_counts()
     mappings = counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
     source = linker.linker if isinstance(linker, Pipeline) else linker
+    if mapping_export(output):
+        write_mapping_export(mappings, table.columns, source, output, options, counts=counts, force=force)
+        return counts
     with whole_file(output, force=force) as file:
         if output.name.endswith(SSSOM):
             write_sssom(mappings, source, file)
@@ -121,14 +129,18 @@ def write_mappings(
     return counts
 
 
-def require_mapping(path: Path, column: str, output: Path, *, force: bool = False) -> int:
+def require_mapping(path: Path, column: str, output: Path, *, force: bool = False, options: ExportOptions = NO_OPTIONS) -> int:
     """Refuse, before any work, a table without the column, and an output that could not be written; `-` is standard output.
 
     Returns the number of rows.
     """
-    require_rows(output)
+    require_mapping_export(output, options)
+    if not mapping_export(output):
+        require_rows(output)
     require_file(output, force=force, may_stream=True)
     rows = count_rows(path, column)
+    if options.code_column:
+        read_terms(path, options.code_column)
     if output.suffix == ".xlsx":
         require_few_rows(rows, str(output))
     return rows

@@ -17,6 +17,14 @@ from onym.detect import with_assertion
 from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among
+from onym.pipeline.exports import (
+    EXPORTS,
+    NO_OPTIONS,
+    ExportOptions,
+    linked_export,
+    require_linked_export,
+    write_linked_export,
+)
 from onym.pipeline.flat import is_table, write_flat
 from onym.predictions.file import lines_of, source_of, write_predictions
 from onym.predictions.rows import require_rows
@@ -76,6 +84,7 @@ def write_links(
     assertion: bool = False,
     text: bool = True,
     style: Style = "",
+    options: ExportOptions = NO_OPTIONS,
     force: bool = False,
     log: ProblemLog | None = None,
     sink: Sink | None = None,
@@ -92,7 +101,19 @@ def write_links(
         linked = link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
         return map(with_assertion, linked) if assertion else linked
 
-    return write_linked(items, link, source, path, format, text=text, style=style, force=force, log=log, sink=sink)
+    return write_linked(
+        items,
+        link,
+        source,
+        path,
+        format,
+        text=text,
+        style=style,
+        options=options,
+        force=force,
+        log=log,
+        sink=sink,
+    )
 
 
 def format_of(path: Path | None) -> str:
@@ -101,16 +122,26 @@ def format_of(path: Path | None) -> str:
     >>> format_of(None), format_of(Path("links.csv")), format_of(Path("links.jsonl"))
     ('table', 'table', 'predictions')
     """
+    if path is not None and (export := linked_export(path)):
+        return export
     return TABLE if path is None or is_table(path) else PREDICTIONS
 
 
-def require_linked_output(path: Path, format: str, *, assertion: bool = False, force: bool = False) -> None:  # noqa: A002
+def require_linked_output(
+    path: Path,
+    format: str,  # noqa: A002
+    *,
+    assertion: bool = False,
+    force: bool = False,
+    options: ExportOptions = NO_OPTIONS,
+) -> None:
     """Refuse, before any work, an output that could not be written in a format."""
     if assertion:
         require_assertion(format)
+    require_linked_export(path, format, options, force=force)
     if format == TABLE:
         require_rows(path)
-    if format in (PREDICTIONS, TABLE):
+    if format in (PREDICTIONS, TABLE, *EXPORTS):
         require_file(path, force=force, may_stream=True)
     else:
         require_output(path, require_writable(format), force=force)
@@ -118,8 +149,8 @@ def require_linked_output(path: Path, format: str, *, assertion: bool = False, f
 
 def require_assertion(format: str) -> None:  # noqa: A002
     """Refuse a format that cannot store what a text asserts of its mentions."""
-    if format not in (PREDICTIONS, TABLE) and not hasattr(require_writable(format), "write_linked"):
-        fix = "write predictions, a table, jsonl or parquet"
+    if format not in (PREDICTIONS, TABLE, *EXPORTS) and not hasattr(require_writable(format), "write_linked"):
+        fix = "write predictions, a table, jsonl, parquet, fhir or omop"
         raise ConfigError("config-invalid", f"{format} cannot store assertion marks", fix=fix)
 
 
@@ -132,19 +163,24 @@ def write_linked(
     *,
     text: bool = True,
     style: Style = "",
+    options: ExportOptions = NO_OPTIONS,
     force: bool = False,
     log: ProblemLog | None = None,
     sink: Sink | None = None,
 ) -> LinkCounts:
     """Write what `link` makes of documents. `source` is what the answers depend on, for the first line of predictions.
 
-    Without `text`, a table has no column of the mentions' texts. A `sink` takes the linked documents instead of a file.
+    Without `text`, a table has no column of the mentions' texts. A `sink` takes the linked documents instead of a file. The
+    `options` are of FHIR and OMOP.
     """
     counts = LinkCounts()
     linked = link(_documents(log.watch(items) if log else items, counts))
     linked = _counted(log.watch_linked(linked) if log else linked, counts)
     if sink is not None:
         sink(linked)
+    elif format in EXPORTS:
+        kept = _writable(linked, counts, log)
+        write_linked_export(kept, path, format, options, source=source, text=text, force=force)
     elif format in (PREDICTIONS, TABLE):
         with whole_file(path, force=force) as file:
             if format == TABLE:

@@ -93,6 +93,21 @@ def _typed(names: Sequence[str], rows: Sequence[Values], kinds: Columns) -> pl.D
     return frame_of(values, columns)
 
 
+def write_plain_csv(rows: Iterable[Values], columns: Columns, file: BinaryIO, *, header: bool = True) -> None:
+    """Write rows for a database: texts as they are, without a guard against formulas, and nothing for None.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write_plain_csv([("=1+1", None)], {"text": str, "end": int}, file)
+    >>> file.getvalue()
+    b'text,end\\n=1+1,\\n'
+    """
+    writer = csv.writer(_LineFeeds(file))
+    if header:
+        writer.writerow(columns)
+    writer.writerows(rows)
+
+
 def _write_separated(rows: Iterable[Values], columns: Columns, file: BinaryIO, separator: str) -> None:
     writer = csv.writer(_LineFeeds(file), delimiter=separator)
     writer.writerow(columns)

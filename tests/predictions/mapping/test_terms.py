@@ -26,3 +26,12 @@ def test_a_mapping_has_the_candidates_of_its_term() -> None:
     assert TermMapping.of(("1", "MI"), linked).is_tied
     empty = TermMapping.of(("2", ""), LinkedDocument(Document("2", "")))
     assert (empty.term, empty.candidates, empty.is_tied) == ("", (), False)
+
+
+def test_an_exact_mapping_is_a_name_of_one_concept_that_is_the_answer() -> None:
+    best, other = Candidate("mesh:D005334", "fever", 1.0), Candidate("mesh:D1", "fever", 1.0)
+    assert TermMapping((), "Fever", (best,)).is_exact
+    assert not TermMapping((), "Fevers", (best,)).is_exact
+    assert not TermMapping((), "Fever", (best, other), tied=1).is_exact
+    assert not TermMapping((), "Fever", (best,), nil_reason="below-precision").is_exact
+    assert not TermMapping((), "Fever", ()).is_exact

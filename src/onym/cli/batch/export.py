@@ -9,15 +9,25 @@ import typer
 
 from onym.cli.batch._shown import OUT
 from onym.cli.console import progress, write_lines
+from onym.cli.options import CODE_SYSTEM, NLP_DATE, NOTE_KEYS, OMOP_VOCABULARY
 
 
 def command(
     out: OUT,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write: .parquet, .csv, .tsv, .jsonl or .xlsx.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="File to write: .parquet, .csv, .tsv, .jsonl, .xlsx; .fhir.ndjson; note_nlp.csv."),
+    ],
     format: Annotated[  # noqa: A002
         str,
-        typer.Option(help="Write documents in a corpus format instead, such as pubtator; reads the inputs again."),
+        typer.Option(
+            help="Write documents in a corpus format instead, such as pubtator, fhir or omop; reads the inputs again."
+        ),
     ] = "",
+    code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
+    omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
+    nlp_date: Annotated[str, NLP_DATE] = "",
+    note_keys: Annotated[Path | None, NOTE_KEYS] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
 ) -> None:
     """Write the links of a finished run to one file.
@@ -25,7 +35,9 @@ def command(
     Example: onym batch export linked -o links.parquet
     """
     from onym.batch.exporting import export
+    from onym.pipeline.exports import ExportOptions, linked_export
 
+    options = ExportOptions.of(code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     with progress("exporting"):
-        count = export(out, output, format, force=force)
-    write_lines([("documents" if format else "mentions", f"{count:,}"), ("output", str(output))])
+        count = export(out, output, format, options=options, force=force)
+    write_lines([("documents" if format or linked_export(output) else "mentions", f"{count:,}"), ("output", str(output))])

@@ -61,11 +61,10 @@ def _head(linker: Source, rows: list[tuple[str, ...]]) -> Iterable[str]:
 
 def _row(mapping: TermMapping, candidate: Candidate, linker: Source) -> tuple[str, ...]:
     is_name = candidate.name == normal_name(mapping.term)
-    is_certain = is_name and not mapping.is_tied and candidate is mapping.answer
     return (
         mapping.term,
         "rdfs literal",
-        "skos:exactMatch" if is_certain else "skos:closeMatch",
+        "skos:exactMatch" if mapping.is_exact and candidate is mapping.answer else "skos:closeMatch",
         candidate.concept_id,
         shown_name(candidate, linker.kb),
         "semapv:LexicalMatching" if is_name else "semapv:LexicalSimilarityThresholdMatching",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from onym.kb import KnowledgeBase
+from onym.text.normal import normal_name
 from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
 
 
@@ -32,6 +33,11 @@ class TermMapping:
     def is_tied(self) -> bool:
         """True where a second concept has the best score: a person should look at the choice."""
         return self.tied > 0
+
+    @property
+    def is_exact(self) -> bool:
+        """True where the term is a name of the best concept and of no other that is as good."""
+        return self.answer is not None and not self.is_tied and self.answer.name == normal_name(self.term)
 
     @classmethod
     def of(cls, cells: tuple[str, ...], linked: LinkedDocument) -> TermMapping:
