@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.evaluate.thresholds import above_threshold, tune_threshold
+from onym.evaluate.thresholds import above_threshold, held_out_f1, tune_threshold
 from onym.predictions.file import Prediction, Predictions
 from onym.types import Document, Mention
 
@@ -41,3 +41,29 @@ def test_ids_are_compared_as_concepts() -> None:
         tune_threshold([old], predictions({0: 1.0}), lambda concept_id: FEVER[0] if "OLD" in concept_id else concept_id).f1
         == 1.0
     )
+
+
+def test_what_tuning_brings_to_documents_that_it_did_not_see() -> None:
+    gold = [Document(str(n), "fever fever", (Mention(0, 5, "fever", FEVER),)) for n in range(10)]
+    scores = {str(n): (0.9, 0.3) for n in range(10)}
+    made = Predictions.of(
+        [
+            Prediction(n, at, at + 5, ((FEVER, score, 0),))
+            for n, two in scores.items()
+            for at, score in zip((0, 6), two, strict=True)
+        ],
+        {},
+    )
+    assert held_out_f1(gold, made) == 1.0
+    assert tune_threshold(gold, made).f1_without < 0.7
+
+
+def test_a_threshold_that_follows_chance_brings_nothing() -> None:
+    """Scores say nothing here: the best threshold of some documents is no better for the others."""
+    gold = [Document(str(n), "fever", (Mention(0, 5, "fever", FEVER),)) for n in range(10)]
+    wrong = (("mesh:D006973",), 0.0, 0)
+    made = Predictions.of(
+        [Prediction(str(n), 0, 5, ((FEVER, n / 10, 0),) if n % 2 else ((wrong[0], n / 10 + 0.05, 0),)) for n in range(10)], {}
+    )
+    tuned = tune_threshold(gold, made)
+    assert held_out_f1(gold, made) <= tuned.f1

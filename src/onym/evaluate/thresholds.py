@@ -5,7 +5,7 @@ Below the threshold a mention is left unlinked (NIL). A pipeline is run once, wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,11 +14,11 @@ from onym.evaluate.cases import CanonicalId
 from onym.evaluate.end_to_end.evaluation import predicted_documents
 from onym.evaluate.end_to_end.protocols import score_end_to_end
 from onym.predictions.file import Prediction, Predictions
-from onym.types import Document
+from onym.types import Document, DocumentKey
 
 CANDIDATES = 200
 """How many thresholds are tried: quantiles of the scores."""
-_DIGITS = 4
+_DIGITS, _FOLDS = 4, 5
 _PROTOCOL = "bhowmik-strict"
 
 
@@ -48,12 +48,38 @@ def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical
     scores = [one.answers[0][1] for one in predictions if one.answers] or [0.0]
     candidates = sorted({round(float(each), _DIGITS) for each in np.quantile(scores, np.linspace(0, 1, CANDIDATES))})
 
-    def f1(kept: Predictions) -> float:
-        return score_end_to_end(gold, predicted_documents(gold, kept), _PROTOCOL, canonical).f1
-
-    figures = {threshold: f1(above_threshold(predictions, threshold)) for threshold in candidates}
+    figures = {threshold: _f1(gold, above_threshold(predictions, threshold), canonical) for threshold in candidates}
     best = max(candidates, key=figures.__getitem__)
-    return TunedThreshold(best, figures[best], f1(predictions))
+    return TunedThreshold(best, figures[best], _f1(gold, predictions, canonical))
+
+
+def held_out_f1(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> float:
+    """Return the strict F1 that tuning brings to documents that it did not see: each fold has the threshold of the others.
+
+    Where it is not better than without a threshold, a threshold would follow the chance of these few documents.
+
+    >>> from onym.types import Mention
+    >>> gold = [Document(str(n), "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),)) for n in range(10)]
+    >>> made = Predictions.of([Prediction(str(n), 0, 5, ((("mesh:D005334",), 0.9, 0),)) for n in range(10)], {})
+    >>> held_out_f1(gold, made)
+    1.0
+    """
+    kept: list[Prediction] = []
+    for fold in range(_FOLDS):
+        inside = [doc for number, doc in enumerate(gold) if number % _FOLDS == fold]
+        keys = {doc.key for doc in inside}
+        outside = [doc for doc in gold if doc.key not in keys]
+        tuned = tune_threshold(outside, _part(predictions, {doc.key for doc in outside}), canonical)
+        kept += above_threshold(_part(predictions, keys), tuned.threshold)
+    return _f1(gold, Predictions.of(kept, predictions.source), canonical)
+
+
+def _part(predictions: Predictions, keys: Collection[DocumentKey]) -> Predictions:
+    return Predictions.of((one for one in predictions if one.document_key in keys), predictions.source)
+
+
+def _f1(gold: Sequence[Document], kept: Predictions, canonical: CanonicalId) -> float:
+    return score_end_to_end(gold, predicted_documents(gold, kept), _PROTOCOL, canonical).f1
 
 
 def above_threshold(predictions: Predictions, threshold: float) -> Predictions:

@@ -24,7 +24,7 @@ from onym.errors import ConfigError, InputError, missing_extra
 from onym.evaluate.calibration import Mentions, calibrate_pipeline
 from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.thresholds import tune_threshold
+from onym.evaluate.thresholds import held_out_f1, tune_threshold
 from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers import linker_config
@@ -123,16 +123,18 @@ def _trained_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorCon
 
 
 def _tune(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
-    if read_pipeline(dest).threshold is None:
+    if not (dest / _DEV_FIGURES).is_file():
         pipeline = load(dest)
         tasks = _dev_tasks(config, pipeline, data)
         gold = [doc for task in tasks for doc in renamed(task.dataset.documents(DEV), _renamed(config, data))]
         found = Predictions.of((each for task in tasks for each in predict_end_to_end(task, pipeline)), pipeline.source())
-        tuned = tune_threshold(gold, found, tasks[0].resolver.canonical)
+        canonical = tasks[0].resolver.canonical
+        tuned, held_out = tune_threshold(gold, found, canonical), held_out_f1(gold, found, canonical)
+        if held_out > tuned.f1_without:
+            store_threshold(dest, tuned.threshold)
         counts = {"documents": len(gold), "mentions": sum(len(doc.mentions) for doc in gold)}
         with whole_file(dest / _DEV_FIGURES, force=True) as file:
-            file.write(json.dumps(asdict(tuned) | counts, indent=1).encode() + b"\n")
-        store_threshold(dest, tuned.threshold)
+            file.write(json.dumps(asdict(tuned) | {"f1_held_out": held_out} | counts, indent=1).encode() + b"\n")
 
 
 def _calibrate_links(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
