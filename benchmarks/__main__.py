@@ -81,6 +81,7 @@ NAMES = (
     "confidence",
     "consistency",
     "starter",
+    "pack",
     "flat-output",
     "first-minutes",
     "explain",
