@@ -126,3 +126,21 @@ def test_restricted_vocabularies_need_private(tmp_path: Path) -> None:
     record = build_pack(tmp_path / "p", tmp_path / "own.onymp", private=True)
     assert (record.private, record.restricted) == (True, ("UMLS",))
     assert b"This pack is private" in members(tmp_path / "own.onymp")["README.md"]
+
+
+def test_an_encoder_and_its_index_come_along(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    from onym.testing.tiny_encoder import save_encoder
+
+    kb, model = shutil.copytree(tiny_kb, tmp_path / "kb"), save_encoder(tmp_path / "minilm")
+    build_pipeline(kb, tmp_path / "p", linker=onym.linker_config("dense", model=model, index="flat"))
+    build_pack(tmp_path / "p", tmp_path / "dense.onymp")
+    expected = onym.load(tmp_path / "p").link("fever, heart attack")
+    found = members(tmp_path / "dense.onymp")
+    rooms = {name.split("/")[1] for name in found if name.startswith("knowledge-base/")}
+    assert "indexes" in rooms
+    assert "vectors" not in rooms, "an index is built of them, and found without"
+    assert "models/minilm/model.safetensors" in found
+    monkeypatch.setattr("onym.index.derived.stage_index", None)
+    shutil.rmtree(tmp_path / "p")
+    assert onym.load(tmp_path / "dense.onymp").link("fever, heart attack") == expected

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from onym.errors import ConfigError
 from onym.linkers._reranker import open_reranker
 from onym.pipeline.pack.portable import portable_files
 from onym.testing.tiny_reranker import save_reranker
@@ -53,7 +54,17 @@ def test_what_names_no_path_stays_as_it_is(tmp_path: Path) -> None:
     ],
 )
 def test_paths_are_distinguished_from_other_strings(tmp_path: Path, value: object, expected: object) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"value": value}))
-    content = portable_files({"config.json": tmp_path / "config.json"})["config.json"]
-    data = content if isinstance(content, bytes) else (tmp_path / "config.json").read_bytes()
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps({"value": value}))
+    content = portable_files({path.name: path})[path.name]
+    data = content if isinstance(content, bytes) else path.read_bytes()
     assert json.loads(data) == {"value": expected}
+
+
+def test_the_shape_of_a_model_is_never_changed(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text('{"_name_or_path": "minilm"}')
+    assert portable_files({"1_Pooling/config.json": path}) == {"1_Pooling/config.json": path}
+    path.write_text('{"_name_or_path": "/home/me/minilm"}')
+    with pytest.raises(ConfigError, match="pack-path"):
+        portable_files({"config.json": path})

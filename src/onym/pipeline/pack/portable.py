@@ -1,6 +1,6 @@
 """Files of a model without the paths of the machine that it was made on.
 
-Training records and configurations name folders, such as that of the knowledge base. Of an absolute path, its last part stays.
+Training records name folders, such as that of the knowledge base. Of an absolute path, its last part stays.
 Where such a record is part of an artefact, the manifest is made anew, and with it the name of the version.
 """
 
@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from onym.errors import ConfigError
 from onym.store.archive import Content
 from onym.store.artefact.manifest import FileEntry, Manifest
-from onym.store.model_settings import read_small
+from onym.store.model_settings import read_model_json, read_small
 
-RECORDS = ("training.json", "config.json", "tokenizer_config.json")
+RECORDS = ("training.json", "tokenizer_config.json")
+_SHAPE = "config.json"  # indexes are named by its digest: it cannot be changed
 _MANIFEST, _POINTER = "manifest.json", "CURRENT"
 _ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][^/\\\n]+){2,}[/\\]?")
 
@@ -32,11 +34,18 @@ def portable_files(files: Mapping[str, Path]) -> dict[str, Content]:
     """
     found: dict[str, Content] = dict(files)
     for name, path in files.items():
-        if PurePosixPath(name).name in RECORDS:
-            values = json.loads(read_small(path))
+        if PurePosixPath(name).name in (*RECORDS, _SHAPE):
+            values = read_model_json(path)
             if (plain := _plain(values)) != values:
+                _require_record(name, path)
                 _replace(found, name, json.dumps(plain, indent=1, ensure_ascii=False).encode() + b"\n")
     return found
+
+
+def _require_record(name: str, path: Path) -> None:
+    if PurePosixPath(name).name == _SHAPE:
+        fix = "take the path out of it, and build the pipeline again"
+        raise ConfigError("pack-path", "the configuration of a model names a path of this machine", where=str(path), fix=fix)
 
 
 def _plain(value: Any) -> Any:
