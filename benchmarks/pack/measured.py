@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def measured(
     pipeline: Path | str,
     folder: Path,
     name: str,
-    corpora: dict[str, Sequence[Document]],
+    corpora: Mapping[str, Sequence[Document]],
     *,
     narrowed: Callable[[Pipeline, str], Pipeline],
     canonical: Canonical | None = None,
