@@ -21,7 +21,9 @@ _DECIMALS = 6  # of a score: names with the same 3-grams in another order are al
 _THREADS = 2
 _PAIRS = 20_000  # compared at once
 _DENSE = 4_000_000  # weights of queries that are spread out at once
-_FEW_QUERIES, _FEW_CALLS = 200, 3  # for so few, the weights that they need are made alone
+_FEW_QUERIES = 200
+FEW_CALLS = 3
+"""For so many calls with few queries, the weights that they need are made alone; then all of them are made."""
 
 
 class NameSimilarity:
@@ -89,7 +91,7 @@ class NameSimilarity:
     def _is_early(self, queries: int) -> bool:
         """Tell whether all weights are not there yet, and too few are needed for them to be made."""
         self._calls += 1
-        return "_columns" not in self.__dict__ and queries <= _FEW_QUERIES and self._calls <= _FEW_CALLS
+        return "_columns" not in self.__dict__ and queries <= _FEW_QUERIES and self._calls <= FEW_CALLS
 
     def _some_columns(self, queries: Vectors) -> Vectors:
         """Return the columns of the 3-grams that queries have; the others are empty."""
