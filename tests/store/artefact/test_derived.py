@@ -141,7 +141,7 @@ def test_one_is_described_and_all_that_are_derived_from_another(tmp_path: Path) 
         describe_derived(tmp_path / "nowhere", "number", describe, lambda _: [kept])
 
 
-def test_what_is_opened_is_collected_and_what_it_is_built_of_is_not(tmp_path: Path) -> None:
+def test_what_a_block_opens_is_collected_without_what_it_is_built_of(tmp_path: Path) -> None:
     inner, outer = Builder(tmp_path / "inner"), Builder(tmp_path / "outer")
 
     def build(stage: Stage, dest: Path) -> None:
