@@ -74,7 +74,7 @@ class Answers:
         name = self._pipeline.kb.preferred_form(0) if len(self._pipeline.kb) else "fever"
         mention = {"start": 0, "end": len(name)}
         document = {"id": "", "text": name, "mentions": [mention]}
-        link = [{"op": "link", "text": name}, {"op": "link", "document": document}]
+        link: list[Job] = [{"op": "link", "text": name}, {"op": "link", "document": document}]
         for _ in range(_TURNS):
             self.of([*link, {"op": "search", "q": name, "limit": 1}])
 
