@@ -82,6 +82,7 @@ NAMES = (
     "confidence",
     "consistency",
     "starter",
+    "pack",
     "flat-output",
     "exports",
     "first-minutes",

@@ -40,15 +40,18 @@ WORDS = {
     "index build": "index build no --model no -o",
     "model convert": "model convert no -o",
     "pipeline build": "pipeline build --kb no -o",
+    "pack build": "pack build no -o",
+    "pack wheel": "pack wheel no -o",
+    "pack hub": "pack hub no -o",
     "plot names": "plot names --kb no --model no -o",
     "train finetune": "train finetune --preset cpu-small --set start.model=no --set data.kb=no -o",
     "train pipeline": "train pipeline --dataset no --kb no -o",
 }
 FOLDERS = {
     *("link folder", "batch plan", "corpus convert folder", "kb build", "dataset prepare"),
-    *("trie build", "index build", "model convert", "train finetune", "train pipeline"),
+    *("trie build", "index build", "model convert", "train finetune", "train pipeline", "pack hub"),
 }
-MAKES_FILES_IN = {"kb download", "pipeline build"}
+MAKES_FILES_IN = {"kb download", "pipeline build", "pack wheel"}
 FORCED = (
     "batch export",
     "batch compact",
@@ -62,12 +65,13 @@ FORCED = (
     "corpus",
     "dataset",
     "model",
+    "pack",
     "pipeline",
     "plot",
 )
 
 
-ENDS = {"map": ".tsv", "map fhir": ".fhir.json", "plot names": ".png", "batch export": ".tsv"}
+ENDS = {"map": ".tsv", "map fhir": ".fhir.json", "pack build": ".onymp", "plot names": ".png", "batch export": ".tsv"}
 ALONE = ("link", "map", "show", "explain", "evaluate", "compare")
 """Commands that are no group of others."""
 

@@ -77,3 +77,10 @@ def test_characters_that_are_words_count_twice(tmp_path: Path) -> None:
     made = made_kb(tmp_path, "x:1\t\u75be\u75c5\t\tdisease\nx:2\t\u03b2x\t\tdisease\n")
     assert NameFilter(made).accepts(made.find("\u75be\u75c5"), "\u75be\u75c5")
     assert not NameFilter(made).accepts(made.find("\u03b2x"), "\u03b2x")
+
+
+def test_general_words_are_those_that_are_counted(tmp_path: Path) -> None:
+    words = ["disease", "release", "syndrome", "drome", "e", "se", "krankheit"]
+    counted = {word: 20 * rank for rank, word in enumerate(words, 1)}
+    rows = "".join(f"x:{word}{at}\tx{at} {word}\t\tdisease\n" for word, count in counted.items() for at in range(count))
+    assert NameFilter(made_kb(tmp_path, rows)).general == {"e", "se", "krankheit"}

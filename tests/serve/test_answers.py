@@ -10,10 +10,12 @@ import jsonschema
 import pytest
 
 from onym.corpora.plain import linked_from_plain, linked_to_plain
+from onym.linkers import linker_config
 from onym.pipeline import Pipeline, build_pipeline
 from onym.predictions.json_schema import schema
 from onym.serve.answers import Answers
 from onym.serve.replies import ConceptReply, LinkedReply, MapReply, SearchReply
+from onym.testing.tiny_reranker import save_reranker
 from onym.types import Document, Mention
 
 TEXT = "High fever, no heart attack."
@@ -149,3 +151,13 @@ def test_the_release_is_that_of_everything(answers: Answers, pipeline: Pipeline)
     assert answers.release["kb"] == pipeline.kb.digest
     assert answers.release != Answers(pipeline.with_threshold(0.5)).release
     answers.warm_up()
+
+
+def test_nothing_is_left_to_be_made_after_the_warm_up(tiny_kb: Path, tmp_path: Path) -> None:
+    model = save_reranker(tmp_path / "model")
+    pipeline = build_pipeline(tiny_kb, tmp_path / "pipeline", linker=linker_config("rerank", model=model))
+    similarity = pipeline.linker.parts.similarity  # type: ignore[attr-defined]
+    answers = Answers(pipeline)
+    assert "_columns" not in similarity.__dict__
+    answers.warm_up()
+    assert "_columns" in similarity.__dict__

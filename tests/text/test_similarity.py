@@ -87,3 +87,36 @@ def test_many_pairs_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     for name, value in (("_PAIRS", 4), ("_DENSE", 1)):
         monkeypatch.setattr(f"onym.text.similarity.{name}", value)
         assert similarity.between(queries, pairs[:, 0], pairs[:, 1]).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("has_library", [True, False])
+@given(names=TEXTS, queries=TEXTS)
+def test_few_queries_are_answered_as_many_are(has_library: bool, names: list[str], queries: list[str]) -> None:
+    early, late = NameSimilarity(names), NameSimilarity(names)
+    wanted = np.arange(len(names)) % 2 == 0
+    with pytest.MonkeyPatch.context() as patch:
+        if not has_library:
+            patch.setitem(sys.modules, "sparse_dot_topn", None)
+        _ = late._rows, late._columns
+        pairs = np.zeros(len(names), dtype=np.int64), np.arange(len(names))
+        assert early.between(queries, *pairs).tobytes() == late.between(queries, *pairs).tobytes()
+        for one, other in ((early, late), (early.within(wanted), late.within(wanted))):
+            other._calls = 100
+            for (rows, scores), (expected, sound) in zip(one.top(queries, 3), other.top(queries, 3), strict=True):
+                assert (rows.tolist(), scores.tobytes()) == (expected.tolist(), sound.tobytes())
+    assert "_rows" not in early.__dict__
+
+
+def test_all_weights_are_made_when_queries_go_on() -> None:
+    similarity = NameSimilarity(NAMES)
+    for _ in range(3):
+        similarity.top(["fever"], 1)
+        assert "_columns" not in similarity.__dict__
+    similarity.top(["fever"], 1)
+    assert "_columns" in similarity.__dict__
+    assert "_columns" in _after_many(NameSimilarity(NAMES)).__dict__
+
+
+def _after_many(similarity: NameSimilarity) -> NameSimilarity:
+    similarity.top(["fever"] * 201, 1)
+    return similarity

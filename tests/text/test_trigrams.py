@@ -53,3 +53,14 @@ def test_by_columns() -> None:
         part = slice(columns.offsets[column], columns.offsets[column + 1])
         assert dense[columns.columns[part], column].tolist() == columns.weights[part].tolist()
         assert np.count_nonzero(dense[:, column]) == len(columns.weights[part])
+
+
+def test_norms_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["heart attack", "", "fever", "yellow fever", "a"]
+    vocabulary, counts = Vocabulary.of(texts)
+    whole = vocabulary.norms(counts)
+    monkeypatch.setattr("onym.text.trigrams._BATCH", 2)
+    assert vocabulary.norms(counts).tobytes() == whole.tobytes()
+    rows = np.repeat(np.arange(len(texts)), np.diff(counts.offsets))
+    some = vocabulary.some_weights(counts, whole, np.arange(len(rows)), rows)
+    assert some.tobytes() == vocabulary.weighted(counts).weights.tobytes()

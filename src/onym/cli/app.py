@@ -20,6 +20,7 @@ from onym.cli import (
     link,
     mcp,
     model,
+    pack,
     pipeline,
     plot,
     serve,
@@ -49,6 +50,7 @@ app.add_typer(model.app, name="model")
 app.add_typer(train.app, name="train")
 app.add_typer(plot.app, name="plot")
 app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(pack.app, name="pack")
 app.add_typer(batch.app, name="batch")
 app.command(name="link", cls=WithLinker)(link.command)
 app.command(name="map", cls=WithLinker)(map_.command)

@@ -22,6 +22,10 @@ _GENERAL = 100  # names that end with a word, at least, until it says too little
 _ONE_IN = 400  # of all names
 _SPACE = ord(" ")
 _BASE = 0x9E3779B97F4A7C15  # odd, and as good as random
+_LAST, _BUCKETS = 4, 20  # bytes at the end of a word, and bits of a number made of them
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
 
 
 class NameFilter:
@@ -59,7 +63,8 @@ class NameFilter:
         starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last words
         has_more = starts > ends[:-1]
         rows = np.flatnonzero(has_more)
-        hashes = _hashes(data, starts[has_more], ends[1:][has_more])
+        rows = rows[_may_be_frequent(data, starts[rows], ends[1:][rows], least)]
+        hashes = _hashes(data, starts[rows], ends[1:][rows])
         _, numbers, counts = np.unique(hashes, return_index=True, return_counts=True)
         return frozenset(names[int(row)].rpartition(" ")[2] for row in rows[numbers[counts >= least]])
 
@@ -83,7 +88,21 @@ class NameFilter:
         return found
 
 
-def _hashes(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+def _may_be_frequent(data: Bytes, starts: Ints, ends: Ints, least: int) -> npt.NDArray[np.bool_]:
+    """Tell for each stretch of bytes whether so many may be the same: those of one length that end with the same bytes.
+
+    It is quick, so that few are left to be compared as a whole.
+    """
+    numbers = (ends - starts).astype(np.uint64)
+    for back in range(1, _LAST + 1):
+        numbers = numbers * np.uint64(_BASE) + data[np.maximum(ends - back, starts)]
+    numbers = (numbers * np.uint64(_BASE)) >> np.uint64(64 - _BUCKETS)
+    counts = np.bincount(numbers.astype(np.int64), minlength=1 << _BUCKETS)
+    is_frequent: npt.NDArray[np.bool_] = counts[numbers] >= least
+    return is_frequent
+
+
+def _hashes(data: Bytes, starts: Ints, ends: Ints) -> npt.NDArray[np.uint64]:
     """Return a number for each stretch of bytes, the same for the same bytes."""
     lengths = ends - starts
     after = np.concatenate(([0], np.cumsum(lengths)))

@@ -22,7 +22,7 @@ from onym.kb.masks import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
 from onym.pipeline.config import FORMAT, FittedCalibration, PipelineConfig, Reference, plug_ins_of, require_plug_ins
-from onym.pipeline.packs import FILE, located
+from onym.pipeline.packs import FILE, ready
 from onym.pipeline.pipeline import Pipeline
 from onym.store.model_settings import read_small
 from onym.store.output import whole_file
@@ -103,22 +103,30 @@ def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
 
 
 def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
-    """Open a pipeline's folder, or `starter`, which comes with Onym. What it refers to must be what it was at its building.
+    """Open a pipeline's folder, a pack (`NAME.onymp`), or an installed pipeline by its name.
+
+    `starter` comes with Onym. What a pipeline refers to must be what it was at its building.
 
     >>> folder = getfixture("tmp_path") / "pipeline"
     >>> _ = build_pipeline(getfixture("tiny_kb"), folder)
     >>> load(folder).link("No fever.").links[0].mention.start
     3
     """
-    return open_pipeline(read_pipeline(folder), located(folder), context)
+    with ready(folder) as path:
+        return open_pipeline(_read(path, str(folder)), path, context)
 
 
 def read_pipeline(folder: Path | str) -> PipelineConfig:
     """Return what a pipeline's folder says, without opening anything that it refers to."""
-    path = located(folder) / FILE
+    with ready(folder) as path:
+        return _read(path, str(folder))
+
+
+def _read(folder: Path, name: str) -> PipelineConfig:
+    path = folder / FILE
     if not path.is_file():
         fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
-        raise InputError("pipeline-missing", "there is no pipeline in the folder", where=str(folder), fix=fix)
+        raise InputError("pipeline-missing", "there is no pipeline in the folder", where=name, fix=fix)
     try:
         values = json.loads(read_small(path))
         _require_format(values, path)

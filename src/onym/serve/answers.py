@@ -21,6 +21,7 @@ from onym.pipeline.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.acts import reconcile_acts
 from onym.serve.refusals import body_of, status_of
+from onym.text.similarity import FEW_CALLS
 from onym.types import Document, LinkedDocument, Problem
 from onym.views import concept_to_dict
 
@@ -34,6 +35,7 @@ _WITHOUT_VALUES = {
     "filter-unknown": "no concept is of one of these semantic types",
 }
 _VARIANTS = 32  # pipelines with other types or another precision that are kept
+_TURNS = FEW_CALLS + 1  # after so many calls TF-IDF has made all its weights
 
 
 class Answers:
@@ -68,11 +70,13 @@ class Answers:
         return {"release": hashlib.sha256(source.encode()).hexdigest()[:16], "kb": self._pipeline.kb.digest}
 
     def warm_up(self) -> None:
-        """Link a name of the knowledge base, so that nothing is left to be loaded when the first request comes."""
+        """Link a name of the knowledge base some times, so that nothing is left to be loaded when the first request comes."""
         name = self._pipeline.kb.preferred_form(0) if len(self._pipeline.kb) else "fever"
         mention = {"start": 0, "end": len(name)}
         document = {"id": "", "text": name, "mentions": [mention]}
-        self.of([{"op": "link", "text": name}, {"op": "link", "document": document}, {"op": "search", "q": name, "limit": 1}])
+        link: list[Job] = [{"op": "link", "text": name}, {"op": "link", "document": document}]
+        for _ in range(_TURNS):
+            self.of([*link, {"op": "search", "q": name, "limit": 1}])
 
     def of(self, jobs: Sequence[Job]) -> list[Said]:
         """Return an answer for each job, in their order."""

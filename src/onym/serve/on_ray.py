@@ -64,7 +64,8 @@ class Replicas:
 
     async def open(self, lane: int, folder: Path, precision: float | None) -> dict[str, str]:
         """Return the release: that of the deployment at first, and for a lane that follows another what is there now."""
-        path = str(folder) if located(folder) != folder else str(folder.absolute())
+        is_path = folder.is_file() or located(folder) == folder  # a pack, or a folder; else the name of an installed one
+        path = str(folder.absolute() if is_path else folder)
         if lane > self.size:
             return await self._release(path, precision)
         if self._deploying is None:

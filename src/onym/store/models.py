@@ -112,5 +112,13 @@ def folder_digest(folder: Path, names: Sequence[str] | None = None) -> str:
     """
     named = [find_model_file(folder, name) for name in names or ()]
     paths = model_files(folder) if names is None else [path for path in named if path]
-    entries = [(path.relative_to(folder).as_posix(), file_digest(path)) for path in sorted(paths)]
-    return hashlib.sha256(json.dumps(entries).encode()).hexdigest()[:16]
+    return digest_of_files([(path.relative_to(folder).as_posix(), file_digest(path)) for path in sorted(paths)])
+
+
+def digest_of_files(entries: Sequence[tuple[str, str]]) -> str:
+    """Return the digest of a folder by the names of its files and their SHA-256, in the order of paths.
+
+    >>> digest_of_files([("a", "12")]) == digest_of_files([("b", "12")])
+    False
+    """
+    return hashlib.sha256(json.dumps(list(entries)).encode()).hexdigest()[:16]

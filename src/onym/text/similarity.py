@@ -21,6 +21,9 @@ _DECIMALS = 6  # of a score: names with the same 3-grams in another order are al
 _THREADS = 2
 _PAIRS = 20_000  # compared at once
 _DENSE = 4_000_000  # weights of queries that are spread out at once
+_FEW_QUERIES = 200
+FEW_CALLS = 3
+"""For so many calls with few queries, the weights that they need are made alone; then all of them are made."""
 
 
 class NameSimilarity:
@@ -49,10 +52,16 @@ class NameSimilarity:
 
     def _set(self, vocabulary: Vocabulary, counts: Counts, is_wanted: npt.NDArray[np.bool_] | None = None) -> None:
         self._vocabulary, self._counts, self._is_wanted = vocabulary, counts, is_wanted
+        self._calls = 0
+        self._whole: NameSimilarity = self
+
+    @cached_property
+    def _norms(self) -> npt.NDArray[np.float64]:
+        return self._vocabulary.norms(self._counts) if self._whole is self else self._whole._norms  # noqa: SLF001 - its own kind
 
     @cached_property
     def _rows(self) -> Vectors:
-        return self._vocabulary.weighted(self._counts)
+        return self._vocabulary.weighted(self._counts) if self._whole is self else self._whole._rows  # noqa: SLF001 - its own kind
 
     @cached_property
     def _columns(self) -> Vectors:
@@ -67,7 +76,7 @@ class NameSimilarity:
         """Return the same similarity over the wanted names alone; the others keep their rows and are never found."""
         part = object.__new__(NameSimilarity)
         part._set(self._vocabulary, self._counts, is_wanted)
-        part.__dict__["_rows"] = self._rows
+        part._whole = self._whole
         return part
 
     def top(self, queries: Sequence[str], count: int) -> list[Found]:
@@ -75,8 +84,31 @@ class NameSimilarity:
         if not queries:
             return []
         vectors = self._vocabulary.vectors(queries)
-        search = _search_many() or _search
-        return [_in_order(rows, scores) for rows, scores in search(vectors, self._columns, len(self._rows), count)]
+        search, names = _search_many() or _search, len(self._counts.offsets) - 1
+        columns = self._some_columns(vectors) if self._is_early(len(queries)) else self._columns
+        return [_in_order(rows, scores) for rows, scores in search(vectors, columns, names, count)]
+
+    def _is_early(self, queries: int) -> bool:
+        """Tell whether all weights are not there yet, and too few are needed for them to be made."""
+        self._calls += 1
+        return "_columns" not in self.__dict__ and queries <= _FEW_QUERIES and self._calls <= FEW_CALLS
+
+    def _some_columns(self, queries: Vectors) -> Vectors:
+        """Return the columns of the 3-grams that queries have; the others are empty."""
+        is_used = np.zeros(len(self._vocabulary), dtype=bool)
+        is_used[queries.columns] = True
+        counts = self._counts
+        at = np.flatnonzero(is_used[counts.grams])
+        bounds = np.searchsorted(at, counts.offsets)
+        rows = np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds))
+        if self._is_wanted is not None:
+            is_kept = self._is_wanted[rows]
+            at, rows = at[is_kept], rows[is_kept]
+        columns = counts.grams[at]
+        weights = self._vocabulary.some_weights(counts, self._norms, at, rows)
+        order = np.argsort(columns, kind="stable")
+        sizes = np.bincount(columns, minlength=len(self._vocabulary))
+        return Vectors(np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), rows[order], weights[order])
 
     def between(
         self, queries: Sequence[str], query_rows: npt.NDArray[Any], name_rows: npt.NDArray[Any]
@@ -86,7 +118,16 @@ class NameSimilarity:
         >>> NameSimilarity(["heart attack", "fever"]).between(["fever"], np.array([0, 0]), np.array([0, 1])).tolist()
         [0.0, 1.0]
         """
-        return _dots(self._vocabulary.vectors(queries), query_rows, self._rows, name_rows, len(self._vocabulary))
+        names, name_rows = (self._rows, name_rows) if "_rows" in self._whole.__dict__ else self._some_rows(name_rows)
+        return _dots(self._vocabulary.vectors(queries), query_rows, names, name_rows, len(self._vocabulary))
+
+    def _some_rows(self, name_rows: npt.NDArray[Any]) -> tuple[Vectors, npt.NDArray[Any]]:
+        """Return the weights of some names, and the row of each of them there."""
+        wanted, own = np.unique(name_rows, return_inverse=True)
+        at, lengths = ragged_positions(self._counts, wanted)
+        weights = self._vocabulary.some_weights(self._counts, self._norms, at, np.repeat(wanted, lengths))
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        return Vectors(offsets, self._counts.grams[at], weights), own
 
     def pairwise(self, one: Sequence[str], other: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the similarity of each pair.

@@ -87,12 +87,36 @@ class Vocabulary:
 
     def weighted(self, counts: Counts) -> Vectors:
         """Return the weights of counted texts."""
-        weights = counts.times.astype(np.float32) * self.idf[counts.grams]
         lengths = np.diff(counts.offsets)
         rows = np.repeat(np.arange(len(lengths)), lengths)
-        norms = np.sqrt(np.bincount(rows, weights=weights * weights, minlength=len(lengths)))
-        norms[norms == 0] = 1
+        weights = self._unscaled(counts)
+        norms = _norms(weights, rows, len(lengths))
         return Vectors(counts.offsets, counts.grams, (weights / norms[rows]).astype(np.float32))
+
+    def norms(self, counts: Counts) -> npt.NDArray[np.float64]:
+        """Return by what the weights of each counted text are divided: then the weights of some of them can be made alone."""
+        texts = len(counts.offsets) - 1
+        found = [np.zeros(0)]
+        for start in range(0, texts, _BATCH):  # what is in the processor's cache is quicker
+            offsets = counts.offsets[start : start + _BATCH + 1]
+            at, lengths = slice(int(offsets[0]), int(offsets[-1])), np.diff(offsets)
+            weights = self._unscaled(Counts(offsets, counts.grams[at], counts.times[at]))
+            found.append(_norms(weights, np.repeat(np.arange(len(lengths)), lengths), len(lengths)))
+        return np.concatenate(found)
+
+    def some_weights(self, counts: Counts, norms: npt.NDArray[np.float64], at: Ints, rows: npt.NDArray[Any]) -> Floats:
+        """Return the weights at some positions, which are of these rows: bit by bit those of `weighted`."""
+        weights = counts.times[at].astype(np.float32) * self.idf[counts.grams[at]]
+        return np.asarray((weights / norms[rows]).astype(np.float32))
+
+    def _unscaled(self, counts: Counts) -> Floats:
+        return np.asarray(counts.times.astype(np.float32) * self.idf[counts.grams])
+
+
+def _norms(weights: Floats, rows: Ints, count: int) -> npt.NDArray[np.float64]:
+    norms: npt.NDArray[np.float64] = np.sqrt(np.bincount(rows, weights=weights * weights, minlength=count))
+    norms[norms == 0] = 1
+    return norms
 
 
 def _counts(texts: Sequence[str]) -> Counts:
@@ -115,7 +139,7 @@ def _counts(texts: Sequence[str]) -> Counts:
     return Counts(offsets, grams[starts], times.astype(np.uint8 if times.max(initial=0) < 256 else np.uint32))
 
 
-def ragged_positions(vectors: Vectors, rows: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+def ragged_positions(vectors: Vectors | Counts, rows: npt.NDArray[Any]) -> tuple[Ints, Ints]:
     """Return where the members of rows stand, one after the other, and how many each row has."""
     starts, lengths = vectors.offsets[rows], np.diff(vectors.offsets)[rows]
     before = np.concatenate(([0], np.cumsum(lengths)))[:-1]

@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import ConfigError, IntegrityError
 from onym.store.artefact import derived
-from onym.store.artefact.derived import Locations, describe_derived, find_derived, open_derived
+from onym.store.artefact.derived import Locations, collect_derived, describe_derived, find_derived, open_derived
 from onym.store.artefact.reader import Artefact
 from onym.store.artefact.stage import Record, Stage, staging
 from onym.store.cache import cache_folder
@@ -139,3 +139,22 @@ def test_one_is_described_and_all_that_are_derived_from_another(tmp_path: Path) 
     assert (caught.value.code, caught.value.fix) == ("artefact-missing", "build one with onym number build")
     with pytest.raises(IntegrityError, match="artefact-missing"):
         describe_derived(tmp_path / "nowhere", "number", describe, lambda _: [kept])
+
+
+def test_what_a_block_opens_is_collected_without_what_it_is_built_of(tmp_path: Path) -> None:
+    inner, outer = Builder(tmp_path / "inner"), Builder(tmp_path / "outer")
+
+    def build(stage: Stage, dest: Path) -> None:
+        inner.open()
+        outer.build(stage, dest)
+
+    with collect_derived() as built:
+        open_derived(outer.locations, outer.open_at, build)
+    with collect_derived() as found:
+        outer.open()
+        outer.open()
+        inner.open()
+    assert built == [outer.locations.own]
+    assert found == [outer.locations.own, inner.locations.own]
+    outer.open()
+    assert len(found) == 2, "nobody collects any more"

@@ -14,7 +14,7 @@ from onym.errors import IntegrityError
 from onym.store.artefact import reader
 from onym.store.artefact.arrays import Strings
 from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Artefact, check_artefact
+from onym.store.artefact.reader import Artefact, artefact_files, check_artefact
 from onym.store.artefact.stage import Record, staging
 from onym.store.files.regular import RegularFile, open_regular
 from onym.store.limits import DEFAULT_LIMITS
@@ -276,3 +276,14 @@ def test_optional_columns_can_be_looked_for(tiny_kb: Path) -> None:
     assert artefact.has("types")
     assert artefact.has("term.kind")
     assert not artefact.has("groups")
+
+
+def test_the_files_of_the_current_version_alone(tmp_path: Path) -> None:
+    publish(tmp_path)
+    publish(tmp_path, 2)
+    (tmp_path / "note.txt").write_text("not of the artefact")
+    current = (tmp_path / "CURRENT").read_text().strip()
+    found = [path.as_posix() for path in artefact_files(tmp_path)]
+    assert found[:2] == ["CURRENT", f"{current}/manifest.json"]
+    files = {f"{current}/{path.name}" for path in (tmp_path / current).iterdir()}
+    assert set(found[1:]) == files

@@ -11,8 +11,9 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +24,7 @@ from onym.store.cache import cache_folder
 T = TypeVar("T")
 _log = logging.getLogger("onym.store")
 WAIT = 0.2  # seconds between two looks at what another process is building
+_collection: ContextVar[list[Path] | None] = ContextVar("collection", default=None)
 
 
 class Locations(NamedTuple):
@@ -43,6 +45,20 @@ class Locations(NamedTuple):
         return cls(folder / room / key, cache_folder() / room / key)
 
 
+@contextmanager
+def collect_derived() -> Iterator[list[Path]]:
+    """Collect the folders of the derived artefacts that are opened in the block; not those that others are built of.
+
+    >>> with collect_derived() as found:
+    ...     pass
+    >>> found
+    []
+    """
+    found: list[Path] = []
+    with _collecting(found):
+        yield found
+
+
 def open_derived(
     locations: Locations,
     open_artefact: Callable[[Path], T],
@@ -58,7 +74,7 @@ def open_derived(
     while True:
         for location in locations:
             if (found := _open_if_sound(location, open_artefact)) is not None:
-                return found
+                return _collected(found, location)
         with ExitStack() as stack:
             try:
                 stage, dest = _lock(stack, locations)
@@ -69,10 +85,11 @@ def open_derived(
                 time.sleep(WAIT)
                 continue
             if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process was quicker
-                return found
+                return _collected(found, dest)
             _log.info("building %s", dest)
-            build(stage, dest)
-            return open_artefact(dest)
+            with _collecting(None):
+                build(stage, dest)
+            return _collected(open_artefact(dest), dest)
 
 
 def find_derived(folder: Path, room: str, is_own: Callable[[Path], bool]) -> list[Path]:
@@ -96,6 +113,23 @@ def describe_derived(folder: Path, what: str, describe: Callable[[Path], T], fin
         problem, fix = f"no {what} is kept with the knowledge base", f"build one with onym {what} build"
         raise IntegrityError("artefact-missing", problem, where=str(folder), fix=fix)
     return found
+
+
+@contextmanager
+def _collecting(found: list[Path] | None) -> Iterator[None]:
+    token = _collection.set(found)
+    try:
+        yield
+    finally:
+        _collection.reset(token)
+
+
+def _collected(artefact: T, location: Path) -> T:
+    """Return an artefact that was opened, noted where somebody collects them."""
+    found = _collection.get()
+    if found is not None and location not in found:
+        found.append(location)
+    return artefact
 
 
 def _open_if_sound(location: Path, open_artefact: Callable[[Path], T]) -> T | None:

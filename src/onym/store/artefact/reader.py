@@ -224,6 +224,17 @@ def _mapped(path: Path) -> npt.NDArray[np.uint8]:
         return map_file(file, path, np.dtype(np.uint8))
 
 
+def artefact_files(dest: Path) -> list[Path]:
+    """Return the files that the current version of an artefact consists of, with the pointer to it, relative to its folder.
+
+    >>> [path.name for path in artefact_files(getfixture("tiny_kb"))][:3]
+    ['CURRENT', 'manifest.json', 'alias.concept.npy']
+    """
+    folder, manifest = _while_current(dest, lambda folder: (folder, _read_manifest(folder)))
+    version = Path(folder.name)
+    return [Path("CURRENT"), version / "manifest.json", *(version / name for name in sorted(manifest.files))]
+
+
 def current_version(dest: Path) -> str:
     """Return the name of the version that counts, or nothing where there is none."""
     try:

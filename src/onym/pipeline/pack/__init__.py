@@ -1,0 +1,30 @@
+"""Packs: a pipeline, its knowledge base, models, indexes, card and licences in one file, `NAME.onymp`.
+
+A pack is a zip archive with `pack.json`, which lists the files of it with sizes and digests. It is checked before anything is
+unpacked, and unpacked once, into the cache directory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onym._lazy import lazy
+
+if TYPE_CHECKING:
+    from onym.pipeline.pack.build import build_pack
+    from onym.pipeline.pack.hub import write_hub_folder
+    from onym.pipeline.pack.install import install_pack
+    from onym.pipeline.pack.reading import open_pack
+    from onym.pipeline.pack.wheel import write_wheel
+
+__all__ = ["build_pack", "install_pack", "open_pack", "write_hub_folder", "write_wheel"]
+__getattr__ = lazy(
+    __name__,
+    {
+        "build_pack": "onym.pipeline.pack.build",
+        "install_pack": "onym.pipeline.pack.install",
+        "open_pack": "onym.pipeline.pack.reading",
+        "write_hub_folder": "onym.pipeline.pack.hub",
+        "write_wheel": "onym.pipeline.pack.wheel",
+    },
+)

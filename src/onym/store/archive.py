@@ -1,0 +1,102 @@
+"""Writing zip archives that have the same bytes each time: no times, no owners, members in the order of writing.
+
+What deflate cannot make smaller is stored as it is, and so is what it makes so small that a reader would take it for a bomb.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+from onym.store.files.input_file import InputFile
+from onym.store.files.regular import open_regular
+from onym.store.limits import DEFAULT_LIMITS, MIB
+from onym.store.output import whole_file
+
+Content = Path | bytes | InputFile
+"""What a member holds: the bytes of a file, these bytes, or those of a member of another archive."""
+_TIME = (1980, 1, 1, 0, 0, 0)  # the first that zip knows
+_UNIX = 3
+_MODE = (stat.S_IFREG | 0o644) << 16
+_CHUNK = 1 * MIB
+_WORTH_IT = 0.95  # of the size: what is packed to more is stored
+_SUSPICIOUS = 20  # times smaller: then the whole member is looked at
+_MAX_RATIO = DEFAULT_LIMITS.ratio // 2  # far from what readers refuse
+
+
+class Written(NamedTuple):
+    """The size of a member, and the SHA-256 of its content."""
+
+    bytes: int
+    sha256: str
+
+
+class ArchiveWriter:
+    """An archive that is being written."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    def add(self, name: str, content: Content) -> Written:
+        """Write a member, and return what was written."""
+        info = zipfile.ZipInfo(name, _TIME)
+        info.create_system, info.external_attr = _UNIX, _MODE
+        info.compress_type, info.file_size = _method(content), _size(content)
+        sha256, count = hashlib.sha256(), 0
+        with _open(content) as source, self._archive.open(info, "w") as member:
+            for chunk in iter(lambda: source.read(_CHUNK), b""):
+                member.write(chunk)
+                sha256.update(chunk)
+                count += len(chunk)
+        return Written(count, sha256.hexdigest())
+
+
+@contextmanager
+def whole_archive(path: Path, *, force: bool = False) -> Iterator[ArchiveWriter]:
+    """Write an archive at `path`, which appears only when it is complete.
+
+    >>> path = getfixture("tmp_path") / "a.zip"
+    >>> with whole_archive(path) as archive:
+    ...     archive.add("a.txt", b"fever").bytes
+    5
+    >>> zipfile.ZipFile(path).read("a.txt")
+    b'fever'
+    """
+    with whole_file(path, force=force) as file, zipfile.ZipFile(file, "w") as archive:
+        yield ArchiveWriter(archive)
+
+
+def _open(content: Content) -> BinaryIO:
+    if isinstance(content, InputFile):
+        return content.opener()
+    return io.BytesIO(content) if isinstance(content, bytes) else cast("BinaryIO", io.BufferedReader(open_regular(content)))
+
+
+def _size(content: Content) -> int:
+    if isinstance(content, InputFile):
+        return content.size
+    return len(content) if isinstance(content, bytes) else content.stat().st_size
+
+
+def _method(content: Content) -> int:
+    """Return how a member is packed, by its beginning; all of one that seems to be of one letter is looked at."""
+    with _open(content) as source:
+        head = source.read(_CHUNK)
+        packed = len(zlib.compress(head))
+        if packed >= _WORTH_IT * len(head):
+            return zipfile.ZIP_STORED
+        if packed * _SUSPICIOUS < len(head) and _size(content) > DEFAULT_LIMITS.ratio_grace_bytes:
+            packer = zlib.compressobj()
+            packed = len(packer.compress(head))
+            packed += sum(len(packer.compress(chunk)) for chunk in iter(lambda: source.read(_CHUNK), b""))
+            packed += len(packer.flush())
+            if packed * _MAX_RATIO < _size(content):
+                return zipfile.ZIP_STORED
+    return zipfile.ZIP_DEFLATED

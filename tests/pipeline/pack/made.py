@@ -1,0 +1,45 @@
+"""Packs of the tests: a small pipeline with a reranker, and what is in its archive."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from onym.linkers import linker_config
+from onym.pipeline.folder import build_pipeline
+from onym.pipeline.pack.build import build_pack
+from onym.pipeline.pack.record import PackRecord
+from onym.testing.tiny_reranker import save_reranker
+
+CORPUS = {"name": "bc5cdr", "licence": "public domain, a work of NLM", "documents": 500}
+RECORD = {"corpora": [CORPUS]}
+LICENCES = {"tiny": "CC0"}
+
+
+def write_pipeline(folder: Path, kb: Path, record: Mapping[str, Any] | None = None, **options: Any) -> Path:
+    """Build a pipeline over a knowledge base, whose reranker is in a folder of its own."""
+    model = save_reranker(folder / "reranker", {**RECORD, **(record or {})}, {"mi": "mesh:D009203"})
+    build_pipeline(kb, folder / "pipeline", linker=linker_config("rerank", model=model), **options)
+    return folder / "pipeline"
+
+
+def write_pack(folder: Path, kb: Path, **options: Any) -> Path:
+    """Build a pack of such a pipeline."""
+    pipeline = write_pipeline(folder, kb)
+    build_pack(pipeline, folder / "tiny.onymp", **{"licences": LICENCES, **options})
+    return folder / "tiny.onymp"
+
+
+def members(path: Path) -> dict[str, bytes]:
+    """Return the content of each member."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def record_of(path: Path, **changes: Any) -> PackRecord:
+    """Return the record of a pack, with changes."""
+    values = json.loads(members(path)["pack.json"])
+    return PackRecord.model_validate({**values, **changes})

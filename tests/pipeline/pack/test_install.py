@@ -1,0 +1,78 @@
+"""Installing packs by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import onym
+from onym.errors import ConfigError, InputError, IntegrityError
+from onym.pipeline.pack.install import install_pack
+from onym.pipeline.packs import installed
+from onym.store.archive import whole_archive
+from tests.pipeline.pack.made import members, write_pack
+
+
+@pytest.fixture
+def pack(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return write_pack(tmp_path / "made", tiny_kb)
+
+
+def test_an_installed_pack_is_loaded_by_name(pack: Path) -> None:
+    with pytest.raises(InputError, match="pipeline-missing"):
+        onym.load("tiny")
+    record, folder = install_pack(pack)
+    assert (record.name, folder) == ("tiny", installed("tiny"))
+    assert onym.load("tiny").link("fever").links[0].concept_id == "mesh:D005334"
+    assert install_pack(pack)[1] == folder, "once more is nothing new"
+    install_pack(pack, "fevers")
+    assert onym.load("fevers").link("fever").links
+
+
+def test_another_one_of_that_name_is_replaced_by_force_alone(pack: Path, tiny_kb: Path, tmp_path: Path) -> None:
+    install_pack(pack)
+    other = write_pack(tmp_path / "other", tiny_kb, version="2.0")
+    with pytest.raises(ConfigError, match="output-exists"):
+        install_pack(other, "tiny")
+    assert install_pack(other, "tiny", force=True)[0].version == "2.0"
+    assert onym.load("tiny").link("fever").links
+    assert [path.name for path in installed("tiny").parent.iterdir()] == ["tiny"]
+
+
+@pytest.mark.parametrize("name", ["starter", "../evil", "A", "a/b"])
+def test_other_names_are_refused(pack: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        install_pack(pack, name)
+
+
+def test_what_fails_to_open_is_not_installed(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_pack(pack)
+    files = members(pack)
+    with whole_archive(tmp_path / "bad.onymp") as archive:
+        for name, data in files.items():
+            archive.add(name, data.replace(b"Onym", b"Omym") if name == "README.md" else data)
+    with pytest.raises(IntegrityError, match="pack-corrupt"):
+        install_pack(tmp_path / "bad.onymp", "bad")
+    assert not installed("bad").exists()
+
+    def refuse(_: Path) -> None:
+        raise InputError("pipeline-malformed", "no")
+
+    monkeypatch.setattr("onym.pipeline.pack.install.load", refuse)
+    with pytest.raises(InputError):
+        install_pack(pack, force=True)
+    monkeypatch.undo()
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+    assert onym.load("tiny").link("fever").links, "the one before is back"
+
+
+def test_a_missing_package_is_no_fault_of_the_pack(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_torch(_: Path) -> None:
+        raise ConfigError("extra-missing", "a dense linker needs packages")
+
+    monkeypatch.setattr("onym.pipeline.pack.install.load", without_torch)
+    install_pack(pack)
+    assert (installed("tiny") / "pipeline.json").is_file()

@@ -1,0 +1,70 @@
+"""Records without the paths of the machine that they were written on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.linkers._reranker import open_reranker
+from onym.pipeline.pack.portable import portable_files
+from onym.testing.tiny_reranker import save_reranker
+
+
+def files_of(folder: Path) -> dict[str, Path]:
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return {path.relative_to(folder).as_posix(): path for path in found}
+
+
+def test_an_artefact_with_a_changed_record_is_a_sound_one(tmp_path: Path) -> None:
+    model = save_reranker(tmp_path / "model", {"kb": "/home/me/kbs/mesh", "seed": 3, "note": "a/b and /"})
+    files = portable_files(files_of(model))
+    assert all(isinstance(files[name], Path) for name in files if name.startswith("memory/"))
+    for name, content in files.items():
+        path = tmp_path / "copy" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else Path(str(content)).read_bytes())
+    copy = open_reranker(tmp_path / "copy")
+    assert copy.digest != open_reranker(model).digest
+    (record,) = (tmp_path / "copy").glob("trees/*/training.json")
+    for path in (record, tmp_path / "copy" / "training.json"):
+        assert json.loads(path.read_text()) == {"kb": "mesh", "seed": 3, "note": "a/b and /"}
+
+
+def test_what_names_no_path_stays_as_it_is(tmp_path: Path) -> None:
+    model = save_reranker(tmp_path / "model", {"kb": "mesh", "relative": "kbs/mesh"})
+    assert portable_files(files_of(model)) == files_of(model)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("/home/me/kb", "kb"),
+        ("/home/me/kb/", "kb"),
+        ("~/kbs/mesh", "mesh"),
+        ("C:\\Users\\me\\kb", "kb"),
+        (["/a/b", {"c": "/d/e"}], ["b", {"c": "e"}]),
+        ("/", "/"),
+        ("//", "//"),
+        ("</s>", "</s>"),
+        ("and/or", "and/or"),
+        (3, 3),
+    ],
+)
+def test_paths_are_distinguished_from_other_strings(tmp_path: Path, value: object, expected: object) -> None:
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps({"value": value}))
+    content = portable_files({path.name: path})[path.name]
+    data = content if isinstance(content, bytes) else path.read_bytes()
+    assert json.loads(data) == {"value": expected}
+
+
+def test_the_shape_of_a_model_is_never_changed(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text('{"_name_or_path": "minilm"}')
+    assert portable_files({"1_Pooling/config.json": path}) == {"1_Pooling/config.json": path}
+    path.write_text('{"_name_or_path": "/home/me/minilm"}')
+    with pytest.raises(ConfigError, match="pack-path"):
+        portable_files({"config.json": path})

@@ -1,0 +1,26 @@
+"""What may be published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.pipeline.pack.publishing import require_publishable
+from tests.pipeline.pack.made import record_of, write_pack
+
+
+def test_what_may_be_passed_on(tmp_path: Path, tiny_kb: Path) -> None:
+    record = record_of(write_pack(tmp_path, tiny_kb))
+    require_publishable(record)
+    for changes in ({"private": True}, {"restricted": ("UMLS",)}):
+        with pytest.raises(ConfigError, match="pack-private"):
+            require_publishable(record.model_copy(update=changes))
+
+
+def test_a_licence_has_to_be_stated(tmp_path: Path, tiny_kb: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        require_publishable(record_of(write_pack(tmp_path, tiny_kb, licences={})))
+    assert caught.value.code == "pack-licence"
+    assert caught.value.fix == 'build the pack with --licence "tiny=..."'

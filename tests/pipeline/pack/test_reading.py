@@ -1,0 +1,90 @@
+"""Opening and unpacking packs. Hostile ones are in `test_hostile_benchmark.py`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import onym
+from onym.errors import InputError, IntegrityError
+from onym.pipeline.folder import read_pipeline
+from onym.pipeline.pack.reading import is_pack, open_pack, unpacked
+from onym.pipeline.packs import located
+from onym.store.archive import whole_archive
+from tests.pipeline.pack.made import members, write_pack
+
+
+@pytest.fixture
+def pack(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+    return write_pack(tmp_path / "made", tiny_kb)
+
+
+def test_a_pack_is_loaded_and_unpacked_once(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert onym.load(pack).link("heart attack and fever").links[1].concept_id == "mesh:D005334"
+    folder = located(pack)
+    assert (folder / "pipeline.json").is_file()
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    monkeypatch.setattr("onym.pipeline.pack.reading.unpack", None)
+    assert onym.load(str(pack)).link("fever").links[0].concept_id == "mesh:D005334"
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+    assert read_pipeline(pack).kb.path == "knowledge-base"
+
+
+def test_a_copy_that_lost_its_record_is_unpacked_again(pack: Path) -> None:
+    (located(pack) / "pack.json").unlink()
+    assert onym.load(pack).link("fever").links
+
+
+def test_what_is_refused_leaves_nothing(pack: Path, tmp_path: Path) -> None:
+    files = members(pack)
+    (name,) = (each for each in files if each.endswith("names.data.npy"))
+    with whole_archive(tmp_path / "changed.onymp") as archive:
+        for each, data in files.items():
+            archive.add(each, data[:-1] + b"?" if each == name else data)
+    with pytest.raises(IntegrityError) as caught:
+        onym.load(tmp_path / "changed.onymp")
+    assert caught.value.code == "pack-corrupt"
+    assert list((tmp_path / "cache").glob("packs/*")) == []
+
+
+def test_what_fails_to_open_is_removed_unless_a_package_is_missing(pack: Path) -> None:
+    with pytest.raises(InputError), unpacked(pack) as folder:
+        raise InputError("pipeline-malformed", "no")
+    assert not folder.exists()
+    missing = onym.ConfigError("extra-missing", "no torch")
+    with pytest.raises(onym.ConfigError), unpacked(pack) as folder:
+        raise missing
+    assert folder.exists()
+
+
+def test_of_two_processes_that_unpack_one_is_enough(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = open_pack(pack)
+    whole = type(other).unpack
+
+    def after_another(self: object, folder: Path) -> None:
+        whole(other, folder)
+        whole(other, folder)
+
+    monkeypatch.setattr(type(other), "unpack", after_another)
+    assert onym.load(pack).link("fever").links
+
+
+def test_what_is_no_pack(tmp_path: Path) -> None:
+    path = tmp_path / "a.onymp"
+    path.write_bytes(b"text")
+    with pytest.raises(InputError, match="pack-malformed"):
+        open_pack(path)
+    with pytest.raises(InputError, match="input-missing"):
+        open_pack(tmp_path / "no.onymp")
+    assert is_pack(path)
+    assert not is_pack(tmp_path)
+    with pytest.raises(InputError, match="pipeline-missing"):
+        onym.load(tmp_path / "no.onymp")
+
+
+def test_an_unpacked_folder_can_be_moved(pack: Path, tmp_path: Path) -> None:
+    moved = shutil.move(located(pack), tmp_path / "moved")
+    assert onym.load(moved).link("fever").links[0].concept_id == "mesh:D005334"

@@ -1,0 +1,69 @@
+"""What a pack says of itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from onym.errors import InputError, IntegrityError
+from onym.pipeline.pack.record import NOT_STATED, PackedSource, PackRecord
+from tests.pipeline.pack.made import record_of, write_pack
+
+
+@pytest.fixture
+def record(tmp_path: Path, tiny_kb: Path) -> PackRecord:
+    return record_of(write_pack(tmp_path, tiny_kb))
+
+
+def test_it_is_read_as_it_was_written(record: PackRecord) -> None:
+    assert PackRecord.from_bytes(record.to_bytes(), "here") == record
+    assert len(record.digest) == 16
+    assert record.digest != record.model_copy(update={"version": "1.0.1"}).digest
+
+
+@pytest.mark.parametrize("version", [2, 99, 10**30])
+def test_a_newer_schema_is_refused_by_a_code_that_says_to_upgrade(record: PackRecord, version: int) -> None:
+    values = {**json.loads(record.to_bytes()), "schema_version": version, "of_a_later_onym": {}}
+    with pytest.raises(IntegrityError) as caught:
+        PackRecord.from_bytes(json.dumps(values).encode(), "new.onymp")
+    assert caught.value.code == "pack-version"
+    assert "upgrade" in caught.value.fix
+
+
+def test_an_older_schema_is_to_be_built_again(record: PackRecord) -> None:
+    with pytest.raises(IntegrityError, match="build the pack again"):
+        PackRecord.from_bytes(b'{"schema_version": 0}', "old.onymp")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{", b"null", b'{"schema_version": "1"}', b'{"schema_version": true}', b"[" * 10**5]
+)
+def test_what_is_no_record_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError) as caught:
+        PackRecord.from_bytes(data, "here")
+    assert caught.value.code == "pack-malformed"
+
+
+def test_there_is_one_way_to_write_it(record: PackRecord) -> None:
+    with pytest.raises(InputError, match="not written as Onym writes it"):
+        PackRecord.from_bytes(json.dumps(json.loads(record.to_bytes())).encode(), "here")
+
+
+@pytest.mark.parametrize(
+    "name", ["../a", "/a", "a//b", ".a", "a/.b", "a b", "a\n", "C:a", "\u00fc", "readme.MD", "README.md/a", "pack.json"]
+)
+def test_names_that_mean_other_things_elsewhere_are_refused(record: PackRecord, name: str) -> None:
+    values: dict[str, Any] = record.model_dump()
+    values["files"][name] = values["files"]["README.md"]
+    with pytest.raises(ValidationError):
+        PackRecord.model_validate(values)
+
+
+def test_it_says_whose_licence_nobody_stated(record: PackRecord) -> None:
+    source = PackedSource(name="mine", vocabulary="", release=NOT_STATED, licence=NOT_STATED)
+    assert record.unstated == []
+    assert record.model_copy(update={"sources": (source,)}).unstated == ["mine"]

@@ -1,0 +1,43 @@
+"""Uploads to the hub, which is played here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.errors import ConfigError, InputError
+from onym.store.hub import upload
+
+hub = pytest.importorskip("huggingface_hub")
+
+
+def test_a_folder_is_uploaded_as_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[Any, ...]] = []
+
+    class Api:
+        def create_repo(self, name: str, *, exist_ok: bool) -> str:
+            calls.append((name, exist_ok))
+            return f"https://hub/{name}"
+
+        def upload_folder(self, *, repo_id: str, folder_path: Path, commit_message: str) -> None:
+            calls.append((repo_id, folder_path))
+
+    monkeypatch.setattr(hub, "HfApi", Api)
+    assert upload(tmp_path, "me/tiny") == "https://hub/me/tiny"
+    assert calls == [("me/tiny", True), ("me/tiny", tmp_path)]
+
+
+def test_what_fails_has_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Api:
+        def create_repo(self, name: str, *, exist_ok: bool) -> str:
+            raise OSError("no network")
+
+    monkeypatch.setattr(hub, "HfApi", Api)
+    with pytest.raises(InputError, match="upload-failed"):
+        upload(tmp_path, "me/tiny")
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ConfigError, match="extra-missing"):
+        upload(tmp_path, "me/tiny")
