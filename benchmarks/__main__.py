@@ -84,6 +84,7 @@ NAMES = (
     "flat-output",
     "first-minutes",
     "explain",
+    "get",
     "house",
     "cli-environments",
 )

@@ -42,26 +42,23 @@ class FileServer:
         self.answers: list[Sent] = []
         self.stops: dict[str, list[Stop]] = {}
         self.finished = threading.Condition()
-        handler = type("Bound", (_Handler,), {"files": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        self.url = ""
 
     @contextmanager
     def running(self) -> Iterator[FileServer]:
-        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        """Answer while the block runs, at `url`."""
+        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"files": self}))
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
             yield self
         finally:
             for stop in (each for several in self.stops.values() for each in several):
                 stop.goes_on.set()
-            self._server.shutdown()
+            server.shutdown()
             thread.join()
-            self._server.server_close()
+            server.server_close()
 
     def note(self, sent: Sent) -> None:
         with self.finished:

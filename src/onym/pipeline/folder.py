@@ -98,7 +98,9 @@ def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
 
 
 def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
-    """Open a pipeline's folder, or `starter`, which comes with Onym. What it refers to must be what it was at its building.
+    """Open a pipeline by its folder or its name: `starter`, which comes with Onym, or one that `onym get` installed.
+
+    What it refers to must be what it was at its building. Nothing is fetched.
 
     >>> folder = getfixture("tmp_path") / "pipeline"
     >>> _ = build_pipeline(getfixture("tiny_kb"), folder)
@@ -112,8 +114,7 @@ def read_pipeline(folder: Path | str) -> PipelineConfig:
     """Return what a pipeline's folder says, without opening anything that it refers to."""
     path = located(folder) / FILE
     if not path.is_file():
-        fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
-        raise InputError("pipeline-missing", "there is no pipeline in the folder", where=str(folder), fix=fix)
+        raise _missing(str(folder))
     try:
         values = json.loads(read_small(path))
         _require_format(values, path)
@@ -125,6 +126,17 @@ def read_pipeline(folder: Path | str) -> PipelineConfig:
         raise InputError("pipeline-malformed", what, where=str(path), fix="build the pipeline again") from e
     except (ValueError, RecursionError, AttributeError) as e:
         raise InputError("pipeline-malformed", "not a JSON object", where=str(path), fix="build the pipeline again") from e
+
+
+def _missing(folder: str) -> InputError:
+    """Return the error of a pipeline that is not there; one of the catalogue can be installed, which only a person does."""
+    from onym.pipeline.recipes.catalogue import recipe_names
+
+    if folder in recipe_names():
+        what, fix = f"the pipeline {folder} is not installed", f"install it: onym get {folder}"
+        return InputError("pipeline-not-installed", what, fix=fix)
+    fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
+    return InputError("pipeline-missing", "there is no pipeline in the folder", where=folder, fix=fix)
 
 
 def _require_format(values: dict[str, object], path: Path) -> None:

@@ -40,7 +40,7 @@ def wordpiece_tokenizer(vocabulary: bytes, *, lowercase: bool = True, where: str
 
 
 def _tokens(vocabulary: bytes, where: str) -> list[str]:
-    """Return the tokens, one a line; only line feeds end a line, for other separators are tokens themselves."""
+    """Return the tokens, one per line; only line feeds end a line, for other separators are tokens themselves."""
     try:
         lines = vocabulary.decode().replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as e:
