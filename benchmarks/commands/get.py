@@ -3,7 +3,7 @@
 recipes                 the recipes that were installed; `--quick` takes the small ones
 from_local_server_ok    of these, installed at once, loaded by name, and linking a text to the expected concept
 interrupted_resumed     of these, installed with interruptions, and equal to the others byte by byte, but for embeddings
-kills, breaks           processes ended by SIGKILL, twice at random bytes of each download, and at random moments later on;
+kills, breaks           processes ended by SIGKILL, twice at random bytes of each download, and once at a random moment;
                         connections that the server broke off
 bytes_twice             bytes that were sent although the client had them on its disk, or had received them before a break
 bytes_in_flight         bytes that were still in the buffers of the network when a process was killed, and were sent again
@@ -55,7 +55,6 @@ class Scene:
 
     server: FileServer
     rng: random.Random
-    build_kills: int
     log: Path
     kills: int = 0
     breaks: int = 0
@@ -71,7 +70,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     names = options.recipe or (QUICK if options.quick else recipe_names())
-    recipes = [read_recipe(name) for name in names]
+    recipes = sorted((read_recipe(name) for name in names), key=lambda recipe: len(recipe.releases))  # the slow ones last
     releases = cache_folder() / "benchmarks" / "catalogue-releases"
     for recipe in recipes:
         write_releases(recipe, releases, data_folder())
@@ -80,7 +79,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         write_umls(licensed, data_folder())
     ok = resumed = 0
     with tempfile.TemporaryDirectory() as folder, FileServer(releases).running() as server:
-        scene = Scene(server, random.Random(options.seed), 1 if options.quick else 2, Path(folder) / "log.txt")
+        scene = Scene(server, random.Random(options.seed), Path(folder) / "log.txt")
         plain, broken = Path(folder) / "plain", Path(folder) / "broken"
         for recipe in recipes:
             words = ["get", recipe.name, "--mirror", server.url, *(["--file", str(licensed)] if recipe.licensed else [])]
@@ -94,6 +93,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
                 resumed += is_right and is_same and _is_right(recipe, scene)
                 if not is_same:
                     scene.problems.append(f"{recipe.name}: other files after interruptions")
+            print(
+                f"{recipe.name}: {ok} right, {resumed} resumed, {scene.kills} kills, {scene.twice} bytes twice", file=sys.stderr
+            )
     print("".join(f"{each}\n" for each in scene.problems), end="", file=sys.stderr)
     return {
         "recipes": len(recipes),
@@ -141,15 +143,8 @@ def _install_with_interruptions(recipe: PipelineRecipe, words: list[str], second
         ledger.account()
         _kill_at(last, words, scene, lambda path=path, last=last: ledger.on_disk(path) >= last.offset)  # type: ignore[misc]
         ledger.account()
-    for _ in range(scene.build_kills):
-        process = _start(words, scene)
-        try:
-            process.wait(rng.uniform(0, seconds))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            scene.kills += 1
-        process.wait()
-        ledger.account()
+    _kill_after(rng.uniform(0, seconds), words, scene)
+    ledger.account()
     _finish(recipe, words, scene)
     ledger.account()
     scene.twice += ledger.twice
@@ -176,6 +171,17 @@ def _kill_at(stop: Stop, words: list[str], scene: Scene, is_ready: Callable[[], 
     process.kill()
     process.wait()
     stop.goes_on.set()
+
+
+def _kill_after(seconds: float, words: list[str], scene: Scene) -> None:
+    """Start a client, and kill it after some time, if it has not ended."""
+    process = _start(words, scene)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        scene.kills += 1
+    process.wait()
 
 
 def _is_right(recipe: PipelineRecipe, scene: Scene) -> bool:
