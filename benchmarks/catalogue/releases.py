@@ -1,7 +1,7 @@
 """The releases of the catalogue, of real data in the form of their publishers, under the paths of their addresses.
 
 hp.obo      is the genuine file.
-mondo.obo   has the terms, names, definitions and cross-references of the starter's knowledge base: MONDO 2026-05-05.
+mondo-base  has the terms, names, definitions and cross-references of the starter's knowledge base: MONDO 2026-05-05.
 desc, supp  have the records of MeSH 2024 (tables) and the entry terms of 2014, in NLM's XML.
 META        is in UMLS's form what `desc` has of diseases, with made CUIs. Nothing in it is UMLS content.
 encoder     has the weights of all-MiniLM-L6-v2, for SapBERT's are not on the machines that run the tests.
@@ -171,7 +171,7 @@ def _atoms(number: int, record: Record) -> Iterator[str]:
 
 _WRITERS = {
     "hp.obo": _write_hp,
-    "mondo.obo": _write_mondo,
+    "mondo-base.obo": _write_mondo,
     "desc2026.gz": _write_descriptors,
     "supp2026.gz": _write_supplement,
 }

@@ -182,6 +182,7 @@ def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
 
 
 def test_a_model_with_a_vocabulary_alone_is_installed(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
     from onym.testing.tiny_encoder import save_encoder
     from onym.text.tokens import Tokenizer
 
