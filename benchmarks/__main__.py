@@ -87,6 +87,7 @@ NAMES = (
     "exports",
     "first-minutes",
     "explain",
+    "get",
     "house",
     "cli-environments",
 )

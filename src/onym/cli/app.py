@@ -14,6 +14,7 @@ from onym.cli import (
     dataset,
     evaluate,
     explain,
+    get,
     index,
     info,
     kb,
@@ -61,6 +62,7 @@ app.command(name="show")(show.command)
 app.command(name="evaluate", cls=WithLinker)(evaluate.command)
 app.command(name="compare")(compare.command)
 app.command(name="calibrate")(calibrate.command)
+app.command(name="get")(get.command)
 app.command(name="info")(info.command)
 
 

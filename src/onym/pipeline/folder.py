@@ -105,7 +105,8 @@ def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
 def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
     """Open a pipeline's folder, a pack (`NAME.onymp`), or an installed pipeline by its name.
 
-    `starter` comes with Onym. What a pipeline refers to must be what it was at its building.
+    `starter` comes with Onym; others are installed by `onym get` or `onym pack install`. What a pipeline refers to must be what
+    it was at its building. Nothing is fetched.
 
     >>> folder = getfixture("tmp_path") / "pipeline"
     >>> _ = build_pipeline(getfixture("tiny_kb"), folder)
@@ -125,8 +126,7 @@ def read_pipeline(folder: Path | str) -> PipelineConfig:
 def _read(folder: Path, name: str) -> PipelineConfig:
     path = folder / FILE
     if not path.is_file():
-        fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
-        raise InputError("pipeline-missing", "there is no pipeline in the folder", where=name, fix=fix)
+        raise _missing(name)
     try:
         values = json.loads(read_small(path))
         _require_format(values, path)
@@ -138,6 +138,17 @@ def _read(folder: Path, name: str) -> PipelineConfig:
         raise InputError("pipeline-malformed", what, where=str(path), fix="build the pipeline again") from e
     except (ValueError, RecursionError, AttributeError) as e:
         raise InputError("pipeline-malformed", "not a JSON object", where=str(path), fix="build the pipeline again") from e
+
+
+def _missing(folder: str) -> InputError:
+    """Return the error of a pipeline that is not there; one of the catalogue can be installed, which only a person does."""
+    from onym.pipeline.recipes.catalogue import recipe_names
+
+    if folder in recipe_names():
+        what, fix = f"the pipeline {folder} is not installed", f"install it: onym get {folder}"
+        return InputError("pipeline-not-installed", what, fix=fix)
+    fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
+    return InputError("pipeline-missing", "there is no pipeline in the folder", where=folder, fix=fix)
 
 
 def _require_format(values: dict[str, object], path: Path) -> None:

@@ -53,8 +53,17 @@ def _found(path: Path, name: str) -> Path:
     if (path / FILE).exists() or not NAME.fullmatch(name):
         return path
     if name == STARTER:
-        return Path(onym.__path__[0]) / _PACKS / STARTER
+        return pack_folder(STARTER)
     return installed(name) if (installed(name) / FILE).is_file() else _carried(name) or path
+
+
+def pack_folder(name: str) -> Path:
+    """Return the folder of what comes with Onym under that name: the starter, or trained parts of other pipelines.
+
+    >>> (pack_folder("starter") / "reranker").is_dir()
+    True
+    """
+    return Path(onym.__path__[0]) / _PACKS / name
 
 
 def installed(name: str) -> Path:

@@ -1,6 +1,6 @@
 """The only door to the network: one file, streamed, resumed where it broke off, and never half there.
 
-    NAME.part           what has come so far; NAME.part.json says of which version of the file it is a part
+    NAME.part           what has come so far; NAME.part.json says of which version of the file it is a part, and its size
     NAME                the whole file; NAME.json records its address, size and SHA-256
 
 Nothing is fetched unless a person asks for it. Only https is spoken, or http to this very machine.
@@ -13,8 +13,8 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from onym.errors import ConfigError, DownloadError, LimitError
@@ -69,6 +69,24 @@ def download(
     raise DownloadError("download-interrupted", what, where=url, fix="run the same command again: it goes on from there")
 
 
+def mirrored(url: str, mirror: str) -> str:
+    """Return the address of the same path at a mirror; without one, the address itself.
+
+    >>> mirrored("https://example.org/obo/hp.obo", "https://mirror.example.com/copies/")
+    'https://mirror.example.com/copies/obo/hp.obo'
+    """
+    return f"{mirror.rstrip('/')}{urlsplit(url).path}" if mirror else url
+
+
+def file_name(url: str) -> str:
+    """Return the name of the file at an address.
+
+    >>> file_name("https://example.org/obo/hp.obo")
+    'hp.obo'
+    """
+    return PurePosixPath(urlsplit(url).path).name
+
+
 class _Part:
     """What has come so far."""
 
@@ -84,15 +102,23 @@ class _Part:
     @property
     def validator(self) -> str:
         """The ETag or date of the version that the part belongs to; without one, nothing can be resumed."""
-        try:
-            return str(json.loads(self._note.read_bytes())["validator"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
+        return str(self._noted("validator") or "")
 
-    def begin(self, validator: str) -> None:
+    def _noted(self, key: str) -> Any:
+        try:
+            return json.loads(self._note.read_bytes())[key]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all bytes that the server announced have come: a process that was killed may leave it so."""
+        return self.path.exists() and self._noted("bytes") == self.size
+
+    def begin(self, validator: str, total: int | None) -> None:
         self.path.unlink(missing_ok=True)
         with whole_file(self._note, force=True) as file:
-            file.write(json.dumps({"validator": validator}).encode())
+            file.write(json.dumps({"validator": validator, "bytes": total}).encode())
 
     def append(self, data: bytes) -> None:
         with self.path.open("ab") as file:
@@ -121,6 +147,8 @@ def _attempt(url: str, part: _Part, patience: Patience, advance: Advance) -> boo
     """Try once; return whether the file is whole. A broken connection is no error yet, a refusal is one."""
     import httpx
 
+    if part.is_whole:
+        return True
     start = part.size if part.validator.strip() else 0
     headers = {"Accept-Encoding": "identity", "User-Agent": "onym"}
     if start:
@@ -150,11 +178,11 @@ def _receive(response: httpx.Response, part: _Part, start: int, patience: Patien
     if response.status_code == 206 and not resumed:  # the file changed under way
         part.discard()
         return False
-    if not resumed:
-        part.begin(validator)
-        start = 0
+    start = start if resumed else 0
     length = response.headers.get("content-length")
     total = start + int(length) if length and length.isdigit() else None
+    if not resumed:
+        part.begin(validator, total)
     for chunk in response.iter_raw():  # raw: what has arrived is kept when the connection breaks
         part.append(chunk)
         if part.size > patience.max_bytes:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.errors import IntegrityError
-from onym.store.artefact.lock import exclusive
+from onym.errors import ConfigError, IntegrityError
+from onym.store.artefact.lock import exclusive, exclusive_at
 
 HOLD = "import sys, time; from pathlib import Path; from onym.store.artefact.lock import exclusive\n"
 HOLD += "with exclusive(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"
@@ -31,4 +31,12 @@ def test_a_dead_holder_holds_nothing(tmp_path: Path) -> None:
     holder.wait()
     holder.stdout.close()
     with exclusive(tmp_path / ".lock"):
+        pass
+
+
+def test_the_folder_of_a_lock_is_made(tmp_path: Path) -> None:
+    with exclusive_at(tmp_path / "new" / ".lock"):
+        assert (tmp_path / "new").is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="output-failed"), exclusive_at(tmp_path / "file" / ".lock"):
         pass

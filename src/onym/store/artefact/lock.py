@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from onym.errors import IntegrityError
+from onym.store.output import writable
 
 
 @contextmanager
@@ -18,6 +19,19 @@ def exclusive(path: Path) -> Iterator[None]:
         except OSError as e:
             fix = "wait until the other build has ended"
             raise IntegrityError("artefact-locked", "another process is writing here", where=str(path.parent), fix=fix) from e
+        yield
+
+
+@contextmanager
+def exclusive_at(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, whose folder is made where there is none.
+
+    >>> with exclusive_at(getfixture("tmp_path") / "new" / ".lock"):
+    ...     pass
+    """
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with exclusive(path):
         yield
 
 

@@ -1,0 +1,81 @@
+"""`onym get`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="A pipeline of the catalogue; without one, the catalogue is listed.")] = "",
+    mirror: Annotated[str, typer.Option(help="Download the same paths from this address instead.")] = "",
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Folder of files that you have already; only the others are downloaded.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="File or folder of a release that needs a licence, such as UMLS; it is not downloaded.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Build an installed pipeline again, from the same downloads.")] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Install a pipeline of the catalogue: download releases and models, build the knowledge base. Resumes if interrupted.
+
+    Example: onym get hpo-phenotypes
+    """
+    from onym.pipeline.recipes import Origin, read_recipe
+    from onym.pipeline.recipes.install import install
+
+    if not name:
+        _list(json=json)
+        return
+    recipe = read_recipe(name)
+    for each in (*recipe.releases, *recipe.models):
+        stderr().print(f"{each.title}, {each.version}. Licence: {each.licence}", soft_wrap=True, markup=False, highlight=False)
+    with progress(name) as bar:
+        done = install(recipe, Origin(mirror, from_, file), force=force, progress=shown_on(bar))
+    if json:
+        files = [
+            {"part": each.part, "file": each.name, "url": each.url, "bytes": each.bytes, "sha256": each.sha256}
+            for each in done.files
+        ]
+        write_json({"name": name, "folder": str(done.folder), "new": done.is_new, "files": files})
+        return
+    write_lines([(each.name, f"{each.bytes:,} bytes", f"sha256 {each.sha256}") for each in done.files])
+    write_lines([("installed" if done.is_new else "installed before", str(done.folder)), ("open it", f'onym.load("{name}")')])
+
+
+def _list(*, json: bool) -> None:
+    """Print the catalogue."""
+    from onym.pipeline.recipes import read_recipe, recipe_names
+    from onym.pipeline.recipes.install import is_installed
+
+    recipes = [(recipe, is_installed(recipe)) for recipe in map(read_recipe, recipe_names())]
+    if json:
+        rows = [
+            {
+                "name": recipe.name,
+                "title": recipe.title,
+                "megabytes": recipe.megabytes,
+                "licences": {each.title: each.licence for each in (*recipe.releases, *recipe.models)},
+                "extra": recipe.extra,
+                "installed": is_there,
+            }
+            for recipe, is_there in recipes
+        ]
+        write_json(rows)
+        return
+    write_lines(
+        [
+            (
+                recipe.name,
+                "installed" if is_there else f"{recipe.megabytes:,.0f} MB",
+                recipe.title,
+                "; ".join(dict.fromkeys(each.licence for each in (*recipe.releases, *recipe.models))),
+            )
+            for recipe, is_there in recipes
+        ]
+    )

@@ -1,0 +1,68 @@
+"""The recipes that come with Onym."""
+
+from __future__ import annotations
+
+import pytest
+
+from onym.errors import ConfigError, InputError
+from onym.kb.releases import RELEASES
+from onym.pipeline.folder import load
+from onym.pipeline.packs import FILE, pack_folder
+from onym.pipeline.recipes import read_recipe, recipe_names
+
+WANTED = {
+    "hpo-phenotypes",
+    "mesh-diseases-chemicals",
+    "mesh-diseases-chemicals-trained",
+    "mondo-diseases",
+    "umls-sapbert",
+}
+
+
+def test_all_that_were_promised_are_there() -> None:
+    assert set(recipe_names()) >= WANTED
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_each_is_whole(name: str) -> None:
+    recipe = read_recipe(name)
+    assert recipe.name == name
+    for terms in (*recipe.releases, *recipe.models):
+        assert terms.version in terms.attribution or terms in recipe.models or terms.version == "any release"
+    if recipe.trained is not None:
+        pack = pack_folder(recipe.trained.pack)
+        assert all((pack / part).is_dir() for part in recipe.trained.parts)
+        assert (pack / FILE).is_file()
+
+
+def test_a_licensed_release_is_never_an_address() -> None:
+    umls = read_recipe("umls-sapbert").licensed
+    assert umls is not None
+    assert not umls.files
+    assert "uts.nlm.nih.gov" in umls.how
+    assert read_recipe("hpo-phenotypes").licensed is None
+
+
+def test_both_ways_to_download_mesh_have_one_address() -> None:
+    files = [file.url for release in read_recipe("mesh-diseases-chemicals").releases for file in release.files]
+    assert set(RELEASES["mesh"].urls) <= set(files)
+
+
+def test_both_recipes_of_mesh_have_one_knowledge_base() -> None:
+    plain, trained = (read_recipe(f"mesh-diseases-chemicals{end}") for end in ("", "-trained"))
+    assert plain.kb == trained.kb
+    assert plain.releases == trained.releases
+
+
+@pytest.mark.parametrize("name", ["icd", "../recipes/hpo-phenotypes", ""])
+def test_another_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="hpo-phenotypes") as caught:
+        read_recipe(name)
+    assert caught.value.code == "recipe-unknown"
+
+
+def test_one_that_is_not_installed_is_not_fetched() -> None:
+    with pytest.raises(InputError, match="(?s)pipeline-not-installed.*onym get hpo-phenotypes"):
+        load("hpo-phenotypes")
+    with pytest.raises(InputError, match="pipeline-missing"):
+        load("no-such-pipeline")

@@ -1,0 +1,54 @@
+"""What a recipe may say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from onym.errors import ConfigError
+from tests.pipeline.recipes.small import TERMS, TRAINED, URL, small_recipe
+
+MODEL = {
+    **TERMS,
+    "folder": "encoder",
+    "hub": "owner/model",
+    "revision": "0" * 40,
+    "files": [{"name": "config.json", "megabytes": 1}],
+}
+DENSE = {"detector": None, "linker": {"kind": "dense", "model": "encoder"}}
+
+
+def test_the_files_of_a_model_are_those_of_one_revision() -> None:
+    recipe = small_recipe(models=[MODEL], pipeline=DENSE)
+    (file,) = recipe.models[0].remote_files()
+    assert file.url == f"https://huggingface.co/owner/model/resolve/{'0' * 40}/config.json"
+    assert recipe.megabytes == pytest.approx(1.1)
+    assert recipe.pipeline.references() == ["encoder"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"kb": {"sources": [{"path": "other.obo"}]}}, "no file of a release"),
+        ({"pipeline": DENSE}, "neither a model nor a trained part"),
+        ({"models": [{**MODEL, "folder": "knowledge-base"}]}, "folder of the knowledge base"),
+        ({"models": [{**MODEL, "revision": "main"}]}, "revision"),
+        ({"models": [{**MODEL, "files": [{"name": "../config.json", "megabytes": 1}]}]}, "name"),
+        ({"releases": [{"name": "fevers", **TERMS}]}, "either files, or says how"),
+        ({"releases": [{"name": "fevers", **TERMS, "how": "Ask.", "files": [{"url": URL, "megabytes": 1}]}]}, "either files"),
+        ({"releases": [{"name": "fevers", **TERMS, "files": [{"url": "http://example.org/a", "megabytes": 1}]}]}, "url"),
+        ({"releases": [{"name": name, **TERMS, "how": "Ask."} for name in ("fevers", "more")]}, "no file of a release"),
+        ({"trained": {**TRAINED, "pack": "../starter"}}, "pack"),
+        ({"licence": "CC0"}, "licence"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigError, match=rf"(?s)config-invalid.*{why}"):
+        small_recipe(**changes)
+
+
+def test_two_licences_are_too_many() -> None:
+    releases = [{"name": name, **TERMS, "how": "Ask."} for name in ("fevers", "more")]
+    with pytest.raises(ConfigError, match="more than one release needs a licence"):
+        small_recipe(releases=releases, kb={"sources": [{"path": "fevers"}, {"path": "more"}]})

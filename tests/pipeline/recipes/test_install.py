@@ -1,0 +1,205 @@
+"""Installations from a local server: whole, interrupted, shared, refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from benchmarks.catalogue.server import FileServer, Stop
+
+from onym.errors import ConfigError, DownloadError, IntegrityError
+from onym.pipeline.folder import load, read_pipeline
+from onym.pipeline.packs import installed
+from onym.pipeline.recipes import Origin
+from onym.pipeline.recipes import install as module
+from onym.pipeline.recipes.install import install, is_installed
+from onym.pipeline.recipes.record import RECORD
+from onym.store.artefact.lock import exclusive
+from onym.store.download import Patience
+from tests.pipeline.recipes.small import OBO, PATH, TERMS, TRAINED, small_recipe, small_server
+from tests.pipeline.recipes.test_record import RERANK
+
+ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing catches it."""
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _requests(server: FileServer) -> list[tuple[int, int]]:
+    return [(sent.start, sent.count) for sent in server.answers]
+
+
+def test_a_pipeline_is_installed_and_found_by_its_name(tmp_path: Path) -> None:
+    recipe = small_recipe()
+    with small_server(tmp_path).running() as server:
+        done = install(recipe, Origin(server.url))
+    assert done.is_new
+    assert done.folder == installed("fevers")
+    assert [link.concept_id for link in load("fevers").link("Pyrexia and cough").links] == ["hp:0001945", "hp:0012735"]
+    assert read_pipeline("fevers").kb.path == "knowledge-base"
+    assert is_installed(recipe)
+    again = install(recipe)  # nothing is looked up on the network
+    assert not again.is_new
+    assert again.files == done.files
+    assert _requests(server) == [(0, len(OBO))]
+
+
+def test_it_can_be_moved(tmp_path: Path) -> None:
+    with small_server(tmp_path).running() as server:
+        folder = install(small_recipe(), Origin(server.url)).folder
+    folder.rename(tmp_path / "elsewhere")
+    assert load(tmp_path / "elsewhere").link("fever").links[0].concept_id == "hp:0001945"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return the files of a pipeline that was installed without interruption."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "fevers.obo").write_text(OBO)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ONYM_CACHE", str(folder / "cache"))
+        return _files(install(small_recipe(), Origin(folder=folder)).folder)
+
+
+@pytest.mark.parametrize(
+    ("step", "is_after"),
+    [
+        ("build_kb", False),
+        ("build_kb", True),
+        ("build_pipeline", True),
+        ("write_record", True),
+        ("move_folder", False),
+        ("move_folder", True),
+    ],
+)
+def test_after_an_interruption_it_goes_on(step: str, is_after: bool, whole: dict[str, bytes], tmp_path: Path) -> None:
+    """Killed before or after a step, an installation ends with the same bytes, and fetches nothing twice."""
+    recipe, real = small_recipe(), getattr(module, step)
+
+    def kill(*words: object, **options: object) -> None:
+        if is_after:
+            real(*words, **options)
+        raise Killed
+
+    with small_server(tmp_path).running() as server:
+        with patch.object(module, step, kill), pytest.raises(Killed):
+            install(recipe, Origin(server.url))
+        assert is_installed(recipe) == (step == "move_folder" and is_after)
+        install(recipe, Origin(server.url))
+    assert sorted(path.name for path in installed("fevers").parent.iterdir()) == [".fevers.lock", "fevers"]
+    assert _requests(server) == [(0, len(OBO))]
+    found = _files(installed("fevers"))
+    assert [name for name in whole if name != RECORD and found[name] != whole[name]] == []
+    assert found.keys() == whole.keys()
+
+
+def test_steps_that_are_done_are_not_done_again(tmp_path: Path) -> None:
+    with small_server(tmp_path).running() as server:
+        with patch.object(module, "build_pipeline", side_effect=Killed), pytest.raises(Killed):
+            install(small_recipe(), Origin(server.url))
+        with patch.object(module, "build_kb", side_effect=Killed):
+            assert install(small_recipe(), Origin(server.url)).is_new
+
+
+def test_a_broken_download_goes_on(tmp_path: Path) -> None:
+    server = small_server(tmp_path)
+    server.stops[PATH] = [Stop(50, breaks=True)]
+    with server.running():
+        with pytest.raises(DownloadError, match="download-interrupted"):
+            install(small_recipe(), Origin(server.url), patience=ONCE)
+        install(small_recipe(), Origin(server.url), patience=ONCE)
+    assert _requests(server) == [(0, 50), (50, len(OBO) - 50)]
+
+
+def test_recipes_share_downloads_and_knowledge_bases(tmp_path: Path) -> None:
+    with small_server(tmp_path).running() as server:
+        install(small_recipe(), Origin(server.url))
+        with patch.object(module, "build_kb", side_effect=Killed):
+            install(small_recipe(name="others", title="The same fevers"), Origin(server.url))
+    assert len(server.answers) == 1
+    assert load("others").link("fever").links[0].concept_id == "hp:0001945"
+
+
+def test_force_builds_again_of_the_same_downloads(tmp_path: Path) -> None:
+    with small_server(tmp_path).running() as server:
+        install(small_recipe(), Origin(server.url))
+        assert install(small_recipe(), Origin(server.url), force=True).is_new
+    assert len(server.answers) == 1
+
+
+def test_another_recipe_of_that_name_replaces_it(tmp_path: Path) -> None:
+    with small_server(tmp_path).running() as server:
+        install(small_recipe(), Origin(server.url))
+        parts = {"detector": None, "linker": {"kind": "exact"}}
+        assert install(small_recipe(pipeline=parts), Origin(server.url)).is_new
+    assert read_pipeline("fevers").detector is None
+    assert len(server.answers) == 1
+
+
+def test_a_licensed_release_that_changed_is_built_again(tmp_path: Path) -> None:
+    path = tmp_path / "own.obo"
+    path.write_text(OBO)
+    recipe = small_recipe(
+        releases=[{"name": "fevers", **TERMS, "how": "Ask."}], kb={"sources": [{"path": "fevers", "name": "HPO"}]}
+    )
+    with pytest.raises(ConfigError, match="release-licensed"):
+        install(recipe)
+    assert install(recipe, Origin(file=path)).is_new
+    assert not install(recipe, Origin(file=path)).is_new
+    assert not install(recipe).is_new
+    path.write_text(OBO.replace("Cough", "Chill"))
+    assert install(recipe, Origin(file=path)).is_new
+    assert len(load("fevers").link("chill").links) == 1
+
+
+def test_trained_parts_come_with_their_calibration(tmp_path: Path) -> None:
+    with small_server(tmp_path).running() as server:
+        install(small_recipe(trained=TRAINED, pipeline=RERANK), Origin(server.url))
+    config = read_pipeline("fevers")
+    assert config.calibration is not None
+    assert config.term_calibration is not None
+    assert config.linker.model.path == "reranker"  # type: ignore[attr-defined]
+    (link,) = load("fevers").link("The patient had fever.").links
+    assert link.confidence is not None
+
+
+def test_an_extra_that_is_missing_is_said_before_anything_is_fetched() -> None:
+    with patch.object(module, "find_spec", return_value=None), pytest.raises(ConfigError, match=r"extra-missing.*fevers"):
+        install(small_recipe(extra="dense"), Origin("http://127.0.0.1:1"))
+
+
+def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
+    lock = installed("fevers").with_name(".fevers.lock")
+    lock.parent.mkdir(parents=True)
+    with exclusive(lock), pytest.raises(IntegrityError, match="artefact-locked"):
+        install(small_recipe(), Origin("http://127.0.0.1:1"))
+
+
+def test_a_model_with_a_vocabulary_alone_is_installed(tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    from onym.testing.tiny_encoder import save_encoder
+    from onym.text.tokens import Tokenizer
+
+    served = tmp_path / "served" / "owner" / "tiny" / "resolve" / ("0" * 40)
+    save_encoder(served)
+    (served / "tokenizer.json").unlink()
+    tokens = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "fever", "pyrexia", "cough"]
+    (served / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens))
+    (served / "tokenizer_config.json").write_text('{"do_lower_case": true}')
+    names = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json")
+    model = {**TERMS, "folder": "encoder", "hub": "owner/tiny", "revision": "0" * 40}
+    recipe = small_recipe(
+        extra="dense",
+        models=[{**model, "files": [{"name": name, "megabytes": 1} for name in names]}],
+        pipeline={"detector": {"kind": "dictionary"}, "linker": {"kind": "dense", "model": "encoder"}},
+    )
+    with small_server(tmp_path).running() as server:
+        folder = install(recipe, Origin(server.url)).folder
+    assert Tokenizer.open(folder / "encoder").ids("Fever") == [5]
+    assert load("fevers").link("Some pyrexia.").links[0].concept_id == "hp:0001945"

@@ -1,0 +1,52 @@
+"""What an installed pipeline says of itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onym.pipeline.recipes import Origin
+from onym.pipeline.recipes.inputs import Inputs, gather_inputs
+from onym.pipeline.recipes.record import ATTRIBUTION, RECORD, identity_of, read_record, record_of, write_record
+from tests.pipeline.recipes.small import OBO, TRAINED, small_recipe
+
+RERANK = {
+    "detector": {"kind": "dictionary", "classifier": "classifier"},
+    "linker": {"kind": "rerank", "model": "reranker"},
+}
+
+
+def _inputs(folder: Path, text: str = OBO) -> Inputs:
+    folder.mkdir(exist_ok=True)
+    (folder / "fevers.obo").write_text(text)
+    return gather_inputs(small_recipe(), Origin(folder=folder))
+
+
+def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
+    recipe = small_recipe()
+    record = record_of(recipe, _inputs(tmp_path))
+    write_record(recipe, record, tmp_path)
+    assert read_record(tmp_path) == record
+    text = (tmp_path / ATTRIBUTION).read_text()
+    assert "Cite the fevers." in text
+    assert "CC0" in text
+
+
+def test_one_that_is_torn_is_none(tmp_path: Path) -> None:
+    (tmp_path / RECORD).write_text('{"files": [{"part": 1}]}')
+    assert read_record(tmp_path) is None
+
+
+def test_files_and_the_recipe_make_the_difference(tmp_path: Path) -> None:
+    recipe = small_recipe()
+    first, second = record_of(recipe, _inputs(tmp_path / "a")), record_of(recipe, _inputs(tmp_path / "b", OBO + "\n"))
+    assert first.kb != second.kb
+    assert first.key != second.key
+    other = record_of(small_recipe(title="Others"), _inputs(tmp_path / "a"))
+    assert other.kb == first.kb
+    assert other.key != first.key
+
+
+def test_trained_parts_and_their_calibration_count() -> None:
+    whole = small_recipe(trained=TRAINED, pipeline=RERANK)
+    without = small_recipe(trained={**TRAINED, "calibration": False}, pipeline=RERANK)
+    assert len({identity_of(each) for each in (small_recipe(), whole, without)}) == 3

@@ -1,0 +1,84 @@
+"""Downloads that are kept once on this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.catalogue.server import FileServer, Stop
+
+from onym.errors import DownloadError, IntegrityError
+from onym.store.artefact.lock import exclusive
+from onym.store.download import Patience
+from onym.store.fetched import download_path, fetch_file, local_file
+
+URL = "https://example.org/obo/hp.obo"
+BODY = b"[Term]\n" * 50_000
+ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> FileServer:
+    (tmp_path / "served" / "obo").mkdir(parents=True)
+    (tmp_path / "served" / "obo" / "hp.obo").write_bytes(BODY)
+    return FileServer(tmp_path / "served")
+
+
+def test_a_file_is_fetched_once(cache: Path, served: FileServer) -> None:
+    with served.running():
+        first = fetch_file(URL, mirror=served.url)
+    again = fetch_file(URL)  # the mirror is gone, and the official address is none
+    assert first == again
+    assert again.path.read_bytes() == BODY
+    assert again.path.is_relative_to(cache)
+    assert [sent.count for sent in served.answers] == [len(BODY)]
+
+
+def test_an_interrupted_one_goes_on(cache: Path, served: FileServer) -> None:
+    served.stops["/obo/hp.obo"] = [Stop(100_000, breaks=True)]
+    with served.running():
+        with pytest.raises(DownloadError, match="download-interrupted"):
+            fetch_file(URL, mirror=served.url, patience=ONCE)
+        assert fetch_file(URL, mirror=served.url, patience=ONCE).bytes == len(BODY)
+    assert [(sent.start, sent.count) for sent in served.answers] == [(0, 100_000), (100_000, len(BODY) - 100_000)]
+
+
+def test_a_whole_part_without_its_name_is_not_fetched_again(cache: Path, served: FileServer) -> None:
+    with served.running():
+        path = fetch_file(URL, mirror=served.url, patience=ONCE).path
+        path.rename(path.with_name("hp.obo.part"))
+        path.with_name("hp.obo.part.json").write_text(json.dumps({"validator": '"x"\n', "bytes": len(BODY)}))
+        path.with_name("hp.obo.json").unlink()
+        assert fetch_file(URL, mirror=served.url, patience=ONCE).path.read_bytes() == BODY
+    assert len(served.answers) == 1
+
+
+def test_a_changed_one_is_refused(cache: Path, served: FileServer) -> None:
+    with served.running():
+        path = fetch_file(URL, mirror=served.url).path
+    path.write_bytes(BODY + b"x")
+    with pytest.raises(IntegrityError, match="download-changed"):
+        fetch_file(URL)
+
+
+def test_another_digest_is_refused(cache: Path, served: FileServer) -> None:
+    with served.running():
+        fetch_file(URL, mirror=served.url)
+    with pytest.raises(DownloadError, match="download-digest"):
+        fetch_file(URL, sha256="0" * 64)
+    with pytest.raises(DownloadError, match="download-digest"):
+        local_file(download_path(URL), sha256="0" * 64)
+
+
+def test_two_processes_do_not_write_the_same_file(cache: Path) -> None:
+    path = download_path(URL)
+    path.parent.mkdir(parents=True)
+    with exclusive(path.with_name("hp.obo.lock")), pytest.raises(IntegrityError, match="artefact-locked"):
+        fetch_file(URL)
