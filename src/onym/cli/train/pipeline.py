@@ -51,8 +51,8 @@ def command(
         raise missing_extra("training", "lexical") from e
     types = {name: group or name for name, _, group in (each.partition("=") for each in type or ())}
     wanted = {"datasets": dataset, "exclude": exclude or (), "private": private, "kb": str(kb), "types": types}
-    wanted |= {"encoder": encoder, "epochs": epochs}
+    detector = {"encoder": encoder, "epochs": epochs}
     with log_to_stderr("onym.train"):
-        pipeline = train_pipeline(PipelineTrainingConfig.of(wanted), output, data)
+        pipeline = train_pipeline(PipelineTrainingConfig.of(wanted | detector), output, data)
     confidence = "calibrated" if pipeline.calibration is not None else "not calibrated: too few annotated mentions in dev"
     write_lines([("pipeline", str(output)), ("confidence", confidence)])
