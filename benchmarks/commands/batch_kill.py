@@ -143,8 +143,12 @@ class _Part:
         done, number = 0, 0
         while done < kills:
             out, number = planned(self._corpus, self._pipeline, self._base / f"run{number}"), number + 1
-            while not (ledger := status(out)).is_done:
-                killed, processes = self._one(out, kills - done, len(ledger.open_shards), self._rng)
+            is_over = False
+            while not is_over:
+                ledger = status(out)
+                left = 0 if ledger.is_done else kills - done
+                killed, processes = self._one(out, left, len(ledger.open_shards), self._rng)
+                is_over = not killed and status(out).is_done  # the last run is one that nothing killed, as a person's is
                 seen |= processes
                 found["torn"] += torn(out)
                 done += len(killed)

@@ -50,6 +50,14 @@ def test_it_goes_on_where_it_was_and_writes_the_same_bytes(tiny_kb: Path, tmp_pa
     assert not left.exists()
 
 
+def test_what_a_run_left_that_was_killed_at_its_end_is_removed(tiny_kb: Path, tmp_path: Path) -> None:
+    finished(tiny_kb, tmp_path)
+    left = tmp_path / "out" / "shards" / ".000001.parquet.0123456789abcdef.onym-new"
+    left.touch()
+    assert run_batch(tmp_path / "out", engine=InlineEngine()).is_done
+    assert not left.exists()
+
+
 def test_parts_are_disjoint_and_all(tiny_kb: Path, tmp_path: Path) -> None:
     plan = planned(tiny_kb, tmp_path)
     out = tmp_path / "out"

@@ -46,9 +46,9 @@ def run_batch(
     storage = open_storage(out)
     before = status(storage)
     wanted = _of_part(before.open_shards, part)
+    _clean(storage)  # also where all is done: the last run may have been killed just then
     if not wanted:
         return before
-    _clean(storage)
     queue = ShardQueue.of(wanted, storage, None if pipeline is None else str(Path(pipeline).resolve()))
     queue.on_change = lambda done: progress("linking", done)
     (_engine(engine, address, workers) if isinstance(engine, str) else engine).run(queue)
