@@ -40,11 +40,11 @@ def published_section(figures: Sequence[PublishedFigure]) -> str:
 
 
 def published_tables(figures: Sequence[PublishedFigure]) -> list[Table]:
-    """Return the table for the terminal, if there are figures."""
+    """Return the table for the terminal, if there are figures: narrow enough for 80 characters."""
     if not figures:
         return []
-    table = table_of(_TITLE, ("system", "model", "source"), ("%",))
+    table = table_of(_TITLE, ("system", "source"), ("%",))
     for each in figures:
-        table.add_row(*map(plain, (each.system, each.model, each.source, f"{each.percent:.1f}")))
+        table.add_row(*map(plain, (each.system, each.source, f"{each.percent:.1f}")))
     table.caption, table.caption_justify = plain(_NOTE), "left"
     return [table]
