@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,14 @@ def test_a_file_that_goes_away_is_reported_with_a_code(tmp_path: Path) -> None:
     (tmp_path / "a").unlink()
     with pytest.raises(InputError, match="input-unreadable"), file.open():
         pass
+
+
+def test_a_reader_whose_file_the_collector_closed_first_ends_quietly() -> None:
+    raw = io.BytesIO(b"x" * 100)
+    file = InputFile("a", lambda: raw, 100)
+    opened = file.open()
+    stream = opened.__enter__()
+    assert stream.read() == b"x" * 100
+    raw.close()
+    opened.__exit__(None, None, None)
+    assert not file.was_read

@@ -66,7 +66,8 @@ class InputFile:
                 yield stream
             finally:
                 self._streams.remove(stream)
-                if not self._read_digests and stream.packed_bytes == self.size:
+                is_read = stream.packed_bytes == self.size and not raw.closed  # the collector closes files in any order
+                if is_read and not self._read_digests:
                     self._read_digests.append(stream.digest())
                 stream.close()
 
