@@ -22,7 +22,9 @@ GROUP = "onym.packs"
 DATA = "pack"
 """The folder of such a package that holds the pack."""
 _PACKS, _INSTALLED = "packs", "pipelines"
-_PACK_ENDING = ".onymp"
+PACK_ENDING = ".onymp"
+KB = "knowledge-base"
+"""The folder of the knowledge base in a pipeline that has all that it needs."""
 _MODULE = re.compile(r"[a-z0-9_]+")
 
 
@@ -40,13 +42,22 @@ def located(folder: Path | str) -> Path:
 def ready(folder: Path | str) -> Iterator[Path]:
     """Give the folder of a pipeline, as `located` does. What was unpacked for it is removed if the block refuses it."""
     path = Path(folder)
-    if path.suffix == _PACK_ENDING and path.is_file():
+    if is_pack(path):
         from onym.pipeline.pack.reading import unpacked
 
         with unpacked(path) as found:
             yield found
     else:
         yield _found(path, str(folder))
+
+
+def is_pack(path: Path) -> bool:
+    """Tell whether a path is to be taken for a pack: a file with the ending of one.
+
+    >>> is_pack(Path("no.onymp"))
+    False
+    """
+    return path.suffix == PACK_ENDING and path.is_file()
 
 
 def _found(path: Path, name: str) -> Path:

@@ -63,6 +63,11 @@ class PipelineTrainingConfig(CorporaConfig):
     encoder: str = ""
     epochs: float = Field(default=8.0, gt=0)
 
+    @property
+    def groups(self) -> list[str]:
+        """The semantic groups that are found and linked; none are all."""
+        return sorted(set(self.types.values()))
+
 
 def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None = None) -> Pipeline:
     """Train a pipeline into a folder, or go on with one that was begun with the same configuration."""
@@ -72,7 +77,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
         raise missing_extra("training a detector from an encoder", "train")
     _require_dev(config, data)
     kb = KnowledgeBase.open(config.kb)
-    select_concepts(kb, sorted(set(config.types.values())), ())  # refuses a group that no concept has
+    select_concepts(kb, config.groups, ())  # refuses a group that no concept has
     require_same(dest / _REQUEST, {**config.model_dump(mode="json"), "kb": kb.digest})
     for number, (what, step) in enumerate(_STEPS, 1):
         _log.info("step %d of %d: %s", number, len(_STEPS), what)
@@ -96,8 +101,7 @@ def _model(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> Non
 
 def _classifier(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     if not (dest / _CLASSIFIER).exists():
-        groups = sorted(set(config.types.values()))
-        own = {"types": _renamed(config, data), "only": groups, "kb": config.kb, **_corpora(config)}
+        own = {"types": _renamed(config, data), "only": config.groups, "kb": config.kb, **_corpora(config)}
         with _left_out("no classifier", "training-empty"):
             train_classifier(MentionsTrainingConfig.of({"data": own}), dest / _CLASSIFIER, data)
 
@@ -111,8 +115,7 @@ def _reranker(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> 
 def _build(config: PipelineTrainingConfig, dest: Path, _: Path | None) -> None:
     if not (dest / FILE).exists():
         linker = linker_config("rerank", model=str(dest / _RERANKER))
-        groups = sorted(set(config.types.values()))
-        build_pipeline(config.kb, dest, linker=linker, detector=_trained_detector(config, dest), types=groups)
+        build_pipeline(config.kb, dest, linker=linker, detector=_trained_detector(config, dest), types=config.groups)
 
 
 def _trained_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorConfig:
@@ -150,7 +153,8 @@ def _calibrate_terms(config: PipelineTrainingConfig, dest: Path, data: Path | No
 def _write_card(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     datasets = [open_dataset(name, data) for name in config.datasets]
     figures = json.loads((dest / _DEV_FIGURES).read_bytes())
-    card = pipeline_card(read_pipeline(dest), load(dest).kb, datasets, Path(config.encoder).name, figures)
+    kb = KnowledgeBase.open(config.kb)  # of a pipeline that is open, all models would be opened for it
+    card = pipeline_card(read_pipeline(dest), kb, datasets, Path(config.encoder).name, figures)
     with whole_file(dest / _CARD, force=True) as file:
         file.write(card.encode())
 

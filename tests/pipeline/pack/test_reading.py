@@ -10,8 +10,8 @@ import pytest
 import onym
 from onym.errors import InputError, IntegrityError
 from onym.pipeline.folder import read_pipeline
-from onym.pipeline.pack.reading import is_pack, open_pack, unpacked
-from onym.pipeline.packs import located
+from onym.pipeline.pack.reading import open_pack, unpacked
+from onym.pipeline.packs import is_pack, located
 from onym.store.archive import whole_archive
 from tests.pipeline.pack.made import members, write_pack
 

@@ -16,12 +16,12 @@ from onym.pipeline.config import PipelineConfig, Reference
 from onym.pipeline.folder import open_pipeline, read_pipeline
 from onym.pipeline.pack.card import OWN_HEADING, card, licences_page
 from onym.pipeline.pack.models import PackedModels, packed_corpora, restricted_models
-from onym.pipeline.pack.reading import ENDING, PIPELINE
 from onym.pipeline.pack.record import CARD, LICENCES, PackedCorpus, PackedFile, PackedKb, PackedSource, PackName, PackRecord
 from onym.pipeline.pack.record import FILE as RECORD
 from onym.pipeline.pack.vocabularies import packed_sources, restricted_in
 from onym.pipeline.pack.writing import PackWriter, whole_pack
-from onym.pipeline.packs import located
+from onym.pipeline.packs import FILE as PIPELINE
+from onym.pipeline.packs import KB, PACK_ENDING, located
 from onym.store.artefact.derived import collect_derived
 from onym.store.files.regular import read_regular
 from onym.store.limits import DEFAULT_LIMITS
@@ -29,7 +29,6 @@ from onym.store.output_path import require_file
 from onym.store.parts import ModelReference, OpenContext
 from onym.types import Document
 
-KB = "knowledge-base"
 _PROBE = tuple(Document(str(number), "Fever.") for number in range(16))  # so many texts that all that is derived is opened
 _NO_FILE = PackedFile(bytes=0, sha256="0" * 64)
 
@@ -56,7 +55,7 @@ def build_pack(
     '2026-05-05'
     """
     output = require_pack_output(Path(output), force=force)
-    named = PackName.of({"name": name or output.name.removesuffix(ENDING).lower(), "version": version})
+    named = PackName.of({"name": name or output.name.removesuffix(PACK_ENDING).lower(), "version": version})
     base, config = located(pipeline), read_pipeline(pipeline)
     kb, derived = _open_all(config, base, context)
     models = PackedModels()
@@ -97,8 +96,9 @@ def require_pack_output(path: Path, *, force: bool = False) -> Path:
     onym.errors.ConfigError: [config-invalid] a pack is a file with the ending .onymp...
     """
     require_file(path, force=force)
-    if path.suffix != ENDING:
-        raise ConfigError("config-invalid", f"a pack is a file with the ending {ENDING}", fix=f"-o {path.stem}{ENDING}")
+    if path.suffix != PACK_ENDING:
+        what = f"a pack is a file with the ending {PACK_ENDING}"
+        raise ConfigError("config-invalid", what, fix=f"-o {path.stem}{PACK_ENDING}")
     return path
 
 

@@ -15,8 +15,10 @@ from onym.errors import InputError
 from onym.pipeline.config import PipelineConfig
 from onym.pipeline.pack.card import card
 from onym.pipeline.pack.publishing import require_publishable
-from onym.pipeline.pack.reading import ENDING, PIPELINE, Pack, open_pack
+from onym.pipeline.pack.reading import Pack, open_pack
 from onym.pipeline.pack.record import CARD, LICENCES, PackRecord
+from onym.pipeline.packs import FILE as PIPELINE
+from onym.pipeline.packs import PACK_ENDING
 from onym.store.archive import Written
 from onym.store.files.input_file import InputFile
 from onym.store.limits import DEFAULT_LIMITS
@@ -43,7 +45,7 @@ def write_hub_folder(
 
 
 def _name(pack: Pack) -> str:
-    return f"{pack.record.name}{ENDING}"
+    return f"{pack.record.name}{PACK_ENDING}"
 
 
 def _config(pack: Pack) -> PipelineConfig:

@@ -6,12 +6,10 @@ from pathlib import Path
 
 from onym.errors import ConfigError, OnymError
 from onym.pipeline.folder import load
-from onym.pipeline.pack.reading import open_pack
+from onym.pipeline.pack.reading import EXTRA_MISSING, open_pack
 from onym.pipeline.pack.record import PackRecord
 from onym.pipeline.packs import NAME, STARTER, installed
 from onym.store.output import remove_folder, replaced_folder
-
-_MISSING = "extra-missing"
 
 
 def install_pack(path: Path | str, name: str = "", *, force: bool = False) -> tuple[PackRecord, Path]:
@@ -40,6 +38,6 @@ def _require_sound(folder: Path) -> None:
     try:
         load(folder)
     except OnymError as e:
-        if e.code != _MISSING:
+        if e.code != EXTRA_MISSING:
             remove_folder(folder)
             raise

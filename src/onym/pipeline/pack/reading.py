@@ -11,6 +11,7 @@ from typing import Any
 
 from onym.errors import ConfigError, InputError, OnymError
 from onym.pipeline.pack.record import FILE, FILE_NAME, PackRecord
+from onym.pipeline.packs import FILE as PIPELINE
 from onym.store.cache import cache_folder
 from onym.store.files.input_file import InputFile
 from onym.store.files.zip import zip_files
@@ -19,13 +20,12 @@ from onym.store.model_settings import read_small
 from onym.store.output import remove_folder, whole_folder
 from onym.store.unpacking import read_member, require_plausible, unpack
 
-ENDING = ".onymp"
-PIPELINE = "pipeline.json"
 _UNPACKED = "packs"
 _FIX = "fetch or build the pack again"
 _FIRST = b"PK\x03\x04"
 _MAX_DEPTH = 50
-_MISSING = "extra-missing"  # that says nothing of the pack
+EXTRA_MISSING = "extra-missing"
+"""The code of an error that says nothing of the pack."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,6 @@ class Pack:
         """Tell whether this very pack is in a folder: such folders appear as a whole."""
         path = folder / FILE
         return path.is_file() and read_small(path) == self.record.to_bytes()
-
-
-def is_pack(path: Path) -> bool:
-    """Tell whether a path is to be taken for a pack: a file with the ending of one.
-
-    >>> is_pack(Path("no.onymp"))
-    False
-    """
-    return path.suffix == ENDING and path.is_file()
 
 
 def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
@@ -93,7 +84,7 @@ def unpacked(path: Path | str) -> Iterator[Path]:
     try:
         yield folder
     except OnymError as e:
-        if is_new and e.code != _MISSING:
+        if is_new and e.code != EXTRA_MISSING:
             remove_folder(folder)
         raise
 

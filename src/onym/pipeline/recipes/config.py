@@ -14,12 +14,12 @@ from pydantic import Field, model_validator
 
 from onym.kb import Recipe
 from onym.pipeline.config import AnyDetector, AnyLinker
+from onym.pipeline.packs import KB
 from onym.store.config import Strict, read_toml
 from onym.store.download import file_name
 from onym.store.parts import ModelReference
 
 HUB = "https://huggingface.co"
-KB = "knowledge-base"
 """The folder of the knowledge base inside a pipeline."""
 _FOLDER = r"^[a-z0-9][a-z0-9-]*$"
 _SHA256 = r"^([0-9a-f]{64})?$"

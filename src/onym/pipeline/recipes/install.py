@@ -18,8 +18,8 @@ from types import MappingProxyType
 from onym.errors import missing_extra
 from onym.kb import build_kb
 from onym.pipeline.folder import build_pipeline, read_pipeline, store_calibration
-from onym.pipeline.packs import installed, pack_folder
-from onym.pipeline.recipes.config import KB, PipelineRecipe
+from onym.pipeline.packs import KB, installed, pack_folder
+from onym.pipeline.recipes.config import PipelineRecipe
 from onym.pipeline.recipes.inputs import Inputs, Origin, RecipeInput, gather_inputs, require_origin
 from onym.pipeline.recipes.record import RECORD, FileRecord, InstallRecord, identity_of, read_record, record_of, write_record
 from onym.store.artefact.lock import exclusive_at
