@@ -63,7 +63,7 @@ step, count, after = sys.argv[0] and os.environ["KILL_STEP"], int(os.environ["KI
 seen = 0
 def end():
     log = os.open(os.environ["KILL_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    if os.fstat(log).st_size < int(os.environ["KILL_MOST"]):
+    if os.fstat(log).st_size < int(os.environ["KILL_LIMIT"]):
         os.write(log, b".")
         os.kill(os.getpid(), signal.SIGKILL)
 def wrapped(function):
@@ -174,7 +174,7 @@ def _killed_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Pro
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "kills")
         wanted = {"KILL_STEP": step, "KILL_COUNT": str(rng.randrange(1, 6)), "KILL_AFTER": after}
-        wanted |= {"KILL_LOG": str(log), "KILL_MOST": str(_AT_STEPS)}
+        wanted |= {"KILL_LOG": str(log), "KILL_LIMIT": str(_AT_STEPS)}
         workers = _watched(driver(out, _WORKER, wanted), _never)
         count = log.stat().st_size if log.exists() else 0
     return [f"worker {'after' if after == '1' else 'before'} {step}"] * count, workers

@@ -219,7 +219,8 @@ def _edited(rng: random.Random, good: Good) -> bytes:
 
 def free_bytes(kind: str, data: bytes) -> frozenset[int]:
     """Return the places of a file that may hold anything, or at least other things than they do."""
-    spans = {"flat": _of_flat, "flat16": _of_codes, "sq8": _of_codes, "hnsw": _of_graph, "ivfpq": _of_lists}[kind](data, 0)
+    ways = {"flat": _of_flat, "flat16": _of_codes, "sq8": _of_codes, "hnsw": _of_graph, "ivfpq": _of_lists, "pq": _of_lists}
+    spans = ways[kind](data, 0)
     return frozenset(at for start, end in spans for at in range(start, end))
 
 

@@ -2,6 +2,8 @@
 
 lite                      the dictionary with its classifier and the reranker over the open, joined knowledge base, trained here
                           on the train splits of three corpora (half an hour, once; kept in the cache directory)
+full                      the same with a dense stage, MiniLM: packed with its encoder in int8 and an index of codes, and
+                          compared with the pipeline in fp32 and its own index
   mb, unpacked_mb         of the file, and of what is in it
   unpack_s                CPU seconds of the first load more than of later ones: checking and unpacking, once on a machine
   first_answer_s          CPU seconds of a fresh process, from its start to the links of one abstract; the least of three
@@ -27,7 +29,7 @@ from benchmarks.commands.starter import diseases_of
 from benchmarks.pack.hostile import hostile_packs, small_pack
 from benchmarks.pack.judged import refused
 from benchmarks.pack.measured import measured
-from benchmarks.pack.trained import lite_pipeline
+from benchmarks.pack.trained import full_pipeline, lite_pipeline
 from benchmarks.report import data_folder
 from benchmarks.results.e2e_tasks import JOINED, KINDS, end_to_end_task
 from onym.datasets.cached import open_dataset
@@ -42,14 +44,13 @@ _MESH = "mesh:"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only-hostile", action="store_true", help="measure no pack")
+    parser.add_argument("--only", choices=("lite", "full"), help="measure one of the packs")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        figures: dict[str, object] = (
-            {} if options.only_hostile else {"lite": _starter(folder) if options.quick else _lite(folder)}
-        )
+        figures = {} if options.only_hostile else _packs(folder, options)
         good = small_pack(folder / "good")
         cases = hostile_packs(good)[:: _EACH if options.quick else 1]
         count = refused(cases, good, folder / "hostile")
@@ -58,11 +59,24 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return {**figures, "hostile_packs": len(cases), "refused": count}
 
 
-def _lite(folder: Path) -> dict[str, object]:
+def _packs(folder: Path, options: argparse.Namespace) -> dict[str, object]:
+    if options.quick:
+        return {"lite": _starter(folder)}
+    found: dict[str, object] = {}
+    if options.only != "full":
+        found["lite"] = _trained(lite_pipeline(), folder, "lite")
+    if options.only != "lite":
+        found["full"] = _trained(full_pipeline(), folder, "full")
+    return found
+
+
+def _trained(pipeline: Path, folder: Path, name: str) -> dict[str, object]:
     corpora = {key: end_to_end_task(key, "dev", JOINED).documents for key in _CORPORA}
-    return measured(
-        lite_pipeline(), folder, "lite", corpora, narrowed=lambda pipeline, key: pipeline.with_types(KINDS[key].groups)
-    )
+
+    def narrowed(pipeline: Pipeline, key: str) -> Pipeline:
+        return pipeline.with_types(KINDS[key].groups)
+
+    return measured(pipeline, folder, name, corpora, narrowed=narrowed, compress=name == "full")
 
 
 def _starter(folder: Path) -> dict[str, object]:

@@ -45,14 +45,15 @@ def measured(
     *,
     narrowed: Callable[[Pipeline, str], Pipeline],
     canonical: Canonical | None = None,
+    compress: bool = False,
 ) -> dict[str, object]:
     """Build a pack of a pipeline in a folder, twice, and measure it in a cache directory of its own.
 
     `narrowed` returns the pipeline as a corpus is judged with; `canonical` maps ids where the corpora have others.
     """
     path, again = folder / f"{name}.onymp", folder / f"{name}-again.onymp"
-    build_pack(pipeline, path)
-    build_pack(pipeline, again, name=name)
+    build_pack(pipeline, path, compress=compress)
+    build_pack(pipeline, again, name=name, compress=compress)
     is_same = path.read_bytes() == again.read_bytes()
     again.unlink()
     record = open_pack(path).record

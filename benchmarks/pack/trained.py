@@ -2,12 +2,14 @@
 
 lite    the dictionary with its classifier, and the reranker over exact names, TF-IDF and a memory, over the open, joined
         knowledge base: diseases and chemicals
+full    the same with a dense stage: the reranker has the candidates of MiniLM as well
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb_joined
 from onym.store.cache import cache_folder
@@ -21,7 +23,16 @@ TYPES = {**dict.fromkeys(DISEASES, "Disease"), "Chemical": "Chemical"}
 
 def lite_pipeline() -> Path:
     """Return the folder of `lite`; what was not trained on this machine yet is trained first."""
-    folder = cache_folder() / "benchmarks" / "pack-lite"
-    config = PipelineTrainingConfig(kb=str(open_kb_joined().folder.parent), datasets=DATASETS, exclude=EXCLUDE, types=TYPES)
+    return _trained("pack-lite")
+
+
+def full_pipeline() -> Path:
+    """Return the folder of `full`, trained as `lite` is."""
+    return _trained("pack-full", dense_encoder=str(model_folder("minilm")))
+
+
+def _trained(name: str, dense_encoder: str | None = None) -> Path:
+    folder, kb = cache_folder() / "benchmarks" / name, str(open_kb_joined().folder.parent)
+    config = PipelineTrainingConfig(kb=kb, datasets=DATASETS, exclude=EXCLUDE, types=TYPES, dense_encoder=dense_encoder)
     train_pipeline(config, folder, data_folder())
     return folder

@@ -13,7 +13,7 @@ from benchmarks.results.papers.predict import distinct, named_answers
 from benchmarks.results.papers.regression import COLUMNS, Regression
 from benchmarks.results.store import Judged
 
-from onym.encoders.encoder import Vectors
+from onym.encoders.text_encoder import Vectors
 from onym.kb import KnowledgeBase
 from onym.linkers._memory import KbMemory, Memory
 from onym.linkers._pool import Pooling

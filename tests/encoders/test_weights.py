@@ -79,7 +79,7 @@ def test_files_without_a_header(tmp_path: Path, data: bytes) -> None:
 
 def test_a_large_header_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_file({"a": torch.ones(2)}, tmp_path / "a")
-    monkeypatch.setattr("onym.encoders.weights.DEFAULT_LIMITS", Limits(model_header_bytes=10))
+    monkeypatch.setattr("onym.encoders.tensors.DEFAULT_LIMITS", Limits(model_header_bytes=10))
     with pytest.raises(LimitError, match="limit-model"):
         read_tensors(tmp_path / "a")
 

@@ -156,7 +156,7 @@ def test_codes_that_claim_another_length(kb: KnowledgeBase, tmp_path: Path) -> N
             open_index_artefact(republished(kb, tmp_path / "index", spoilt))
 
 
-@pytest.mark.parametrize("kind", ["hnsw", "ivfpq"])
+@pytest.mark.parametrize("kind", ["hnsw", "ivfpq", "pq"])
 def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
     """One number after the other: the file is refused, or what it finds are names of the knowledge base."""
     build_index(kb, Hashed(), tmp_path / "good", kind)

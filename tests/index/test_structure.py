@@ -77,8 +77,10 @@ def edited(data: Bytes, at: int, layout: str, value: Any) -> Bytes:
 def test_each_number_before_the_body(kind: str, value: int, files: dict[str, Bytes]) -> None:
     """Each byte of a length or a constant is changed, one after the other, but for two numbers that FAISS does not look at."""
     data = files[kind]
-    free = {*range(16, 32), *(range(69, 85) if kind == "ivfpq" else ())}
-    where = {"flat": range(45), "flat16": range(81), "sq8": range(73), "hnsw": range(38), "ivfpq": range(98)}[kind]
+    free = {*range(16, 32), *(range(69, 85) if kind in ("ivfpq", "pq") else ())}
+    where = {"flat": range(45), "flat16": range(81), "sq8": range(73), "hnsw": range(38), "ivfpq": range(98), "pq": range(98)}[
+        kind
+    ]
     for at in set(where) - free:
         if data[at] != value:
             assert problem_of(edited(data, at, "B", value), kind, WIDTH, NAMES, is_new=False), at

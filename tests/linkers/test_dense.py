@@ -185,7 +185,7 @@ def test_documents_are_taken_as_they_come(kb: KnowledgeBase, monkeypatch: pytest
     assert taken == [0, 1]
 
 
-@pytest.mark.parametrize("kind", ["flat", "flat16", "sq8", "hnsw", "ivfpq"])
+@pytest.mark.parametrize("kind", ["flat", "flat16", "sq8", "hnsw", "ivfpq", "pq"])
 def test_each_kind_of_index(model: Path, kb: KnowledgeBase, kind: str) -> None:
     linker = DenseLinker.from_pretrained(model, kb, index=kind)
     assert all(candidates for candidates in answers(linker, DOC))

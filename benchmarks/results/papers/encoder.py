@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.models import model_folder
-from onym.encoders.encoder import Encoder, Vectors
+from onym.encoders.encoder import Encoder
+from onym.encoders.text_encoder import Vectors
 from onym.store.cache import cache_folder
 
 MODEL = "minilm"

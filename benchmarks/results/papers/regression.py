@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import solve
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from onym.encoders.encoder import Vectors
+from onym.encoders.text_encoder import Vectors
 from onym.kb import KnowledgeBase
 from onym.linkers._memory import KbMemory
 from onym.linkers._pool import Floats, Pool

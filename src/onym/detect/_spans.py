@@ -16,8 +16,8 @@ from onym.detect._words import word_spans
 from onym.detect.base import Detected, Span, detect_batches
 from onym.encoders.collective import Collective
 from onym.encoders.documents import ReadText
-from onym.encoders.encoder import Vectors
 from onym.encoders.finite import require_finite
+from onym.encoders.text_encoder import Vectors
 from onym.types import Document
 
 Ints = npt.NDArray[np.integer[Any]]

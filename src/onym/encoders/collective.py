@@ -18,10 +18,11 @@ from safetensors.torch import save
 
 from onym.encoders.device import Precision
 from onym.encoders.documents import DocumentReader
-from onym.encoders.encoder import Encoder, Vectors, max_length, open_body, require_fitting
+from onym.encoders.encoder import Encoder, max_length, open_body
 from onym.encoders.finite import require_finite
 from onym.encoders.heads import Detect, Heads, Represent
 from onym.encoders.int8 import in_int8, precision_of
+from onym.encoders.text_encoder import Vectors, require_vocabulary
 from onym.encoders.vectors import comparable
 from onym.encoders.weights import read_tensors
 from onym.errors import ConfigError, InputError
@@ -95,7 +96,7 @@ class Collective:
         other: Precision = "fp32" if precision == "int8" else precision
         model, tokenizer = open_body(folder, other, device=device), Tokenizer.open(folder)
         model = in_int8(model) if precision == "int8" else model
-        require_fitting(model, tokenizer)
+        require_vocabulary(tokenizer, model.config.vocab_size)
         _require_windows(settings, max_length(model), tokenizer, folder)
         digest = folder_digest(folder)
         reader = DocumentReader(

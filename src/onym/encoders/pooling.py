@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Pooling = Literal["cls", "mean", "mean-all"]
 """The first token's vector; the mean over the text's tokens; or SapBERT's `mean_all_tok`, where padding counts as well."""

@@ -7,13 +7,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from onym.encoders.tensors import require_small_header
 from onym.errors import InputError, LimitError
-from onym.store.files.regular import read_regular
 from onym.store.limits import DEFAULT_LIMITS
 from onym.store.models import weight_files
 from onym.store.panics import panics_as_errors
 
-_LENGTH = 8  # bytes that say how long the header is
 _TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64)
 
 
@@ -32,7 +31,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a file, which lie where it lies until they are used."""
     from safetensors.torch import load_file
 
-    _require_small_header(path)
+    require_small_header(path)
     try:
         with panics_as_errors():
             found: dict[str, Tensor] = load_file(path)
@@ -42,10 +41,3 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         what = f"a tensor is of the type {other[0].removeprefix('torch.')}, which no model here has"
         raise InputError("model-malformed", what, where=str(path), fix="save it in float32, float16 or bfloat16")
     return found
-
-
-def _require_small_header(path: Path) -> None:
-    length = int.from_bytes(read_regular(path, _LENGTH), "little")
-    if length > DEFAULT_LIMITS.model_header_bytes:
-        what = f"its header has more than {DEFAULT_LIMITS.model_header_bytes:,} bytes"
-        raise LimitError("limit-model", what, where=str(path))

@@ -24,11 +24,22 @@ def build_index(
 
 
 def stage_index(
-    stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSource, kind: str, *, progress: Progress
+    stage: Stage,
+    dest: Path,
+    kb: KnowledgeBase,
+    encoder: VectorSource,
+    kind: str,
+    *,
+    names_by: VectorSource | None = None,
+    progress: Progress,
 ) -> Manifest:
-    """Build an index on a stage that is held already, and publish it."""
+    """Build an index on a stage that is held already, and publish it.
+
+    The vectors of the names are by another encoder if `names_by` is set: the same one in a finer precision.
+    """
     kb.require_intact()
-    origin = IndexOrigin.of(kb, encoder, kind)
+    names_by = names_by or encoder
+    origin = IndexOrigin.of(kb, encoder, kind).model_copy(update={"precision": names_by.precision})
     faiss()  # if it is missing, that is an error now, and not when all names are encoded
-    vectors = open_derived_vectors(kb, encoder, progress=progress)
+    vectors = open_derived_vectors(kb, names_by, progress=progress)
     return write_index(stage, dest, origin, vectors, progress=progress)

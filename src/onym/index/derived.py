@@ -31,14 +31,22 @@ def open_derived_index(kb: KnowledgeBase, encoder: VectorSource, kind: str = AUT
 
 
 def open_derived_index_artefact(
-    kb: KnowledgeBase, encoder: VectorSource, kind: str = AUTO, *, progress: Progress = silent
+    kb: KnowledgeBase,
+    encoder: VectorSource,
+    kind: str = AUTO,
+    *,
+    names_by: VectorSource | None = None,
+    progress: Progress = silent,
 ) -> IndexArtefact:
-    """Open the index of a knowledge base, as `open_derived_index` does, with what its artefact says."""
+    """Open the index of a knowledge base, as `open_derived_index` does, with what its artefact says.
+
+    One that is built is of the vectors of `names_by`, if that is set: the same encoder in a finer precision.
+    """
     origin = IndexOrigin.of(kb, encoder, kind)
     return open_derived(
         Locations.of(kb.folder.parent, FOLDER, [origin.kb, origin.encoder, origin.kind]),
         lambda path: open_index_artefact(path, origin, verify=kb.verify),
-        lambda stage, dest: stage_index(stage, dest, kb, encoder, kind, progress=progress),
+        lambda stage, dest: stage_index(stage, dest, kb, encoder, kind, names_by=names_by, progress=progress),
         waiting=lambda: progress("waiting for another process that builds the index", 0),
     )
 

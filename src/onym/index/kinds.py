@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from onym.errors import ConfigError
 from onym.index.library import faiss
 
+_CODE_BITS = 8
+_COMPACT = 8  # dimensions that one byte stands for where size is what counts
 LINKS = 32  # of a vector in the graph
 _BUILD_EFFORT = 160  # candidates looked at for the links of a vector
-_GROUP = 4  # dimensions that one byte of a product quantizer stands for
 _POINTS_PER_CENTRE = 39  # what FAISS wants to see for each centre that it learns
 _MAX_LISTS = 65_536
 AUTO = "auto"
@@ -28,7 +30,8 @@ class Kind:
     memory. `sample` is how many vectors it learns from, 0 where it has nothing to learn. An index that `is_in_parts` is several
     ones, each built by one thread: several threads would build another one each time. With `is_refined`, every vector is kept
     with the index in 2 bytes a number: more names are found than are wanted, and the best of them by those vectors are the
-    answer.
+    answer. One with a `group`
+    divides the vectors into lists of codes, and a byte of a code stands for so many dimensions.
     """
 
     name: str
@@ -38,6 +41,12 @@ class Kind:
     sample: int = 0
     is_in_parts: bool = False
     is_refined: bool = False
+    group: int = 0
+
+    @property
+    def is_in_lists(self) -> bool:
+        """Whether vectors are in lists, of which a search looks into some."""
+        return self.group > 0
 
 
 def kind_named(name: str) -> Kind:
@@ -67,6 +76,15 @@ def kind_for(name: str, names: int) -> Kind:
     return KINDS["flat" if names <= _MAX_FLAT else "hnsw"]
 
 
+def compact_kind(names: int) -> str:
+    """Return the kind that is small for so many names: `pq` where there are enough of them to learn its codes from.
+
+    >>> compact_kind(9_000), compact_kind(10_000)
+    ('sq8', 'pq')
+    """
+    return "pq" if code_bits(names) == _CODE_BITS else "sq8"
+
+
 def parts_for(kind: Kind, names: int) -> int:
     """Return of how many parts an index is.
 
@@ -77,7 +95,7 @@ def parts_for(kind: Kind, names: int) -> int:
 
 
 def lists_of(count: int) -> int:
-    """Return into how many lists `ivfpq` divides the vectors: 4 times the root, as FAISS advises, but few for few.
+    """Return into how many lists `ivfpq` and `pq` divide the vectors: 4 times the root, as FAISS advises, but few for few.
 
     >>> [lists_of(count) for count in (3, 10_000, 1_000_000, 6_000_000)]
     [1, 256, 4000, 9797]
@@ -86,21 +104,21 @@ def lists_of(count: int) -> int:
 
 
 def code_bits(count: int) -> int:
-    """Return the bits of one code of `ivfpq`: 8, and fewer where there are too few vectors to learn 256 centres.
+    """Return the bits of one code of `ivfpq` and `pq`: 8, and fewer where there are too few vectors to learn 256 centres.
 
     >>> [code_bits(count) for count in (1, 8, 500, 10_000)]
     [1, 1, 3, 8]
     """
-    return max(1, min(8, int(math.log2(max(2, count / _POINTS_PER_CENTRE)))))
+    return max(1, min(_CODE_BITS, int(math.log2(max(2, count / _POINTS_PER_CENTRE)))))
 
 
-def codes_per_vector(width: int) -> int:
-    """Return how many codes `ivfpq` has for a vector: about one for 4 dimensions, and a divisor of the width.
+def codes_per_vector(width: int, group: int) -> int:
+    """Return how many codes there are for a vector: about one for each group of dimensions, and a divisor of the width.
 
-    >>> [codes_per_vector(width) for width in (384, 768, 10, 7)]
-    [96, 192, 2, 1]
+    >>> [codes_per_vector(width, 4) for width in (384, 768, 10, 7)], codes_per_vector(384, 8)
+    ([96, 192, 2, 1], 48)
     """
-    return next(codes for codes in range(max(1, width // _GROUP), 0, -1) if width % codes == 0)
+    return next(codes for codes in range(max(1, width // group), 0, -1) if width % codes == 0)
 
 
 def _flat(width: int, _count: int) -> Any:
@@ -124,9 +142,9 @@ def _graph(width: int, _count: int) -> Any:
     return index
 
 
-def _lists(width: int, count: int) -> Any:
+def _lists(width: int, count: int, group: int) -> Any:
     library = faiss()
-    lists, codes, bits = lists_of(count), codes_per_vector(width), code_bits(count)
+    lists, codes, bits = lists_of(count), codes_per_vector(width, group), code_bits(count)
     index = library.IndexIVFPQ(library.IndexFlatIP(width), width, lists, codes, bits, library.METRIC_INNER_PRODUCT)
     for clustering in (index.cp, index.pq.cp):
         clustering.min_points_per_centroid = 1  # small vocabularies are no reason to warn on stderr
@@ -140,8 +158,10 @@ KINDS = {
         Kind("flat16", b"IxSQ", _half),
         Kind("sq8", b"IxSQ", _bytes, sample=65_536),
         Kind("hnsw", b"IHNs", _graph, is_streamed=False, sample=65_536, is_in_parts=True, is_refined=True),
-        Kind("ivfpq", b"IwPQ", _lists, is_streamed=False, sample=400_000, is_refined=True),
+        Kind("ivfpq", b"IwPQ", partial(_lists, group=4), is_streamed=False, sample=400_000, is_refined=True, group=4),
+        Kind("pq", b"IwPQ", partial(_lists, group=_COMPACT), is_streamed=False, sample=400_000, group=_COMPACT),
     )
 }
 """`flat` is exact; `flat16` and `sq8` look at every vector too, in 2 and 1 bytes for a number; `hnsw` walks a graph, and
-`ivfpq` looks into lists of the smallest codes: both may miss a name."""
+`ivfpq` looks into lists of codes: both may miss a name. `pq` is `ivfpq` in smaller codes and without the vectors: the smallest,
+whose scores are those of the codes."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError, IntegrityError
 from onym.index.artefact import IndexArtefact, IndexOrigin, kept_vectors, open_index_artefact
+from onym.index.kinds import kind_named
 from onym.index.library import faiss
 from onym.index.parts import Part, merged
 from onym.store.artefact.maps import require_whole_maps
@@ -108,7 +109,7 @@ class Index:
             if is_few:
                 return library.downcast_index(index.storage), library.SearchParameters(sel=selector)
             return index, library.SearchParametersHNSW(sel=selector, efSearch=_EFFORT)
-        if self.origin.kind == "ivfpq":
+        if kind_named(self.origin.kind).is_in_lists:
             return index, library.SearchParametersIVF(sel=selector, nprobe=index.nlist if is_few else min(_PROBED, index.nlist))
         return index, library.SearchParameters(sel=selector) if selector is not None else None
 

@@ -147,7 +147,7 @@ def _require_neighbours(
 
 def _lists(walk: _Walk, kind: str, width: int, names: int, is_new: bool) -> None:
     """Walk along lists of codes: the centres of the lists, what codes stand for, and then each list."""
-    lists, codes, bits = lists_of(names), codes_per_vector(width), code_bits(names)
+    lists, codes, bits = lists_of(names), codes_per_vector(width, KINDS[kind].group), code_bits(names)
     code = (codes * bits + 7) // 8
     walk.head(KINDS[kind].fourcc, width, names)
     _require(walk.numbers("Q") == (lists,), "the index has another number of lists")
@@ -184,4 +184,4 @@ def _sizes(walk: _Walk, lists: int) -> list[int]:
     return [int(size) for size in pairs[1::2]]
 
 
-_STRUCTURES = {"hnsw": _graph, "ivfpq": _lists}
+_STRUCTURES = {"hnsw": _graph, "ivfpq": _lists, "pq": _lists}

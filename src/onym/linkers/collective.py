@@ -33,7 +33,7 @@ class Config(ModelLinkerConfig):
     """All mentions of a document by one reading of it. Both ways in which mentions help each other were chosen on dev."""
 
     kind: Literal["collective"] = "collective"
-    index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw or ivfpq.")
+    index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw, ivfpq or pq.")
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     average_repeated_mentions: bool = Field(
         default=True, description="Use the mean embedding of repeated mentions (same surface) of a document."

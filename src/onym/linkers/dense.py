@@ -18,8 +18,8 @@ from onym.linkers.base import ModelLinkerConfig
 from onym.store.parts import ModelReference, OpenContext, require_model
 
 if TYPE_CHECKING:
-    from onym.encoders.encoder import Encoder
     from onym.encoders.settings import EncoderSettings
+    from onym.encoders.text_encoder import TextEncoder
     from onym.index.search import Index
     from onym.linkers._nearest import Nearest
 
@@ -28,7 +28,7 @@ class Config(ModelLinkerConfig):
     """Nearest names by the embeddings of an encoder."""
 
     kind: Literal["dense"] = "dense"
-    index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw or ivfpq.")
+    index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw, ivfpq or pq.")
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     cache_size: int = Field(default=CACHE_SIZE, ge=0, description="Number of distinct surfaces whose results are cached.")
 
@@ -40,11 +40,11 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: Encod
     """
     reference = require_model(config.model, "a dense linker")
     try:
-        from onym.encoders.encoder import Encoder
+        from onym.encoders.opening import open_encoder
         from onym.index.derived import open_derived_index
     except ImportError as e:
         raise missing_extra("a dense linker", "dense") from e
-    model = Encoder.open(reference.folder(context), encoder, config.dtype, device=config.device, name=reference.name)
+    model = open_encoder(reference.folder(context), encoder, config.dtype, device=config.device, name=reference.name)
     return DenseLinker(kb, model, open_derived_index(kb, model, config.index, progress=context.progress), config)
 
 
@@ -56,7 +56,7 @@ class DenseLinker(SurfaceLinker):
     Related: `TfidfLinker` for similarity of letters, `GenerativeLinker` for a mention in its context.
     """
 
-    def __init__(self, kb: KnowledgeBase, encoder: Encoder, index: Index, config: Config | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, encoder: TextEncoder, index: Index, config: Config | None = None) -> None:
         self.encoder, self.index = encoder, index
         self._config = config or Config()
         super().__init__(kb, expand=self._config.expand_abbreviations, cache_size=self._config.cache_size)

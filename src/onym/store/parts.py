@@ -125,6 +125,15 @@ class PartConfig(Strict):
             raise ConfigError("config-invalid", f"{other[0]} is not an option of {name}", fix=fix)
         return cls.of(wanted)
 
+    def with_parts(self, change: Callable[[PartConfig], PartConfig]) -> Self:
+        """Return the configuration changed as a part is, once the parts in it are."""
+        parts = {name: getattr(self, name) for name in type(self).model_fields}
+        inner = {name: part.with_parts(change) for name, part in parts.items() if isinstance(part, PartConfig)}
+        found = change(self.model_copy(update=inner))
+        if not isinstance(found, type(self)):
+            raise TypeError(f"a part that is {type(self).__name__} cannot become {type(found).__name__}")
+        return found
+
     def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
         """Return the configuration with every reference changed, also those of the parts of a part."""
         changed: dict[str, Any] = {}

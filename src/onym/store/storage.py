@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from onym.errors import ConfigError
@@ -20,6 +19,7 @@ from onym.store.files.regular import open_regular
 from onym.store.hidden import hidden, remove_all_left
 from onym.store.object_store import SCHEMES, is_address, open_object, open_object_store, reached
 from onym.store.output import sync_folder, writable
+from onym.store.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -142,8 +142,8 @@ class ObjectStorage:
     @contextmanager
     def paths(self, names: Sequence[str]) -> Iterator[list[Path]]:
         """Copy objects to a folder that is removed afterwards."""
-        with TemporaryDirectory() as folder:
-            found = [Path(folder, f"{number:06d}") for number in range(len(names))]
+        with scratch_folder() as folder:
+            found = [folder / f"{number:06d}" for number in range(len(names))]
             for name, path in zip(names, found, strict=True):
                 with self.open(name) as file, path.open("wb") as copy:
                     shutil.copyfileobj(file, copy, 1 << 20)

@@ -55,13 +55,14 @@ class PipelineTrainingConfig(CorporaConfig):
 
     `types` are the annotated types that count, each with the semantic group of the knowledge base that it is; none are all, by
     their own names. With `encoder`, the folder or hub name of a pretrained model, a detector is trained from it for so many
-    `epochs`.
+    `epochs`. With `dense_encoder`, the reranker has the candidates of that encoder as well.
     """
 
     kb: str = Field(min_length=1)
     types: dict[str, str] = Field(default_factory=dict)
     encoder: str = ""
     epochs: float = Field(default=8.0, gt=0)
+    dense_encoder: str | None = Field(default=None, min_length=1)
 
     @property
     def groups(self) -> list[str]:
@@ -78,7 +79,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
     _require_dev(config, data)
     kb = KnowledgeBase.open(config.kb)
     select_concepts(kb, config.groups, ())  # refuses a group that no concept has
-    require_same(dest / _REQUEST, {**config.model_dump(mode="json"), "kb": kb.digest})
+    require_same(dest / _REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
     for number, (what, step) in enumerate(_STEPS, 1):
         _log.info("step %d of %d: %s", number, len(_STEPS), what)
         step(config, dest, data)
@@ -109,12 +110,13 @@ def _classifier(config: PipelineTrainingConfig, dest: Path, data: Path | None) -
 def _reranker(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     if not (dest / _RERANKER).exists():
         own = {"types": sorted(config.types), "kb": config.kb, **_corpora(config)}
-        train_reranker(RerankTrainingConfig.of({"stage": "rerank", "data": own}), dest / _RERANKER, data)
+        values = {"stage": "rerank", "data": own, "pool": {"encoder": config.dense_encoder or ""}}
+        train_reranker(RerankTrainingConfig.of(values), dest / _RERANKER, data)
 
 
 def _build(config: PipelineTrainingConfig, dest: Path, _: Path | None) -> None:
     if not (dest / FILE).exists():
-        linker = linker_config("rerank", model=str(dest / _RERANKER))
+        linker = linker_config("rerank", model=str(dest / _RERANKER), encoder=config.dense_encoder)
         build_pipeline(config.kb, dest, linker=linker, detector=_trained_detector(config, dest), types=config.groups)
 
 

@@ -43,9 +43,9 @@ def test_a_file_that_goes_away_is_reported_with_a_code(tmp_path: Path) -> None:
 def test_a_reader_whose_file_the_collector_closed_first_ends_quietly() -> None:
     raw = io.BytesIO(b"x" * 100)
     file = InputFile("a", lambda: raw, 100)
-    opened = file.open()
-    stream = opened.__enter__()
+    reading = file.open()
+    stream = reading.__enter__()
     assert stream.read() == b"x" * 100
     raw.close()
-    opened.__exit__(None, None, None)
+    reading.__exit__(None, None, None)
     assert not file.was_read

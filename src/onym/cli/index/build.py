@@ -14,7 +14,9 @@ from onym.cli.options import DEVICE
 def command(
     kb: Annotated[Path, typer.Argument(help="A knowledge base.")],
     model: Annotated[Path, typer.Option(help="Folder of an encoder.")],
-    kind: Annotated[str, typer.Option(help="flat, flat16, sq8, hnsw or ivfpq; auto chooses by the number of names.")] = "auto",
+    kind: Annotated[
+        str, typer.Option(help="flat, flat16, sq8, hnsw, ivfpq or pq; auto chooses by the number of names.")
+    ] = "auto",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder of the index; by default it is stored with the KB.")
     ] = None,
@@ -38,13 +40,13 @@ def command(
     from onym.store.models import folder_of
 
     try:
-        from onym.encoders.encoder import Encoder
+        from onym.encoders.opening import open_encoder
     except ImportError as e:
         raise missing_extra("an encoder", "dense") from e
 
     known = KnowledgeBase.open(kb)
     index_kind = kind_for(kind, len(known.names)).name
-    encoder = Encoder.open(folder_of(model, download=False), device=device)
+    encoder = open_encoder(folder_of(model, download=False), device=device)
     with progress("encoding names", total=len(known.names)) as bar:
         if output:
             build_index(known, encoder, output, index_kind, progress=shown_on(bar))

@@ -18,6 +18,12 @@ def command(
     private: Annotated[
         bool, typer.Option("--private", help="Allow UMLS, SNOMED CT, MEDIC and private corpora; the card says so.")
     ] = False,
+    compress: Annotated[
+        bool,
+        typer.Option(
+            "--compress", help="Smaller dense parts: encoders in int8, run without torch, and indexes as codes alone."
+        ),
+    ] = False,
     release: Annotated[list[str] | None, typer.Option(help="Release of a source, such as HPO=2026-01-08.")] = None,
     licence: Annotated[list[str] | None, typer.Option(help="Licence of a source or corpus, such as mine=CC0.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing pack.")] = False,
@@ -40,6 +46,7 @@ def command(
             name=name,
             version=version,
             private=private,
+            compress=compress,
             releases=stated(release or (), "--release"),
             licences=stated(licence or (), "--licence"),
             force=force,

@@ -33,6 +33,9 @@ def command(
         ),
     ] = "",
     epochs: Annotated[float, typer.Option(help="How often the neural detector reads the training documents.")] = 8.0,
+    dense_encoder: Annotated[
+        str | None, typer.Option(help="Give the reranker the candidates of this encoder, a folder, as well: a dense stage.")
+    ] = None,
     exclude: Annotated[
         list[str] | None, typer.Option(help="A dataset whose dev and test documents are not learnt from either.")
     ] = None,
@@ -51,8 +54,8 @@ def command(
         raise missing_extra("training", "lexical") from e
     types = {name: group or name for name, _, group in (each.partition("=") for each in type or ())}
     wanted = {"datasets": dataset, "exclude": exclude or (), "private": private, "kb": str(kb), "types": types}
-    detector = {"encoder": encoder, "epochs": epochs}
+    models = {"encoder": encoder, "epochs": epochs, "dense_encoder": dense_encoder}
     with log_to_stderr("onym.train"):
-        pipeline = train_pipeline(PipelineTrainingConfig.of(wanted | detector), output, data)
+        pipeline = train_pipeline(PipelineTrainingConfig.of(wanted | models), output, data)
     confidence = "calibrated" if pipeline.calibration is not None else "not calibrated: too few annotated mentions in dev"
     write_lines([("pipeline", str(output)), ("confidence", confidence)])

@@ -7,7 +7,9 @@ the first answer need not wait for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 from onym._version import __version__
 from onym.errors import ConfigError
@@ -15,6 +17,7 @@ from onym.kb import KnowledgeBase
 from onym.pipeline.config import PipelineConfig, Reference
 from onym.pipeline.folder import open_pipeline, read_pipeline
 from onym.pipeline.pack.card import OWN_HEADING, card, licences_page
+from onym.pipeline.pack.compress import compressed
 from onym.pipeline.pack.models import PackedModels, packed_corpora, restricted_models
 from onym.pipeline.pack.record import CARD, LICENCES, PackedCorpus, PackedFile, PackedKb, PackedSource, PackName, PackRecord
 from onym.pipeline.pack.record import FILE as RECORD
@@ -40,6 +43,7 @@ def build_pack(
     name: str = "",
     version: str = "1.0.0",
     private: bool = False,
+    compress: bool = False,
     releases: Mapping[str, str] | None = None,
     licences: Mapping[str, str] | None = None,
     force: bool = False,
@@ -48,7 +52,8 @@ def build_pack(
     """Write a pack of a pipeline. Its name is that of the file, unless another is set.
 
     Vocabularies and annotations that may not be passed on are refused, unless the pack is `private`. `releases` and `licences`
-    state, by the name of a source or corpus, what is not known of it.
+    state, by the name of a source or corpus, what is not known of it. With `compress`, encoders of dense linkers are packed in
+    int8, and their indexes as codes alone: scores are slightly other ones.
 
     >>> folder = getfixture("tmp_path")
     >>> build_pack("starter", folder / "mondo.onymp").sources[0].release
@@ -57,34 +62,21 @@ def build_pack(
     output = require_pack_output(Path(output), force=force)
     named = PackName.of({"name": name or output.name.removesuffix(PACK_ENDING).lower(), "version": version})
     base, config = located(pipeline), read_pipeline(pipeline)
-    kb, derived = _open_all(config, base, context)
-    models = PackedModels()
-    config = _changed(config, lambda reference: models.add(reference, base))
-    sources, corpora = packed_sources(kb, releases, licences), packed_corpora(models.folders, licences)
-    _require_known({**(releases or {}), **(licences or {})}, sources, corpora)
-    restricted = (*restricted_in(kb), *restricted_models(models.folders))
-    if restricted and not private:
-        what = f"this may not be passed on: {', '.join(restricted)}"
-        raise ConfigError("pack-restricted", what, where=str(pipeline), fix="add --private, and keep the pack to yourself")
-    draft = PackRecord(
-        name=named.name,
-        version=named.version,
-        onym=__version__,
-        private=private,
-        restricted=restricted,
-        kb=PackedKb(digest=kb.digest, concepts=len(kb), names=len(kb.names)),
-        sources=sources,
-        corpora=corpora,
-        files=dict.fromkeys((CARD, LICENCES), _NO_FILE),
-    )
-    with whole_pack(output, force=force) as pack:
-        _write_kb(pack, kb, derived)
-        config = _write_models(pack, models, config)
-        pack.add(PIPELINE, config.model_dump_json(indent=1).encode() + b"\n")
-        pack.add(CARD, card(draft, config).encode())
-        pack.add(LICENCES, licences_page(draft, _own_licences(base)).encode())
-        record = PackRecord.of({**dict(draft), "files": pack.files})
-        pack.add_record(record)
+    context = context or OpenContext()
+    stated = _Stated(named, private, releases or {}, licences or {})
+    draft = _draft(config, base, stated, context)
+    with compressed(config, base, context) if compress else nullcontext(config) as parts:
+        kb, derived = _open_all(parts, base, context)
+        models = PackedModels()
+        packed = _changed(parts, lambda reference: models.add(reference, base))
+        with whole_pack(output, force=force) as pack:
+            _write_kb(pack, kb, derived)
+            packed = _write_models(pack, models, packed)
+            pack.add(PIPELINE, packed.model_dump_json(indent=1).encode() + b"\n")
+            pack.add(CARD, card(draft, packed).encode())
+            pack.add(LICENCES, licences_page(draft, _own_licences(base)).encode())
+            record = PackRecord.of({**dict(draft), "files": pack.files})
+            pack.add_record(record)
     return record
 
 
@@ -102,7 +94,40 @@ def require_pack_output(path: Path, *, force: bool = False) -> Path:
     return path
 
 
-def _open_all(config: PipelineConfig, base: Path, context: OpenContext | None) -> tuple[KnowledgeBase, list[Path]]:
+class _Stated(NamedTuple):
+    """What a person says of a pack."""
+
+    named: PackName
+    private: bool
+    releases: Mapping[str, str]
+    licences: Mapping[str, str]
+
+
+def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenContext) -> PackRecord:
+    """Return the record of a pack without its files; what may not be passed on is refused, before anything is made."""
+    kb, models = KnowledgeBase.open(base / config.kb.path, verify=context.verify), PackedModels()
+    _changed(config, lambda reference: models.add(reference, base))
+    sources = packed_sources(kb, stated.releases, stated.licences)
+    corpora = packed_corpora(models.folders, stated.licences)
+    _require_known({**stated.releases, **stated.licences}, sources, corpora)
+    restricted = (*restricted_in(kb), *restricted_models(models.folders))
+    if restricted and not stated.private:
+        what = f"this may not be passed on: {', '.join(restricted)}"
+        raise ConfigError("pack-restricted", what, where=str(base), fix="add --private, and keep the pack to yourself")
+    return PackRecord(
+        name=stated.named.name,
+        version=stated.named.version,
+        onym=__version__,
+        private=stated.private,
+        restricted=restricted,
+        kb=PackedKb(digest=kb.digest, concepts=len(kb), names=len(kb.names)),
+        sources=sources,
+        corpora=corpora,
+        files=dict.fromkeys((CARD, LICENCES), _NO_FILE),
+    )
+
+
+def _open_all(config: PipelineConfig, base: Path, context: OpenContext) -> tuple[KnowledgeBase, list[Path]]:
     """Open a pipeline and link some texts; return its knowledge base, and the folders of what it derives from it."""
     with collect_derived() as derived:
         pipeline = open_pipeline(config, base, context)

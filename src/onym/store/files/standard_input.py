@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
 from onym.store.files.source import Source
 from onym.store.output import writable
+from onym.store.scratch import scratch_folder
 
 NAME = "stdin.txt"
 
@@ -24,8 +23,8 @@ def spooled(stream: BinaryIO) -> Iterator[Source]:
     ...     [(file.name, file.size) for file in source.files]
     [('stdin.txt', 11)]
     """
-    with tempfile.TemporaryDirectory(prefix="onym-") as folder:
-        path = Path(folder) / NAME
+    with scratch_folder() as folder:
+        path = folder / NAME
         with writable(path), path.open("xb") as file:
             shutil.copyfileobj(stream, file)
         yield Source.open(path)

@@ -1,0 +1,113 @@
+"""An encoder that ONNX Runtime computes on the CPU, in fp32, without torch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onym.encoders.onnx.shape import EncoderShape, read_encoder_shape
+from onym.encoders.reading import Rows
+from onym.encoders.settings import EncoderSettings, read_settings
+from onym.encoders.tensors import Arrays, Floats, is_quantized, parameters_of, read_arrays
+from onym.encoders.text_encoder import TextEncoder, Vectors, about_model, require_vocabulary
+from onym.errors import InputError, OnymError, missing_extra
+from onym.store.models import require_safe
+from onym.text.tokens import Tokenizer
+
+_SHORT = np.float32(1e-12)  # what a vector is divided by at least
+_FAR = np.float32(-1e9)  # what is added to the attention to padding
+
+
+class OnnxEncoder(TextEncoder):
+    """An encoder of BERT's or RoBERTa's kind over a session of ONNX Runtime."""
+
+    def __init__(
+        self,
+        session: Any,
+        shape: EncoderShape,
+        tokenizer: Tokenizer,
+        settings: EncoderSettings,
+        *,
+        about: dict[str, Any],
+        precision: str,
+    ) -> None:
+        require_vocabulary(tokenizer, shape.vocab_size)
+        settings = settings.changed(length=min(settings.length, shape.max_length))
+        super().__init__(tokenizer, settings, shape.pad_token_id, about)
+        self.width, self.precision = shape.hidden_size, precision
+        self._session, self._first = session, shape.first_position
+
+    @classmethod
+    def open(cls, folder: Path | str, settings: EncoderSettings | None = None, *, name: str = "") -> OnnxEncoder:
+        """Open the encoder of a folder; where no settings are given, the folder's own count."""
+        folder = Path(folder)
+        require_safe(folder)
+        shape, arrays = read_encoder_shape(folder), read_arrays(folder)
+        precision = "int8" if is_quantized(folder) else "float32"
+        about = about_model(folder, name, parameters_of(arrays))
+        session, tokenizer = _session(shape, arrays, folder), Tokenizer.open(folder)
+        return cls(session, shape, tokenizer, settings or read_settings(folder), about=about, precision=precision)
+
+    def _vectors(self, ids: Rows, mask: Rows) -> Vectors:
+        attention = np.where(mask[:, None, None, :] > 0, np.float32(0), _FAR)
+        inputs = {"ids": ids, "positions": self._positions(mask), "attention": attention}
+        (hidden,) = self._session.run(None, inputs)
+        with np.errstate(all="ignore"):  # a stranger's weights may be any
+            vectors = self._pooled(hidden, mask)
+            is_finite = np.isfinite(vectors.sum())
+        if not is_finite:
+            what = "the model computes with numbers that are infinite or none"
+            raise InputError("model-not-finite", what, fix="fetch the model again, or use another one")
+        return vectors
+
+    def _positions(self, mask: Rows) -> Rows:
+        """Return the position of each token; with RoBERTa, that of padding is its id."""
+        positions = np.broadcast_to(np.arange(self._first, self._first + mask.shape[1]), mask.shape)
+        return np.where(mask > 0, positions, self._first - 1) if self._first else np.ascontiguousarray(positions)
+
+    def _pooled(self, hidden: Floats, mask: Rows) -> Floats:
+        """Return one vector for each text, as `onym.encoders.pooling` does it in torch."""
+        if self.settings.pooling == "cls":
+            found = hidden[:, 0]
+        elif self.settings.pooling == "mean-all":
+            found = hidden.mean(1)
+        else:
+            found = (hidden * mask[:, :, None]).sum(1) / mask.sum(1)[:, None]
+        found = found.astype(np.float32)
+        if self.settings.similarity == "dot":
+            return found
+        lengths: Floats = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), _SHORT)
+        return found / lengths
+
+
+def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
+    """Return a session over the graph of an encoder. It writes nothing, and waits without turning."""
+    try:
+        import onnxruntime
+
+        from onym.encoders.onnx.graph import encoder_graph
+    except ImportError as e:
+        raise missing_extra("an encoder without torch", "onnx") from e
+    graph = encoder_graph(shape, arrays)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = _threads()
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in graph.weights.values()]
+        options.add_external_initializers(list(graph.weights), values)
+        return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
+    except OnymError:
+        raise
+    except Exception as e:  # of sizes that do not fit ONNX Runtime raises whatever its parts raise
+        what = "the model cannot be opened: its configuration or its weights are not those of an encoder"
+        raise InputError("model-malformed", what, where=str(folder), fix="fetch it again") from e
+
+
+def _threads() -> int:
+    """Return in how many threads to compute: as many as OpenMP would."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    return int(said) if said.isdecimal() and int(said) else len(os.sched_getaffinity(0))

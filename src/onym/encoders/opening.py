@@ -1,0 +1,48 @@
+"""Opening an encoder with what is installed: torch, or ONNX Runtime where there is no torch, and for weights in int8."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from onym.encoders.device import Precision
+from onym.encoders.settings import EncoderSettings
+from onym.encoders.tensors import is_quantized
+from onym.encoders.text_encoder import TextEncoder
+from onym.errors import ConfigError, missing_extra
+
+
+def open_encoder(
+    folder: Path | str,
+    settings: EncoderSettings | None = None,
+    precision: Precision = "auto",
+    *,
+    device: str = "auto",
+    name: str = "",
+) -> TextEncoder:
+    """Open the encoder of a folder; where no settings are given, the folder's own count.
+
+    `name` is what the model is called beside results, where that is not the folder's name.
+    """
+    folder = Path(folder)
+    is_small = is_quantized(folder)
+    if is_small or find_spec("torch") is None:
+        from onym.encoders.onnx.encoder import OnnxEncoder
+
+        if find_spec("onnxruntime") is None:
+            raise missing_extra("an encoder in int8", "onnx") if is_small else missing_extra("an encoder", "dense")
+        _require_cpu(precision, device)
+        return OnnxEncoder.open(folder, settings, name=name)
+    from onym.encoders.encoder import Encoder
+
+    return Encoder.open(folder, settings, precision, device=device, name=name)
+
+
+def _require_cpu(precision: Precision, device: str) -> None:
+    """Refuse what ONNX Runtime is not used for here."""
+    if device not in ("auto", "cpu"):
+        what = f"ONNX Runtime computes this encoder on the CPU, not on {device}"
+        raise ConfigError("device-unavailable", what, fix="use --device cpu, or an encoder in float32 with onym[dense]")
+    if precision == "bf16":
+        what = "ONNX Runtime computes this encoder in fp32"
+        raise ConfigError("config-invalid", what, fix="use --dtype fp32, or an encoder in float32 with onym[dense]")

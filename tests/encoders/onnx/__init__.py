@@ -1,0 +1,1 @@
+"""Tests of encoders that ONNX Runtime computes."""

@@ -1,0 +1,72 @@
+"""The graph: valid for ONNX, without weights in it, and refused where weights are not those of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from onym.encoders.onnx.graph import encoder_graph
+from onym.encoders.onnx.shape import read_encoder_shape
+from onym.encoders.tensors import Arrays, quantized, read_arrays
+from onym.errors import InputError
+
+QUERY = "encoder.layer.1.attention.self.query.weight"
+
+
+@pytest.mark.parametrize("way", [dict, quantized])
+def test_it_is_valid_and_small(saved: Path, way: Callable[[Arrays], Arrays]) -> None:
+    found = encoder_graph(read_encoder_shape(saved), way(read_arrays(saved)))
+    model = onnx.load_model_from_string(found.model)
+    onnx.checker.check_model(_with_weights(model, found.weights), full_check=True)
+    assert len(found.model) < 40_000
+    outside = [each.name for each in model.graph.initializer if each.data_location == onnx.TensorProto.EXTERNAL]
+    assert outside == list(found.weights)
+    assert {node.domain for node in model.graph.node} == {""}
+
+
+def _with_weights(model: onnx.ModelProto, weights: Arrays) -> onnx.ModelProto:
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    for each in found.graph.initializer:
+        if each.name in weights:
+            each.CopyFrom(onnx.numpy_helper.from_array(weights[each.name], each.name))
+    return found
+
+
+def test_the_prefix_of_a_larger_model(saved: Path) -> None:
+    arrays = read_arrays(saved)
+    plain = encoder_graph(read_encoder_shape(saved), arrays)
+    longer = encoder_graph(read_encoder_shape(saved), {f"bert.{name}": values for name, values in arrays.items()})
+    assert plain.model == longer.model
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda found: found.pop(QUERY), "model-malformed"),
+        (lambda found: found.update({QUERY: found[QUERY][:, :-1]}), "model-malformed"),
+        (lambda found: found.update({QUERY: found[QUERY][0]}), "model-malformed"),
+        (lambda found: found.update({QUERY: found[QUERY] > 0}), "model-malformed"),
+        (lambda found: found.update({QUERY: found[QUERY] * np.float32(np.nan)}), "model-not-finite"),
+        (lambda found: found.update({QUERY: found[QUERY].astype(np.int8)}), "model-malformed"),
+        (lambda found: found.pop("embeddings.word_embeddings.weight"), "model-malformed"),
+        (lambda found: found.pop("embeddings.LayerNorm.bias"), "model-malformed"),
+    ],
+)
+def test_other_weights_are_refused(saved: Path, change: Callable[[Arrays], object], code: str) -> None:
+    arrays = read_arrays(saved)
+    change(arrays)
+    with pytest.raises(InputError, match=code):
+        encoder_graph(read_encoder_shape(saved), arrays)
+
+
+def test_scales_that_are_not_finite_are_refused(saved: Path) -> None:
+    for name in (QUERY, "embeddings.word_embeddings.weight"):
+        arrays = quantized(read_arrays(saved))
+        arrays[f"{name}_scale"] = arrays[f"{name}_scale"] * np.float32(np.inf)
+        with pytest.raises(InputError, match="model-not-finite"):
+            encoder_graph(read_encoder_shape(saved), arrays)

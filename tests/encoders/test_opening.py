@@ -1,0 +1,58 @@
+"""Which library computes: torch if it is installed, ONNX Runtime if not, and for weights in int8."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from onym.encoders import opening
+from onym.encoders.encoder import Encoder
+from onym.encoders.onnx.encoder import OnnxEncoder
+from onym.encoders.opening import open_encoder
+from onym.encoders.quantize import write_quantized
+from onym.errors import ConfigError, OnymError
+
+
+@pytest.fixture
+def small(tmp_path: Path, saved: Path) -> Path:
+    write_quantized(saved, tmp_path / "small")
+    return tmp_path / "small"
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    monkeypatch.setattr(opening, "find_spec", lambda name: None if name in names else find_spec(name))
+
+
+def test_the_library(saved: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(open_encoder(saved, name="mine"), Encoder)
+    assert isinstance(open_encoder(small), OnnxEncoder)
+    without(monkeypatch, "torch")
+    found = open_encoder(saved, name="mine")
+    assert isinstance(found, OnnxEncoder)
+    assert found.config["model"] == "mine"
+
+
+def test_what_is_not_installed(saved: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "torch", "onnxruntime")
+    for folder, extra in ((saved, r"onym\[dense\]"), (small, r"onym\[onnx\]")):
+        with pytest.raises(OnymError, match=extra):
+            open_encoder(folder)
+
+
+def test_only_the_cpu_and_fp32(small: Path) -> None:
+    open_encoder(small, precision="fp32", device="cpu")
+    with pytest.raises(ConfigError, match="device-unavailable"):
+        open_encoder(small, device="cuda")
+    with pytest.raises(ConfigError, match="config-invalid"):
+        open_encoder(small, precision="bf16")
+
+
+def test_torch_is_not_imported(small: Path) -> None:
+    code = "import sys; from onym.encoders.opening import open_encoder\n"
+    code += "assert open_encoder(sys.argv[1]).encode(['fever']).shape == (1, 16)\n"
+    code += "assert not {'torch', 'transformers'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code, str(small)], check=True)

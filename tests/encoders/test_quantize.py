@@ -1,0 +1,53 @@
+"""An encoder in int8: the same folder but for its weights, with nearly the same vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onym.encoders.onnx.encoder import OnnxEncoder
+from onym.encoders.quantize import write_quantized
+from onym.errors import ConfigError
+from onym.testing.tiny_encoder import save_encoder
+from tests.encoders.test_modules import save_modules
+
+TEXTS = ["heart attack", "fever", "high blood pressure"]
+
+
+def test_all_files_but_the_weights_are_the_same(tmp_path: Path) -> None:
+    source = save_encoder(tmp_path / "tiny")
+    save_modules(source)
+    write_quantized(source, tmp_path / "small")
+    names = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    assert {path.relative_to(tmp_path / "small") for path in (tmp_path / "small").rglob("*") if path.is_file()} == names
+    differ = {str(name) for name in names if (source / name).read_bytes() != (tmp_path / "small" / name).read_bytes()}
+    assert differ == {"model.safetensors"}
+    assert (tmp_path / "small/model.safetensors").stat().st_size < 0.5 * (source / "model.safetensors").stat().st_size
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_vectors_are_nearly_those_of_the_model(tmp_path: Path, family: str) -> None:
+    source = save_encoder(tmp_path / "tiny", family)
+    write_quantized(source, tmp_path / "small")
+    full, small = (OnnxEncoder.open(each) for each in (source, tmp_path / "small"))
+    one, other = full.encode(TEXTS), small.encode(TEXTS)
+    cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+    assert cosines.min() > 0.999
+    assert not np.array_equal(one, other)
+    assert (full.precision, small.precision) == ("float32", "int8")
+    assert full.digest != small.digest
+    assert full.config["parameters"] == small.config["parameters"]
+
+
+def test_twice_is_once(tmp_path: Path) -> None:
+    write_quantized(save_encoder(tmp_path / "tiny"), tmp_path / "small")
+    write_quantized(tmp_path / "small", tmp_path / "again")
+    assert (tmp_path / "small/model.safetensors").read_bytes() == (tmp_path / "again/model.safetensors").read_bytes()
+
+
+def test_an_encoder_that_needs_torch_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="model-family"):
+        write_quantized(save_encoder(tmp_path / "tiny", "mpnet"), tmp_path / "small")
+    assert not (tmp_path / "small").exists()

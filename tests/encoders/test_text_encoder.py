@@ -1,0 +1,57 @@
+"""What encoders share: texts are read once, and a tokenizer has to fit the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onym.encoders.reading import Rows
+from onym.encoders.settings import EncoderSettings
+from onym.encoders.text_encoder import TextEncoder, Vectors, about_model, require_vocabulary
+from onym.errors import ConfigError
+from onym.text.tokens import Tokenizer
+
+
+class Counting(TextEncoder):
+    """Makes of a text the number of its tokens."""
+
+    width, precision = 1, "float32"
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__(tokenizer, EncoderSettings(length=8), pad=1)
+        self.read = 0
+
+    def _vectors(self, ids: Rows, mask: Rows) -> Vectors:
+        self.read += len(ids)
+        return np.asarray(mask.sum(1, keepdims=True), dtype=np.float32)
+
+
+def test_each_text_is_read_once_and_cut(saved: Path) -> None:
+    encoder, seen = Counting(Tokenizer.open(saved)), list[int]()
+    found = encoder.encode(["fever", "mi", "fever", "a very long name of a disease"], progress=seen.append)
+    assert encoder.read == 3
+    assert seen[-1] == 3
+    assert found[0] == found[2]
+    assert found[3] == 8
+    assert encoder.encode([]).shape == (0, 1)
+
+
+def test_digest_and_config_say_what_vectors_depend_on(saved: Path) -> None:
+    encoder = Counting(Tokenizer.open(saved))
+    assert encoder.config | {"precision": "float32", "length": 8, "pooling": "cls"} == encoder.config
+    assert len(encoder.digest) == 16
+
+
+def test_about_a_model(saved: Path) -> None:
+    about = about_model(saved, "", 5)
+    assert (about["model"], about["parameters"]) == ("tiny-bert", 5)
+    assert about_model(saved, "hub/name", 5)["model"] == "hub/name"
+
+
+def test_a_tokenizer_of_another_model_is_refused(saved: Path) -> None:
+    tokenizer = Tokenizer.open(saved)
+    require_vocabulary(tokenizer, tokenizer.vocabulary)
+    with pytest.raises(ConfigError, match="model-tokenizer"):
+        require_vocabulary(tokenizer, tokenizer.vocabulary - 1)

@@ -1,0 +1,107 @@
+"""Smaller dense parts: encoders in int8 and indexes of codes, in a pack that answers without torch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import onym
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.linkers import linker_config
+from onym.pipeline.folder import build_pipeline, read_pipeline
+from onym.pipeline.pack.build import build_pack
+from onym.pipeline.pack.compress import compressed
+from onym.store.parts import OpenContext
+from onym.testing.tiny_encoder import save_encoder
+from tests.pipeline.pack.made import members, write_pipeline
+
+TEXT = "High blood pressure, and a heart attack"
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, tiny_kb: Path) -> Path:
+    """Return a pipeline with a dense linker, over a knowledge base of its own."""
+    kb = shutil.copytree(tiny_kb, tmp_path / "kb")
+    linker = linker_config("dense", model=save_encoder(tmp_path / "tiny-bert"), index="hnsw")
+    build_pipeline(kb, tmp_path / "pipeline", linker=linker)
+    return tmp_path / "pipeline"
+
+
+def test_what_is_in_the_pack(tmp_path: Path, pipeline: Path) -> None:
+    build_pack(pipeline, tmp_path / "large.onymp")
+    build_pack(pipeline, tmp_path / "small.onymp", compress=True)
+    large, small = (members(tmp_path / f"{name}.onymp") for name in ("large", "small"))
+    linker = json.loads(small["pipeline.json"])["linker"]
+    assert (linker["model"]["path"], linker["index"]) == ("models/tiny-bert-int8", "sq8")
+    weights = [
+        len(each[f"models/{name}/model.safetensors"]) for each, name in ((large, "tiny-bert"), (small, "tiny-bert-int8"))
+    ]
+    assert weights[1] < 0.5 * weights[0]
+    assert [name for name in small if name.endswith("vectors.f16")] == []
+    assert [name for name in large if name.endswith("vectors.f16")] != []
+    assert [name for name in small if "/vectors/" in name] == []
+    assert len([name for name in small if name.startswith("knowledge-base/indexes/") and name.endswith("index.faiss")]) == 1
+    assert [name for name, data in small.items() if str(tmp_path).encode() in data] == []
+
+
+def test_it_answers_as_before(tmp_path: Path, pipeline: Path) -> None:
+    build_pack(pipeline, tmp_path / "small.onymp", compress=True)
+    expected = onym.load(pipeline).link(TEXT)
+    found = onym.load(tmp_path / "small.onymp").link(TEXT)
+    assert [link.concept_id for link in found.links] == [link.concept_id for link in expected.links]
+    assert found.links[0].candidates[0].score != expected.links[0].candidates[0].score
+
+
+def test_it_answers_without_torch(tmp_path: Path, pipeline: Path) -> None:
+    build_pack(pipeline, tmp_path / "small.onymp", compress=True)
+    code = "import sys, onym; assert onym.load(sys.argv[1]).link(sys.argv[2]).links\n"
+    code += "assert not {'torch', 'transformers'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "small.onymp"), TEXT], check=True)
+
+
+def test_the_same_bytes_each_time_and_of_a_pack(tmp_path: Path, pipeline: Path) -> None:
+    for name in ("a", "b"):
+        build_pack(pipeline, tmp_path / f"{name}.onymp", compress=True, name="small")
+    build_pack(tmp_path / "a.onymp", tmp_path / "c.onymp", compress=True, name="small")
+    packs = [(tmp_path / f"{name}.onymp").read_bytes() for name in "abc"]
+    assert packs[0] == packs[1]
+    assert members(tmp_path / "a.onymp")["pipeline.json"] == members(tmp_path / "c.onymp")["pipeline.json"]
+
+
+def test_names_are_encoded_in_full_precision(pipeline: Path) -> None:
+    config, context = read_pipeline(pipeline), OpenContext()
+    with compressed(config, pipeline, context) as smaller:
+        assert smaller.linker.model_dump()["index"] == "sq8"
+        folder = Path(smaller.linker.model_dump()["model"]["path"])
+        assert folder.is_dir()
+    assert not folder.exists()
+    kb = KnowledgeBase.open(pipeline / config.kb.path)
+    made = [json.loads(path.read_bytes())["config"] for path in (kb.folder.parent / "indexes").glob("*/*/manifest.json")]
+    assert {(each["kind"], each["precision"]) for each in made} == {("hnsw", "float32"), ("sq8", "float32")}
+    assert len(list((kb.folder.parent / "vectors").iterdir())) == 1
+
+
+def test_a_pipeline_without_dense_parts_is_packed_as_it_is(tmp_path: Path, tiny_kb: Path) -> None:
+    pipeline = write_pipeline(tmp_path / "a", tiny_kb)
+    build_pack(pipeline, tmp_path / "plain.onymp", name="tiny")
+    build_pack(pipeline, tmp_path / "small.onymp", name="tiny", compress=True)
+    assert (tmp_path / "plain.onymp").read_bytes() == (tmp_path / "small.onymp").read_bytes()
+
+
+def test_an_encoder_that_needs_torch_is_refused(tmp_path: Path, tiny_kb: Path) -> None:
+    linker = linker_config("dense", model=save_encoder(tmp_path / "tiny", "mpnet"))
+    build_pipeline(shutil.copytree(tiny_kb, tmp_path / "kb"), tmp_path / "pipeline", linker=linker)
+    with pytest.raises(ConfigError, match="model-family"):
+        build_pack(tmp_path / "pipeline", tmp_path / "small.onymp", compress=True)
+    assert not (tmp_path / "small.onymp").exists()
