@@ -10,11 +10,14 @@ encoder     has the weights of all-MiniLM-L6-v2, for SapBERT's are not on the ma
 from __future__ import annotations
 
 import gzip
+import io
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 from xml.sax.saxutils import escape
 
 import polars as pl
@@ -109,9 +112,20 @@ def _add(found: dict[str, Record], frame: pl.DataFrame, *, is_first: bool) -> No
         record.mapped += (each.removeprefix("mesh:") for each in row["broader"] or ())
 
 
+@contextmanager
+def _compressed(path: Path) -> Iterator[TextIO]:
+    """Give a file to write text to, which is compressed: the same bytes each time, without a name or a date."""
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8") as file,
+    ):
+        yield file
+
+
 def _write_descriptors(path: Path, data: Path) -> None:
     records = mesh_records(data, "mesh_id_label_mappings.tsv.gz")
-    with gzip.open(path, "wt", 1, encoding="utf-8") as file:
+    with _compressed(path) as file:
         file.write('<?xml version="1.0"?>\n<DescriptorRecordSet LanguageCode = "eng">\n')
         for ui, record in records.items():
             trees = "".join(f"<TreeNumber>{branch}</TreeNumber>" for branch in record.branches)
@@ -125,7 +139,7 @@ def _write_descriptors(path: Path, data: Path) -> None:
 def _write_supplement(path: Path, data: Path) -> None:
     headings = mesh_records(data, "mesh_id_label_mappings.tsv.gz")
     records = mesh_records(data, "mesh_supp_id_label_mappings.tsv.gz")
-    with gzip.open(path, "wt", 1, encoding="utf-8") as file:
+    with _compressed(path) as file:
         file.write('<?xml version="1.0"?>\n<SupplementalRecordSet LanguageCode = "eng">\n')
         for ui, record in records.items():
             branches = [branch for each in record.mapped if each in headings for branch in headings[each].branches]

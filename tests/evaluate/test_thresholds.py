@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.evaluate.end_to_end.evaluation import predicted_documents
+from onym.evaluate.end_to_end.protocols import score_end_to_end
 from onym.evaluate.thresholds import above_threshold, held_out_f1, tune_threshold
 from onym.predictions.file import Prediction, Predictions
 from onym.types import Document, Mention
@@ -67,3 +72,28 @@ def test_a_threshold_that_follows_chance_brings_nothing() -> None:
     )
     tuned = tune_threshold(gold, made)
     assert held_out_f1(gold, made) <= tuned.f1
+
+
+SPANS = st.dictionaries(st.integers(0, 3), st.tuples(st.sampled_from(["mesh:A", "mesh:B", "mesh:b"]), st.integers(0, 9)))
+
+
+@given(st.lists(st.tuples(SPANS, SPANS), min_size=1, max_size=7))
+def test_f1_is_that_of_the_protocol(docs: list[tuple[dict[int, tuple[str, int]], dict[int, tuple[str, int]]]]) -> None:
+    gold = [
+        Document(str(n), "abcd", tuple(Mention(at, at + 1, "abcd"[at], (concept,)) for at, (concept, _) in own.items()))
+        for n, (own, _) in enumerate(docs)
+    ]
+    found = [
+        Prediction(str(n), at, at + 1, (((concept, concept.lower()), score / 10, 0),))
+        for n, (_, own) in enumerate(docs)
+        for at, (concept, score) in own.items()
+    ]
+    made = Predictions.of([*found, Prediction("elsewhere", 0, 1, ((FEVER, 0.5, 0),))], {})
+
+    def f1(kept: Predictions) -> float:
+        return score_end_to_end(gold, predicted_documents(gold, kept), canonical=str.upper).f1
+
+    tuned = tune_threshold(gold, made, str.upper)
+    assert tuned.f1_without == f1(made)
+    assert tuned.f1 == f1(above_threshold(made, tuned.threshold)) == max(tuned.f1, tuned.f1_without)
+    assert 0 <= held_out_f1(gold, made, str.upper) <= 1

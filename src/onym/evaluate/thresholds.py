@@ -5,16 +5,17 @@ Below the threshold a mention is left unlinked (NIL). A pipeline is run once, wi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from onym.evaluate.cases import CanonicalId
-from onym.evaluate.end_to_end.evaluation import predicted_documents
-from onym.evaluate.end_to_end.protocols import score_end_to_end
+from onym.evaluate.end_to_end.protocols import EndToEndScores
 from onym.predictions.file import Prediction, Predictions
-from onym.types import Document, DocumentKey
+from onym.predictions.identity import DocumentNames
+from onym.types import Document
 
 CANDIDATES = 200
 """How many thresholds are tried: quantiles of the scores."""
@@ -47,10 +48,10 @@ def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical
     """
     scores = [one.answers[0][1] for one in predictions if one.answers] or [0.0]
     candidates = sorted({round(float(each), _DIGITS) for each in np.quantile(scores, np.linspace(0, 1, CANDIDATES))})
-
-    figures = {threshold: _f1(gold, above_threshold(predictions, threshold), canonical) for threshold in candidates}
+    answers = _Answers.of(gold, predictions, canonical)
+    figures = {threshold: answers.scores(threshold).f1 for threshold in candidates}
     best = max(candidates, key=figures.__getitem__)
-    return TunedThreshold(best, figures[best], _f1(gold, predictions, canonical))
+    return TunedThreshold(best, figures[best], answers.scores().f1)
 
 
 def held_out_f1(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> float:
@@ -64,22 +65,54 @@ def held_out_f1(gold: Sequence[Document], predictions: Predictions, canonical: C
     >>> held_out_f1(gold, made)
     1.0
     """
-    kept: list[Prediction] = []
+    folds = []
     for fold in range(_FOLDS):
         inside = [doc for number, doc in enumerate(gold) if number % _FOLDS == fold]
-        keys = {doc.key for doc in inside}
-        outside = [doc for doc in gold if doc.key not in keys]
-        tuned = tune_threshold(outside, _part(predictions, {doc.key for doc in outside}), canonical)
-        kept += above_threshold(_part(predictions, keys), tuned.threshold)
-    return _f1(gold, Predictions.of(kept, predictions.source), canonical)
+        outside = [doc for number, doc in enumerate(gold) if number % _FOLDS != fold]
+        tuned = tune_threshold(outside, _part(predictions, outside), canonical)
+        folds.append(_Answers.of(inside, _part(predictions, inside), canonical).scores(tuned.threshold))
+    return _strict(*(sum(getattr(each, name) for each in folds) for name in ("gold", "predicted", "right"))).f1
 
 
-def _part(predictions: Predictions, keys: Collection[DocumentKey]) -> Predictions:
+def _part(predictions: Predictions, docs: Sequence[Document]) -> Predictions:
+    keys = {doc.key for doc in docs}
     return Predictions.of((one for one in predictions if one.document_key in keys), predictions.source)
 
 
-def _f1(gold: Sequence[Document], kept: Predictions, canonical: CanonicalId) -> float:
-    return score_end_to_end(gold, predicted_documents(gold, kept), _PROTOCOL, canonical).f1
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The concepts that were predicted for spans, each with its score and whether it is gold; and how many gold ones are."""
+
+    score: npt.NDArray[np.float64]
+    is_right: npt.NDArray[np.bool_]
+    gold: int
+
+    @classmethod
+    def of(cls, gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId) -> _Answers:
+        names = DocumentNames.of_documents(gold)
+        wanted = {
+            (names.of(doc.key), mention.start, mention.end, canonical(concept_id))
+            for doc in gold
+            for mention in doc.mentions
+            for concept_id in mention.concept_ids
+        }
+        known = {names.of(doc.key) for doc in gold}
+        found = {
+            (name, start, end, canonical(concept_id)): answers[0][1]
+            for (name, start, end), answers in predictions.answers_to(names).items()
+            if name in known and answers
+            for concept_id in answers[0][0]
+        }
+        return cls(np.array(list(found.values())), np.array([item in wanted for item in found], dtype=bool), len(wanted))
+
+    def scores(self, threshold: float = -np.inf) -> EndToEndScores:
+        """Return the strict scores of the answers with at least that score."""
+        is_kept = self.score >= threshold
+        return _strict(self.gold, int(is_kept.sum()), int((is_kept & self.is_right).sum()))
+
+
+def _strict(gold: int, predicted: int, right: int) -> EndToEndScores:
+    return EndToEndScores(_PROTOCOL, gold=gold, predicted=predicted, right=right, found=right)
 
 
 def above_threshold(predictions: Predictions, threshold: float) -> Predictions:

@@ -1,0 +1,81 @@
+"""Make the trained parts for MeSH again, which come with Onym: classifier, reranker, threshold and confidences.
+
+    python -m benchmarks.mesh_parts FOLDER
+
+By `onym train pipeline`, over the knowledge base of the recipe `mesh-diseases-chemicals-trained`, from the files of
+`ONYM_DATA`; half an hour on two cores. FOLDER keeps all that is made, and a run that was interrupted goes on there:
+FOLDER/parts has what is in the package, but for its README and LICENSE. Each file is compared with that of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import zipfile
+from pathlib import Path
+
+from benchmarks.catalogue.releases import path_of, write_releases
+from benchmarks.pack.trained import DATASETS, EXCLUDE, TYPES
+from benchmarks.report import data_folder
+from onym.kb import build_kb
+from onym.pipeline.pack import build_pack
+from onym.pipeline.packs import FILE, KB, pack_folder
+from onym.pipeline.recipes import PipelineRecipe, read_recipe
+from onym.store.files.source import Source
+from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
+
+RECIPE = "mesh-diseases-chemicals-trained"
+_MODELS = "models/"
+
+
+def make_parts(folder: Path) -> Path:
+    """Train in a folder, and return the folder of the parts, in which no path of this machine is left."""
+    recipe = read_recipe(RECIPE)
+    folder.mkdir(parents=True, exist_ok=True)
+    kb = _kb(recipe, folder)
+    config = PipelineTrainingConfig(kb=str(kb), datasets=DATASETS, exclude=EXCLUDE, types=TYPES)
+    train_pipeline(config, folder / "pipeline", data_folder())
+    build_pack(folder / "pipeline", folder / "mesh.onymp", force=True)
+    return _unpacked(folder / "mesh.onymp", folder / "parts")
+
+
+def differing(parts: Path, package: Path) -> list[str]:
+    """Return the files that are not the same in both folders, or in one of them alone."""
+    one, other = (
+        {path.relative_to(each).as_posix(): path.read_bytes() for path in each.rglob("*") if path.is_file()}
+        for each in (parts, package)
+    )
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
+def _kb(recipe: PipelineRecipe, folder: Path) -> Path:
+    kb = folder / KB
+    if not (kb / "CURRENT").is_file():
+        write_releases(recipe, folder / "releases", data_folder())
+        files = {file.name: path_of(file.url) for release in recipe.releases for file in release.files}
+        build_kb(recipe.kb, kb, sources={name: Source.open(folder / "releases" / path) for name, path in files.items()})
+    return kb
+
+
+def _unpacked(pack: Path, dest: Path) -> Path:
+    """Write the models of a pack, and its pipeline, beside each other."""
+    with zipfile.ZipFile(pack) as archive:
+        for name in archive.namelist():
+            if name.startswith(_MODELS):
+                _write(dest / name.removeprefix(_MODELS), archive.read(name))
+        config = archive.read(FILE).decode()
+    _write(dest / FILE, config.replace(f'"{_MODELS}', '"').encode())
+    json.loads((dest / FILE).read_bytes())
+    return dest
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    found = differing(make_parts(Path(sys.argv[1])), pack_folder("mesh"))
+    print("\n".join(found) or "all files are those of the package")

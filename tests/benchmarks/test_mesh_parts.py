@@ -1,0 +1,32 @@
+"""The trained parts of a pack, beside each other, and what differs from those of the package."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from benchmarks.mesh_parts import _unpacked, differing
+from onym.pipeline.packs import pack_folder
+from onym.store.models import folder_digest
+from tests.pipeline.pack.made import write_pack
+
+
+def test_parts_of_a_pack(tmp_path: Path, tiny_kb: Path) -> None:
+    parts = _unpacked(write_pack(tmp_path / "a", tiny_kb), tmp_path / "parts")
+    assert sorted(path.name for path in parts.iterdir()) == ["pipeline.json", "reranker"]
+    assert json.loads((parts / "pipeline.json").read_bytes())["linker"]["model"]["path"] == "reranker"
+    again = _unpacked(write_pack(tmp_path / "b", tiny_kb), tmp_path / "again")
+    assert differing(parts, again) == []
+    (again / "pipeline.json").write_text("{}")
+    (again / "more").write_text("")
+    assert differing(parts, again) == ["more", "pipeline.json"]
+
+
+def test_the_package_has_the_parts_that_its_pipeline_names() -> None:
+    folder = pack_folder("mesh")
+    values = json.loads((folder / "pipeline.json").read_bytes())
+    for reference in (values["detector"]["classifier"], values["linker"]["model"]):
+        assert folder_digest(folder / reference["path"]) == reference["digest"]
+    records = [json.loads(path.read_bytes()) for path in folder.rglob("training.json")]
+    assert {record["kb"]["digest"] for record in records} == {values["kb"]["digest"]}
+    assert {record["config"]["data"]["kb"] for record in records} == {"knowledge-base"}
