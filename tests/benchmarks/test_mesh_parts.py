@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchmarks.mesh_parts import _unpacked, differing
+from benchmarks.mesh_parts import RECIPE, _unpacked, differing
+
 from onym.pipeline.packs import pack_folder
+from onym.pipeline.recipes import read_recipe
 from onym.store.models import folder_digest
 from tests.pipeline.pack.made import write_pack
 
@@ -27,6 +29,7 @@ def test_the_package_has_the_parts_that_its_pipeline_names() -> None:
     values = json.loads((folder / "pipeline.json").read_bytes())
     for reference in (values["detector"]["classifier"], values["linker"]["model"]):
         assert folder_digest(folder / reference["path"]) == reference["digest"]
+    assert read_recipe(RECIPE).pipeline.threshold == values["threshold"]
     records = [json.loads(path.read_bytes()) for path in folder.rglob("training.json")]
     assert {record["kb"]["digest"] for record in records} == {values["kb"]["digest"]}
     assert {record["config"]["data"]["kb"] for record in records} == {"knowledge-base"}

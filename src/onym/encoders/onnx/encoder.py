@@ -94,6 +94,7 @@ def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
     graph = encoder_graph(shape, arrays)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = _threads()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # more of it opens and runs slower
     options.log_severity_level = 4
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:

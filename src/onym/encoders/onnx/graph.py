@@ -20,6 +20,7 @@ from onym.errors import InputError
 IDS, POSITIONS, ATTENTION, HIDDEN = "ids", "positions", "attention", "hidden"
 _PREFIXES = ("", "bert.", "roberta.")
 _OPSET, _IR = 20, 10
+_MAX_SCALE = 1e30
 _AXES = [0, 2, 1, 3]  # (texts, tokens, heads, size) -> (texts, heads, tokens, size)
 
 
@@ -56,7 +57,7 @@ class _Making:
         tokens = self._rows_of("embeddings.word_embeddings.weight", shape.vocab_size, IDS)
         positions = self._rows_of("embeddings.position_embeddings.weight", shape.max_position_embeddings, POSITIONS)
         kinds = self._matrix("embeddings.token_type_embeddings.weight", (shape.type_vocab_size, shape.hidden_size))
-        both = self._op("Add", self._op("Add", tokens, positions), self._kept("kind", kinds[0]))
+        both = self._op("Add", self._op("Add", tokens, positions), self._kept("kind", np.ascontiguousarray(kinds[:, 0])))
         return self._normed(both, "embeddings.LayerNorm")
 
     def layers(self, values: str) -> str:
@@ -110,7 +111,7 @@ class _Making:
 
     def _linear(self, values: str, name: str, inputs: int, outputs: int) -> str:
         matrix = self._matrix(f"{name}.weight", (outputs, inputs))
-        product = self._op("MatMul", values, self._kept(f"{name}.weight", np.ascontiguousarray(matrix.T)))
+        product = self._op("MatMul", values, self._kept(f"{name}.weight", matrix))
         return self._op("Add", product, self._kept(f"{name}.bias", self._array(f"{name}.bias", (outputs,))))
 
     def _normed(self, values: str, name: str) -> str:
@@ -122,19 +123,19 @@ class _Making:
         """Return rows of a table, which stays in int8 if it is: few of them are looked at."""
         scales = scales_of(self._arrays, self._prefix + name)
         if scales is None:
-            return self._op("Gather", self._kept(name, self._matrix(name, (rows, self._shape.hidden_size))), ids)
+            return self._op("Gather", self._kept(name, self._array(name, (rows, self._shape.hidden_size))), ids)
         table = self._kept(name, self._raw(name, (rows, self._shape.hidden_size)))
         whole = self._op("Cast", self._op("Gather", table, ids), to=TensorProto.FLOAT)
-        return self._op("Mul", whole, self._op("Gather", self._kept(f"{name}_scale", _finite(scales[:, None], name)), ids))
+        return self._op("Mul", whole, self._op("Gather", self._kept(f"{name}_scale", _bounded(scales, name)[:, None]), ids))
 
     def _matrix(self, name: str, size: tuple[int, int]) -> Floats:
-        """Return a matrix in fp32, whatever it is kept in."""
+        """Return a matrix in fp32, whatever it is kept in, with a column for each output. *Shape:* `size`, turned."""
         scales = scales_of(self._arrays, self._prefix + name)
-        values = self._array(name, size)
         if scales is None:
-            return values
-        with np.errstate(all="ignore"):  # a stranger's numbers may be any
-            return _finite(values * scales[:, None], name)
+            return np.ascontiguousarray(self._array(name, size).T)
+        found = np.empty(size[::-1], dtype=np.float32)
+        np.multiply(self._raw(name, size).T, _bounded(scales, name), out=found)
+        return found
 
     def _array(self, name: str, size: tuple[int, ...]) -> Floats:
         with np.errstate(all="ignore"):
@@ -165,9 +166,20 @@ def _finite(values: Floats, name: str) -> Floats:
     with np.errstate(all="ignore"):
         is_finite = np.isfinite(values.sum())
     if not is_finite:
-        what = f"the weight {name} holds numbers that are infinite or none"
-        raise InputError("model-not-finite", what, fix="fetch the model again, or use another one")
+        raise _not_finite(name)
     return values
+
+
+def _bounded(scales: Floats, name: str) -> Floats:
+    """Return scales whose products with numbers of int8 are finite."""
+    if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # it is not, if one is no number
+        raise _not_finite(name)
+    return scales
+
+
+def _not_finite(name: str) -> InputError:
+    what = f"the weight {name} holds numbers that are infinite or none"
+    return InputError("model-not-finite", what, fix="fetch the model again, or use another one")
 
 
 def _elsewhere(name: str, values: npt.NDArray[Any]) -> TensorProto:
