@@ -9,8 +9,8 @@ FOLDER/parts has what is in the package, but for its README and LICENSE. Each fi
 
 from __future__ import annotations
 
-import json
 import logging
+import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -27,6 +27,7 @@ from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
 
 RECIPE = "mesh-diseases-chemicals-trained"
 _MODELS = "models/"
+_WRITTEN = {"README.md", "LICENSE.md"}
 
 
 def make_parts(folder: Path) -> Path:
@@ -41,12 +42,12 @@ def make_parts(folder: Path) -> Path:
 
 
 def differing(parts: Path, package: Path) -> list[str]:
-    """Return the files that are not the same in both folders, or in one of them alone."""
+    """Return the files that are not the same in both folders, or in one of them alone, but for those that people write."""
     one, other = (
         {path.relative_to(each).as_posix(): path.read_bytes() for path in each.rglob("*") if path.is_file()}
         for each in (parts, package)
     )
-    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    return sorted(name for name in (one.keys() | other.keys()) - _WRITTEN if one.get(name) != other.get(name))
 
 
 def _kb(recipe: PipelineRecipe, folder: Path) -> Path:
@@ -59,14 +60,14 @@ def _kb(recipe: PipelineRecipe, folder: Path) -> Path:
 
 
 def _unpacked(pack: Path, dest: Path) -> Path:
-    """Write the models of a pack, and its pipeline, beside each other."""
+    """Write the models of a pack, and its pipeline, beside each other, into a folder of their own."""
+    shutil.rmtree(dest, ignore_errors=True)
     with zipfile.ZipFile(pack) as archive:
         for name in archive.namelist():
             if name.startswith(_MODELS):
                 _write(dest / name.removeprefix(_MODELS), archive.read(name))
         config = archive.read(FILE).decode()
     _write(dest / FILE, config.replace(f'"{_MODELS}', '"').encode())
-    json.loads((dest / FILE).read_bytes())
     return dest
 
 

@@ -19,6 +19,8 @@ def test_parts_of_a_pack(tmp_path: Path, tiny_kb: Path) -> None:
     assert json.loads((parts / "pipeline.json").read_bytes())["linker"]["model"]["path"] == "reranker"
     again = _unpacked(write_pack(tmp_path / "b", tiny_kb), tmp_path / "again")
     assert differing(parts, again) == []
+    (again / "README.md").write_text("what a person wrote")
+    assert differing(parts, again) == []
     (again / "pipeline.json").write_text("{}")
     (again / "more").write_text("")
     assert differing(parts, again) == ["more", "pipeline.json"]

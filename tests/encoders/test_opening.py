@@ -37,9 +37,14 @@ def test_the_library(saved: Path, small: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_is_not_installed(saved: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "onnxruntime")
+    assert isinstance(open_encoder(saved), Encoder)
+    with pytest.raises(OnymError, match=r"onym\[onnx\]"):
+        open_encoder(small)
     without(monkeypatch, "torch", "onnxruntime")
-    for folder, extra in ((saved, r"onym\[dense\]"), (small, r"onym\[onnx\]")):
-        with pytest.raises(OnymError, match=extra):
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    for folder in (saved, small):
+        with pytest.raises(OnymError, match=r"onym\[dense\]"):
             open_encoder(folder)
 
 

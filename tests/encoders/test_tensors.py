@@ -47,6 +47,13 @@ def test_what_is_no_matrix_stays_and_what_is_in_int8_already(tmp_path: Path) -> 
     assert read_arrays(tmp_path)["weight"].dtype == np.int8
 
 
+def test_matrices_without_columns_and_with_numbers_that_are_none() -> None:
+    assert quantized({"weight": np.zeros((3, 0), np.float32)})["weight"].shape == (3, 0)
+    for value in (np.nan, np.inf):
+        with pytest.raises(InputError, match="model-not-finite"):
+            quantized({"weight": np.full((2, 2), value, np.float32)})
+
+
 @pytest.mark.parametrize("scales", [None, np.ones(3, np.float32), np.ones((2, 1), np.float32), np.ones(2, np.float64)])
 def test_scales_that_do_not_fit(scales: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None) -> None:
     found = {"weight": np.ones((2, 3), np.int8)} | ({} if scales is None else {"weight_scale": scales})

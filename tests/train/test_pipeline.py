@@ -96,6 +96,22 @@ def test_a_neural_detector_is_trained_from_an_encoder(mine: Path, kb_folder: Pat
     assert not (tmp_path / "pipeline" / "classifier").exists()
 
 
+def test_a_dense_stage(trained: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+    encoder = save_encoder(tmp_path / "tiny")
+    train_pipeline(config(mine, kb_folder, dense_encoder=str(encoder)), tmp_path / "pipeline")
+    linker = read_pipeline(tmp_path / "pipeline").linker.model_dump()
+    assert linker["dense"]["model"]["path"].endswith("tiny")
+    assert load(tmp_path / "pipeline").link("Case 1: a fever was seen.").links[0].concept_id == f"mesh:{FEVER}"
+    assert "dense_encoder" in json.loads((tmp_path / "pipeline" / "request.json").read_bytes())
+    assert "dense_encoder" not in json.loads((trained / "request.json").read_bytes())  # a run of an older Onym goes on
+
+
+def test_an_encoder_that_is_not_there_is_refused_before_any_work(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="model-missing"):
+        train_pipeline(config(mine, kb_folder, dense_encoder=str(tmp_path / "nothing")), tmp_path / "pipeline")
+    assert not (tmp_path / "pipeline").exists()
+
+
 def test_another_configuration_is_refused(trained: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="training-other"):
         train_pipeline(config(mine, kb_folder, private=True), trained)

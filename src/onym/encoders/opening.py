@@ -25,12 +25,14 @@ def open_encoder(
     `name` is what the model is called beside results, where that is not the folder's name.
     """
     folder = Path(folder)
-    is_small = is_quantized(folder)
-    if is_small or find_spec("torch") is None:
+    has_torch, has_onnx = (find_spec(name) is not None for name in ("torch", "onnxruntime"))
+    if not (has_torch or has_onnx):
+        raise missing_extra("an encoder", "dense")
+    if not has_torch or is_quantized(folder):
         from onym.encoders.onnx.encoder import OnnxEncoder
 
-        if find_spec("onnxruntime") is None:
-            raise missing_extra("an encoder in int8", "onnx") if is_small else missing_extra("an encoder", "dense")
+        if not has_onnx:
+            raise missing_extra("an encoder in int8", "onnx")
         _require_cpu(precision, device)
         return OnnxEncoder.open(folder, settings, name=name)
     from onym.encoders.encoder import Encoder

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ _TYPES = {"F16", "F32", "F64", "I8", "I64"}
 _INT8 = "I8"
 _SCALE = "_scale"
 _SPARE = "pooler."
+_OLD_NAMES = MappingProxyType({"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"})
 _LARGEST = 127.0
 _TINY = 1e-8  # the scale of a row whose values are all zero
 
@@ -40,9 +42,9 @@ def read_arrays(folder: Path) -> Arrays:
     found: Arrays = {}
     for path in _files(folder):
         if other := set(_read(path, _types).values()) - _TYPES:
-            what = f"a tensor is of the type {min(other)}, which cannot be read without torch"
+            what = f"a tensor is of the type {min(other)}, which ONNX Runtime is not used for"
             raise InputError("model-malformed", what, where=str(path), fix="save it in float32 or float16")
-        found |= _read(path, _arrays)
+        found |= {_renamed(name): values for name, values in _read(path, _arrays).items()}
         if len(found) > DEFAULT_LIMITS.model_tensors:
             raise LimitError("limit-model", f"more than {DEFAULT_LIMITS.model_tensors:,} tensors", where=str(path))
     return found
@@ -60,7 +62,10 @@ def quantized(arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
         if values.ndim != 2 or values.dtype.kind != "f":
             found[name] = values.astype(np.float32) if values.dtype.kind == "f" else values
             continue
-        scales = np.maximum(np.abs(values.astype(np.float32)).max(1), _TINY) / _LARGEST
+        scales = np.maximum(np.abs(values.astype(np.float32)).max(1, initial=0), _TINY) / _LARGEST
+        if not np.isfinite(scales).all():
+            what = f"the weight {name} holds numbers that are infinite or none"
+            raise InputError("model-not-finite", what, fix="fetch the model again, or use another one")
         found[name] = np.round(values / scales[:, None]).astype(np.int8)
         found[name + _SCALE] = scales.astype(np.float32)
     return found
@@ -89,6 +94,18 @@ def require_small_header(path: Path) -> None:
     if length > DEFAULT_LIMITS.model_header_bytes:
         what = f"its header has more than {DEFAULT_LIMITS.model_header_bytes:,} bytes"
         raise LimitError("limit-model", what, where=str(path))
+
+
+def _renamed(name: str) -> str:
+    """Return what a weight is called now: the first BERTs had other names for those of a normalisation.
+
+    >>> _renamed("embeddings.LayerNorm.gamma")
+    'embeddings.LayerNorm.weight'
+    """
+    for old, new in _OLD_NAMES.items():
+        if name.endswith(old):
+            return name.removesuffix(old) + new
+    return name
 
 
 def _files(folder: Path) -> list[Path]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from onym.errors import missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked
@@ -38,12 +37,10 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: Encod
 
     `encoder` replaces the settings that the model's folder has.
     """
+    from onym.encoders.opening import open_encoder
+    from onym.index.derived import open_derived_index
+
     reference = require_model(config.model, "a dense linker")
-    try:
-        from onym.encoders.opening import open_encoder
-        from onym.index.derived import open_derived_index
-    except ImportError as e:
-        raise missing_extra("a dense linker", "dense") from e
     model = open_encoder(reference.folder(context), encoder, config.dtype, device=config.device, name=reference.name)
     return DenseLinker(kb, model, open_derived_index(kb, model, config.index, progress=context.progress), config)
 

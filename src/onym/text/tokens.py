@@ -1,4 +1,4 @@
-"""Tokenizers: text to the token ids of a model, without a model. `tokenizers` comes with `onym[generative]`."""
+"""Tokenizers: text to the token ids of a model, without it. `tokenizers` comes with `onym[generative]` and `onym[onnx]`."""
 
 from __future__ import annotations
 

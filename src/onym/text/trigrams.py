@@ -90,7 +90,7 @@ class Vocabulary:
         lengths = np.diff(counts.offsets)
         rows = np.repeat(np.arange(len(lengths)), lengths)
         weights = self._unscaled(counts)
-        norms = _norms(weights, rows, len(lengths))
+        norms = _norms(weights, counts.offsets)
         return Vectors(counts.offsets, counts.grams, (weights / norms[rows]).astype(np.float32))
 
     def norms(self, counts: Counts) -> npt.NDArray[np.float64]:
@@ -99,9 +99,9 @@ class Vocabulary:
         found = [np.zeros(0)]
         for start in range(0, texts, _BATCH):  # what is in the processor's cache is quicker
             offsets = counts.offsets[start : start + _BATCH + 1]
-            at, lengths = slice(int(offsets[0]), int(offsets[-1])), np.diff(offsets)
+            at = slice(int(offsets[0]), int(offsets[-1]))
             weights = self._unscaled(Counts(offsets, counts.grams[at], counts.times[at]))
-            found.append(_norms(weights, np.repeat(np.arange(len(lengths)), lengths), len(lengths)))
+            found.append(_norms(weights, offsets - offsets[0]))
         return np.concatenate(found)
 
     def some_weights(self, counts: Counts, norms: npt.NDArray[np.float64], at: Ints, rows: npt.NDArray[Any]) -> Floats:
@@ -113,8 +113,12 @@ class Vocabulary:
         return np.asarray(counts.times.astype(np.float32) * self.idf[counts.grams])
 
 
-def _norms(weights: Floats, rows: Ints, count: int) -> npt.NDArray[np.float64]:
-    norms: npt.NDArray[np.float64] = np.sqrt(np.bincount(rows, weights=weights * weights, minlength=count))
+def _norms(weights: Floats, offsets: Ints) -> npt.NDArray[np.float64]:
+    """Return the lengths of rows of weights, which begin at `offsets`; 1 of a row without any."""
+    squares = np.append(weights * weights, np.float32(0))  # so that a row may begin at the end
+    sums = np.add.reduceat(squares, offsets[:-1], dtype=np.float64) if len(offsets) > 1 else np.zeros(0)
+    sums[np.diff(offsets) == 0] = 0  # of an empty row it is what follows
+    norms: npt.NDArray[np.float64] = np.sqrt(sums)
     norms[norms == 0] = 1
     return norms
 

@@ -32,6 +32,7 @@ from onym.pipeline.folder import build_pipeline, load, read_pipeline, store_cali
 from onym.pipeline.packs import FILE
 from onym.pipeline.pipeline import Pipeline
 from onym.predictions.file import Predictions
+from onym.store.models import folder_of
 from onym.store.output import whole_file
 from onym.store.output_path import require_folder
 from onym.train.collective.detector.config import DetectorTrainingConfig
@@ -77,6 +78,8 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
     if config.encoder and find_spec("accelerate") is None:
         raise missing_extra("training a detector from an encoder", "train")
     _require_dev(config, data)
+    if config.dense_encoder is not None:
+        _require_encoder(config.dense_encoder)
     kb = KnowledgeBase.open(config.kb)
     select_concepts(kb, config.groups, ())  # refuses a group that no concept has
     require_same(dest / _REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
@@ -84,6 +87,15 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
         _log.info("step %d of %d: %s", number, len(_STEPS), what)
         step(config, dest, data)
     return load(dest)
+
+
+def _require_encoder(encoder: str) -> None:
+    """Refuse, before any work, an encoder for the dense stage that cannot be opened."""
+    from onym.encoders.opening import open_encoder
+    from onym.index.library import faiss
+
+    open_encoder(folder_of(encoder, download=False), device="cpu")
+    faiss()
 
 
 def _detector(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from onym.encoders.onnx import encoder as onnx_module
 from onym.encoders.onnx.encoder import OnnxEncoder
 from onym.encoders.onnx.shape import FAMILIES
 from onym.encoders.settings import EncoderSettings
-from onym.errors import ConfigError, InputError, OnymError
+from onym.errors import ConfigError, InputError, LimitError, OnymError
 from onym.testing.tiny_encoder import save_encoder
 from onym.testing.tiny_seq2seq import save_tokenizer
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
@@ -67,7 +68,7 @@ def test_a_text_may_be_as_long_as_the_model_can_read(saved: Path) -> None:
 )
 def test_a_spoilt_folder_is_refused(model: Path, spoil: Any) -> None:
     spoil(model)
-    with pytest.raises(OnymError, match=r"\[(model|tokenizer)-"):
+    with pytest.raises(OnymError, match=r"\[(model|tokenizer|limit)-"):
         OnnxEncoder.open(model)
 
 
@@ -85,10 +86,49 @@ def test_no_code_of_the_model_is_run(model: Path) -> None:
     assert not mark.exists()
 
 
+def test_the_weights_of_the_first_berts_had_other_names(model: Path, saved: Path) -> None:
+    def rename(found: dict[str, torch.Tensor]) -> None:
+        for name in [name for name in found if "LayerNorm." in name]:
+            old = name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta")
+            found[old] = found.pop(name)
+
+    rewritten(model, rename)
+    assert np.array_equal(OnnxEncoder.open(model).encode(TEXTS), OnnxEncoder.open(saved).encode(TEXTS))
+
+
+def test_attention_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = save_encoder(tmp_path / "tiny", positions=64)
+    monkeypatch.setattr(onnx_module, "_MAX_CELLS", 2 * 50**2)
+    OnnxEncoder.open(folder, EncoderSettings(length=50))
+    with pytest.raises(LimitError, match="limit-model"):
+        OnnxEncoder.open(folder, EncoderSettings(length=51))
+
+
+def test_few_texts_are_read_at_once_where_they_are_long(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = OnnxEncoder.open(saved)
+    before, sizes, own = encoder.encode(TEXTS), list[int](), encoder._computed
+    monkeypatch.setattr(onnx_module, "_CELLS", 2_000)
+
+    def computed(ids: Any, mask: Any) -> Any:
+        sizes.append(ids.size)
+        return own(ids, mask)
+
+    monkeypatch.setattr(encoder, "_computed", computed)
+    np.testing.assert_allclose(encoder.encode(TEXTS), before, atol=1e-5)
+    assert len(sizes) > 1
+
+
+def test_what_cannot_be_computed_is_an_error_without_what_was_read(saved: Path) -> None:
+    encoder = OnnxEncoder.open(saved)
+    with pytest.raises(InputError, match="model-malformed") as caught:
+        encoder._vectors(np.array([[10**6]]), np.array([[1]]))
+    assert "1000000" not in str(caught.value)
+
+
 @pytest.mark.parametrize(("said", "threads"), [("3", 3), ("0", None), ("many", None), ("", None)])
 def test_threads(monkeypatch: pytest.MonkeyPatch, said: str, threads: int | None) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", said)
-    assert onnx_module._threads() == (threads or len(__import__("os").sched_getaffinity(0)))
+    assert onnx_module._threads() == (threads or os.cpu_count())
 
 
 def test_a_family_that_needs_torch_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from onym.encoders.onnx.shape import read_encoder_shape
 from onym.encoders.tensors import Arrays, quantized, read_arrays
 from onym.errors import InputError
 
+BIAS = "encoder.layer.1.attention.self.query.bias"
 QUERY = "encoder.layer.1.attention.self.query.weight"
 
 
@@ -53,6 +54,8 @@ def test_the_prefix_of_a_larger_model(saved: Path) -> None:
         (lambda found: found.update({QUERY: found[QUERY] > 0}), "model-malformed"),
         (lambda found: found.update({QUERY: found[QUERY] * np.float32(np.nan)}), "model-not-finite"),
         (lambda found: found.update({QUERY: found[QUERY].astype(np.int8)}), "model-malformed"),
+        (lambda found: found.update({BIAS: np.full(16, 100, np.int8)}), "model-malformed"),
+        (lambda found: found.update({BIAS: np.ones(16, np.int8), f"{BIAS}_scale": np.ones(16, np.float32)}), "model-malformed"),
         (lambda found: found.pop("embeddings.word_embeddings.weight"), "model-malformed"),
         (lambda found: found.pop("embeddings.LayerNorm.bias"), "model-malformed"),
     ],

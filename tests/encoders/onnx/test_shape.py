@@ -10,7 +10,7 @@ import pytest
 
 from onym.encoders.encoder import max_length, open_body
 from onym.encoders.onnx.shape import FAMILIES, read_encoder_shape
-from onym.errors import ConfigError
+from onym.errors import OnymError
 from onym.testing.tiny_encoder import save_encoder
 from tests.encoders.spoil import configured
 
@@ -23,30 +23,35 @@ def test_sizes_are_those_of_transformers(tmp_path: Path, family: str) -> None:
     assert (shape.hidden_size, shape.pad_token_id) == (model.config.hidden_size, model.config.pad_token_id)
 
 
+FAMILY, LIMIT, MALFORMED = "model-family", "limit-model", "model-malformed"
+
+
 @pytest.mark.parametrize(
-    "changes",
+    ("code", "changes"),
     [
-        {"model_type": "mpnet"},
-        {"hidden_act": "relu"},
-        {"hidden_act": ["gelu"]},
-        {"position_embedding_type": "relative_key"},
-        {"hidden_size": 10**9},
-        {"hidden_size": 15},
-        {"hidden_size": "16"},
-        {"hidden_size": 16.0},
-        {"num_attention_heads": 0},
-        {"num_hidden_layers": 10**6},
-        {"num_hidden_layers": True},
-        {"vocab_size": -1},
-        {"pad_token_id": 420},
-        {"pad_token_id": -1},
-        {"pad_token_id": None},
-        {"max_position_embeddings": 3},
-        {"layer_norm_eps": -1.0},
+        (FAMILY, {"model_type": "mpnet"}),
+        (FAMILY, {"hidden_act": "relu"}),
+        (FAMILY, {"hidden_act": ["gelu"]}),
+        (FAMILY, {"position_embedding_type": "relative_key"}),
+        (FAMILY, {"is_decoder": True}),
+        (FAMILY, {"add_cross_attention": True}),
+        (LIMIT, {"hidden_size": 10**9}),
+        (LIMIT, {"num_attention_heads": 0}),
+        (LIMIT, {"num_hidden_layers": 10**6}),
+        (LIMIT, {"vocab_size": -1}),
+        (LIMIT, {"pad_token_id": -1}),
+        (LIMIT, {"layer_norm_eps": -1.0}),
+        (MALFORMED, {"hidden_size": 15}),
+        (MALFORMED, {"hidden_size": "16"}),
+        (MALFORMED, {"hidden_size": 16.0}),
+        (MALFORMED, {"num_hidden_layers": True}),
+        (MALFORMED, {"pad_token_id": 420}),
+        (MALFORMED, {"pad_token_id": None}),
+        (MALFORMED, {"max_position_embeddings": 3}),
     ],
 )
-def test_others_are_refused(tmp_path: Path, saved: Path, changes: dict[str, Any]) -> None:
+def test_others_are_refused(tmp_path: Path, saved: Path, code: str, changes: dict[str, Any]) -> None:
     folder = shutil.copytree(saved, tmp_path / "model")
     configured(**changes)(folder)
-    with pytest.raises(ConfigError, match="model-family"):
+    with pytest.raises(OnymError, match=code):
         read_encoder_shape(folder)

@@ -31,18 +31,13 @@ def command(
 
     if output:
         require_artefact(output)
-    from onym.errors import missing_extra
+    from onym.encoders.opening import open_encoder
     from onym.index.artefact import open_index_artefact
     from onym.index.build import build_index
     from onym.index.derived import open_derived_index_artefact
     from onym.index.kinds import kind_for
     from onym.kb import KnowledgeBase
     from onym.store.models import folder_of
-
-    try:
-        from onym.encoders.opening import open_encoder
-    except ImportError as e:
-        raise missing_extra("an encoder", "dense") from e
 
     known = KnowledgeBase.open(kb)
     index_kind = kind_for(kind, len(known.names)).name

@@ -13,11 +13,13 @@ from onym.encoders.reading import Rows
 from onym.encoders.settings import EncoderSettings, read_settings
 from onym.encoders.tensors import Arrays, Floats, is_quantized, parameters_of, read_arrays
 from onym.encoders.text_encoder import TextEncoder, Vectors, about_model, require_vocabulary
-from onym.errors import InputError, OnymError, missing_extra
+from onym.errors import InputError, LimitError, OnymError, missing_extra
 from onym.store.models import require_safe
 from onym.text.tokens import Tokenizer
 
 _SHORT = np.float32(1e-12)  # what a vector is divided by at least
+_MAX_CELLS = 1 << 28  # of the attention to one text: a gigabyte
+_CELLS = 1 << 24  # of that to texts that are read at once
 _FAR = np.float32(-1e9)  # what is added to the attention to padding
 
 
@@ -36,6 +38,10 @@ class OnnxEncoder(TextEncoder):
     ) -> None:
         require_vocabulary(tokenizer, shape.vocab_size)
         settings = settings.changed(length=min(settings.length, shape.max_length))
+        self._heads = shape.num_attention_heads
+        if self._heads * settings.length**2 > _MAX_CELLS:
+            what = f"the attention of {self._heads:,} heads over {settings.length:,} tokens takes too much memory"
+            raise LimitError("limit-model", what, fix="set a smaller length in encoder.json, or install onym[dense]")
         super().__init__(tokenizer, settings, shape.pad_token_id, about)
         self.width, self.precision = shape.hidden_size, precision
         self._session, self._first = session, shape.first_position
@@ -52,9 +58,17 @@ class OnnxEncoder(TextEncoder):
         return cls(session, shape, tokenizer, settings or read_settings(folder), about=about, precision=precision)
 
     def _vectors(self, ids: Rows, mask: Rows) -> Vectors:
+        at_once = max(1, _CELLS // max(1, self._heads * ids.shape[1] ** 2))
+        parts = (slice(start, start + at_once) for start in range(0, len(ids), at_once))
+        return np.concatenate([self._computed(ids[part], mask[part]) for part in parts])
+
+    def _computed(self, ids: Rows, mask: Rows) -> Vectors:
         attention = np.where(mask[:, None, None, :] > 0, np.float32(0), _FAR)
         inputs = {"ids": ids, "positions": self._positions(mask), "attention": attention}
-        (hidden,) = self._session.run(None, inputs)
+        try:
+            (hidden,) = self._session.run(None, inputs)
+        except Exception as e:  # its message may say what was read
+            raise InputError("model-malformed", "ONNX Runtime cannot compute the model", fix="fetch it again") from e
         with np.errstate(all="ignore"):  # a stranger's weights may be any
             vectors = self._pooled(hidden, mask)
             is_finite = np.isfinite(vectors.sum())
@@ -111,4 +125,4 @@ def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
 def _threads() -> int:
     """Return in how many threads to compute: as many as OpenMP would."""
     said = os.environ.get("OMP_NUM_THREADS", "")
-    return int(said) if said.isdecimal() and int(said) else len(os.sched_getaffinity(0))
+    return int(said) if said.isdecimal() and int(said) else os.cpu_count() or 1

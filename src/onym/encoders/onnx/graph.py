@@ -124,7 +124,7 @@ class _Making:
         scales = scales_of(self._arrays, self._prefix + name)
         if scales is None:
             return self._op("Gather", self._kept(name, self._array(name, (rows, self._shape.hidden_size))), ids)
-        table = self._kept(name, self._raw(name, (rows, self._shape.hidden_size)))
+        table = self._kept(name, self._raw(name, (rows, self._shape.hidden_size), "i"))
         whole = self._op("Cast", self._op("Gather", table, ids), to=TensorProto.FLOAT)
         return self._op("Mul", whole, self._op("Gather", self._kept(f"{name}_scale", _bounded(scales, name)[:, None]), ids))
 
@@ -134,17 +134,17 @@ class _Making:
         if scales is None:
             return np.ascontiguousarray(self._array(name, size).T)
         found = np.empty(size[::-1], dtype=np.float32)
-        np.multiply(self._raw(name, size).T, _bounded(scales, name), out=found)
+        np.multiply(self._raw(name, size, "i").T, _bounded(scales, name), out=found)
         return found
 
     def _array(self, name: str, size: tuple[int, ...]) -> Floats:
         with np.errstate(all="ignore"):
-            return _finite(self._raw(name, size).astype(np.float32), name)
+            return _finite(self._raw(name, size, "f").astype(np.float32), name)
 
-    def _raw(self, name: str, size: tuple[int, ...]) -> npt.NDArray[Any]:
+    def _raw(self, name: str, size: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
         found = self._arrays.get(self._prefix + name)
-        if found is None or found.shape != size or found.dtype.kind not in "fi":
-            problem = "is missing" if found is None else f"is of the size {found.shape}, and not {size}"
+        if found is None or found.shape != size or found.dtype.kind != kind:
+            problem = "is missing" if found is None else f"is {found.dtype} of the size {found.shape}, and should be {size}"
             raise InputError("model-malformed", f"the weight {name} {problem}", fix="fetch the model again")
         return found
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from onym.encoders.shape import CONFIG, read_shape
 from onym.encoders.text_encoder import MIN_LENGTH
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InputError, LimitError, OnymError
 from onym.store.limits import DEFAULT_LIMITS
 
 FAMILIES = {"bert": 0, "camembert": 1, "roberta": 1, "xlm-roberta": 1}
@@ -38,6 +38,8 @@ class EncoderShape(BaseModel):
     layer_norm_eps: float = Field(default=1e-12, ge=0, le=1)
     hidden_act: Literal["gelu"] = "gelu"
     position_embedding_type: Literal["absolute"] = "absolute"
+    is_decoder: Literal[False] = False
+    add_cross_attention: Literal[False] = False
 
     @property
     def first_position(self) -> int:
@@ -66,8 +68,16 @@ def read_encoder_shape(folder: Path) -> EncoderShape:
     try:
         return EncoderShape.model_validate({"pad_token_id": FAMILIES[family], **found, "family": family})
     except ValidationError as e:
-        first = e.errors()[0]
-        what = f"the encoder cannot be computed without torch: {'.'.join(map(str, first['loc']))} {first['msg']}".strip()
-        raise ConfigError(
-            "model-family", what, where=str(folder / CONFIG), fix="install onym[dense], or use another encoder"
-        ) from e
+        raise _refused(e, folder) from e
+
+
+def _refused(error: ValidationError, folder: Path) -> OnymError:
+    """Return what is wrong with a configuration: too large a number, a way of computing that is not known, or anything else."""
+    first, where = error.errors()[0], str(folder / CONFIG)
+    what = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
+    if first["type"] in ("greater_than_equal", "less_than_equal"):
+        return LimitError("limit-model", what, where=where)
+    if first["type"] == "literal_error":
+        fix = "install onym[dense], or use another encoder"
+        return ConfigError("model-family", f"the encoder cannot be computed without torch: {what}", where=where, fix=fix)
+    return InputError("model-malformed", what, where=where, fix="fetch it again")

@@ -1,6 +1,6 @@
 """A pipeline whose dense parts are small: encoders in int8, for ONNX Runtime, and indexes that are codes alone.
 
-The names are encoded in full precision, before their vectors become codes: only mentions are read by the smaller encoder.
+The names are encoded by the encoder as it was, before their vectors become codes: only mentions are read by the smaller one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from onym.encoders.opening import open_encoder
 from onym.encoders.quantize import write_quantized
 from onym.encoders.tensors import is_quantized
+from onym.errors import ConfigError
 from onym.index.derived import open_derived_index_artefact
 from onym.index.kinds import compact_kind
 from onym.kb import KnowledgeBase
@@ -31,7 +32,11 @@ def compressed(config: PipelineConfig, base: Path, context: OpenContext) -> Iter
         def smaller(part: PartConfig) -> PartConfig:
             return _smaller(part, base, folder, kb, context) if isinstance(part, dense.Config) else part
 
-        yield config.model_copy(update={"linker": config.linker.with_parts(smaller)})
+        found = config.model_copy(update={"linker": config.linker.with_parts(smaller)})
+        if found == config:
+            what = "there is nothing to compress: the pipeline has no dense part"
+            raise ConfigError("config-invalid", what, where=str(base), fix="leave --compress out")
+        yield found
 
 
 def _smaller(part: dense.Config, base: Path, folder: Path, kb: KnowledgeBase, context: OpenContext) -> dense.Config:
