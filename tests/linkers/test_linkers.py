@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,7 @@ def test_a_linker_with_embeddings_without_its_model(tiny_kb: Path, name: str, mo
 )
 def test_a_linker_without_its_packages(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch, name: str, extra: str) -> None:
     without_torch(monkeypatch, "onym.decoding", "onym.encoders", "onym.linkers.")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ConfigError, match=extra) as caught:
         open_linker(linker_config(name, model="lab/model"), KnowledgeBase.open(tiny_kb))
     assert caught.value.code == "extra-missing"

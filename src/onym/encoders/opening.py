@@ -24,20 +24,28 @@ def open_encoder(
 
     `name` is what the model is called beside results, where that is not the folder's name.
     """
+    require_library()
     folder = Path(folder)
-    has_torch, has_onnx = (find_spec(name) is not None for name in ("torch", "onnxruntime"))
-    if not (has_torch or has_onnx):
-        raise missing_extra("an encoder", "dense")
-    if not has_torch or is_quantized(folder):
+    if not _has("torch") or is_quantized(folder):
         from onym.encoders.onnx.encoder import OnnxEncoder
 
-        if not has_onnx:
+        if not _has("onnxruntime"):
             raise missing_extra("an encoder in int8", "onnx")
         _require_cpu(precision, device)
         return OnnxEncoder.open(folder, settings, name=name)
     from onym.encoders.encoder import Encoder
 
     return Encoder.open(folder, settings, precision, device=device, name=name)
+
+
+def require_library() -> None:
+    """Refuse, before a model is fetched, to open an encoder where nothing is installed that could compute it."""
+    if not (_has("torch") or _has("onnxruntime")):
+        raise missing_extra("an encoder", "dense")
+
+
+def _has(package: str) -> bool:
+    return find_spec(package) is not None
 
 
 def _require_cpu(precision: Precision, device: str) -> None:

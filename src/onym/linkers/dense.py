@@ -37,9 +37,10 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: Encod
 
     `encoder` replaces the settings that the model's folder has.
     """
-    from onym.encoders.opening import open_encoder
+    from onym.encoders.opening import open_encoder, require_library
     from onym.index.derived import open_derived_index
 
+    require_library()
     reference = require_model(config.model, "a dense linker")
     model = open_encoder(reference.folder(context), encoder, config.dtype, device=config.device, name=reference.name)
     return DenseLinker(kb, model, open_derived_index(kb, model, config.index, progress=context.progress), config)
