@@ -1,5 +1,7 @@
 """Hostile folders of models, opened and used as a user would: encoders, BART, T5, collective models, conversion, pipelines.
 
+Encoders are opened with torch, and once more with ONNX Runtime.
+
 folders              how many there are: sizes, numbers that are none, code, pickles, adapters, kernels, links, pipes, devices,
                      headers and indexes that lie, tokenizers that take any time; `--quick` takes every 20th
 refused_or_harmless  how many were answered by an error with a code, or answered just as the honest folder does, with nothing

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.hostile_models import configs, tokenizers, weights
+from benchmarks.hostile_models import configs, onnx, tokenizers, weights
 from benchmarks.hostile_models.case import Case
 
-CASES: tuple[Case, ...] = (*configs.CASES, *weights.CASES, *tokenizers.CASES)
+_CASES: tuple[Case, ...] = (*configs.CASES, *weights.CASES, *tokenizers.CASES)
+CASES: tuple[Case, ...] = (*_CASES, *onnx.once_more(_CASES), *onnx.CASES, onnx.GRAPH)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from safetensors.torch import load_file, save_file
 
-Kind = Literal["encoder", "bart", "t5", "collective", "convert", "pipeline"]
+Kind = Literal["encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"]
 Spoil = Callable[[Path], object]
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 

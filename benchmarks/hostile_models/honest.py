@@ -35,6 +35,7 @@ def save_kb(folder: Path) -> Path:
 def save_honest(base: Path, kb: Path) -> Path:
     """Write a folder of each kind into `base`, and `outside`, which has the same files with other weights."""
     _sentence_encoder(base / "encoder", seed=0)
+    _sentence_encoder(base / "onnx", seed=0)
     save_model(base / "bart")
     _t5(base / "t5")
     save_collective(base / "collective")

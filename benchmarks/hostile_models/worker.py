@@ -21,7 +21,9 @@ from benchmarks.hostile.worker import memory_mb
 from onym.corpora.isolation import INTERNAL
 from onym.decoding.convert import convert_weights
 from onym.detect.model import detector_of
+from onym.encoders.onnx.encoder import OnnxEncoder
 from onym.errors import InputError, OnymError
+from onym.index.memory import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
 from onym.linkers.dense import DenseLinker
@@ -63,7 +65,7 @@ def main(base: str, own: str) -> None:
     global _allowed, _is_watching  # noqa: PLW0603 - a hook has no other state
     kb = KnowledgeBase.open(Path(own) / "kb")
     honest = Path(base) / "honest"
-    for kind in ("encoder", "bart", "t5", "collective", "convert", "pipeline"):
+    for kind in ("encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"):
         _answers(kind, honest / kind, kb)
     roots = (
         sys.prefix,
@@ -113,6 +115,9 @@ def _answers(kind: str, folder: Path, kb: KnowledgeBase) -> list[Any]:
     documents = [_document(str(number), text) for number, text in enumerate(_TEXTS)]
     if kind == "encoder":
         return _links(DenseLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
+    if kind == "onnx":
+        encoder = OnnxEncoder.open(folder)
+        return _links(DenseLinker(kb, encoder, index_in_memory(kb, encoder)).link(documents))
     if kind in ("bart", "t5"):
         return _links(GenerativeLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
     linker = CollectiveLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu")

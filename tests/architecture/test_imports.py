@@ -21,6 +21,7 @@ DOORS: dict[str, set[str]] = {
     "socket": {"store", "serve"}, "http": {"store"}, "urllib": {"store", "serve"}, "httpx": {"store"}, "requests": {"store"},
     "subprocess": {"batch"},  # its own workers
     "torch": {"decoding", "encoders", "linkers", "detect", "train", "testing"},
+    "onnx": {"encoders"}, "onnxruntime": {"encoders"},
 }  # fmt: skip
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "breakpoint"}
 

@@ -20,7 +20,7 @@ REFUSED = Outcome("a", "model-malformed", is_same=False, seconds=0.1, mb=0.0, ex
 
 def test_there_are_enough_folders_and_none_is_there_twice() -> None:
     assert len({(case.kind, case.name) for case in CASES}) == len(CASES) >= 150
-    assert {case.kind for case in CASES} == {"encoder", "bart", "t5", "collective", "convert", "pipeline"}
+    assert {case.kind for case in CASES} == {"encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"}
 
 
 def test_what_is_fine() -> None:

@@ -18,7 +18,7 @@ from onym.store.models import require_safe
 from onym.text.tokens import Tokenizer
 
 _SHORT = np.float32(1e-12)  # what a vector is divided by at least
-_MAX_CELLS = 1 << 28  # of the attention to one text: a gigabyte
+_MAX_CELLS = 1 << 25  # of the attention to one text, each of 4 bytes, in some copies
 _CELLS = 1 << 24  # of that to texts that are read at once
 _FAR = np.float32(-1e9)  # what is added to the attention to padding
 
