@@ -87,6 +87,6 @@ def test_a_large_header_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Mo
 def test_more_tensors_than_any_model_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_file({name: torch.ones(2) for name in "abc"}, tmp_path / "model.safetensors")
     assert len(read_weights(tmp_path)) == 3
-    monkeypatch.setattr("onym.encoders.weights.DEFAULT_LIMITS", Limits(model_tensors=2))
+    monkeypatch.setattr("onym.encoders.tensors.DEFAULT_LIMITS", Limits(model_tensors=2))
     with pytest.raises(LimitError, match="limit-model"):
         read_weights(tmp_path)

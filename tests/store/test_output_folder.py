@@ -161,3 +161,14 @@ def test_a_folder_that_is_replaced_is_back_if_its_successor_fails(tmp_path: Path
     with replaced_folder(tmp_path / "new"):
         (tmp_path / "new").mkdir()
     assert (tmp_path / "new").is_dir()
+
+
+def test_a_file_in_folders_of_a_folder(tmp_path: Path) -> None:
+    with whole_folder(tmp_path / "out") as folder:
+        folder.write("a.txt", b"a")
+        folder.write("in/of/b.txt", b"b")
+        for name in ("../c", "/c", "in//c", ""):
+            with pytest.raises(ConfigError, match="output-failed"):
+                folder.write(name, b"c")
+    found = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert found == {"a.txt", "in/of/b.txt"}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from onym.encoders.onnx.shape import read_encoder_shape
 from onym.encoders.tensors import quantized, read_arrays
 from onym.errors import missing_extra
 from onym.store.model_files import model_files
 from onym.store.models import WEIGHTS, require_safe, weight_files
-from onym.store.output import Folder, whole_folder
+from onym.store.output import whole_folder
 
 
 def write_quantized(source: Path, dest: Path) -> None:
@@ -26,14 +26,7 @@ def write_quantized(source: Path, dest: Path) -> None:
     weights = save(quantized(read_arrays(source)))
     left_out = set(weight_files(source))
     with whole_folder(dest) as folder:
-        _write(folder, PurePosixPath(WEIGHTS), weights)
+        folder.write(WEIGHTS, weights)
         for path in model_files(source):
             if path not in left_out:
-                _write(folder, PurePosixPath(path.relative_to(source).as_posix()), path.read_bytes())
-
-
-def _write(folder: Folder, name: PurePosixPath, data: bytes) -> None:
-    for inner in name.parts[:-1]:
-        folder = folder.inner(inner)
-    with folder.file(name.name) as file:
-        file.write(data)
+                folder.write(path.relative_to(source).as_posix(), path.read_bytes())

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from onym.encoders.finite import require_finite
 from onym.errors import InputError, LimitError, missing_extra
 from onym.store.files.regular import read_regular
 from onym.store.limits import DEFAULT_LIMITS
@@ -39,15 +40,22 @@ def is_quantized(folder: Path) -> bool:
 
 def read_arrays(folder: Path) -> Arrays:
     """Return the tensors of a model by their names, from its one file or from its shards."""
-    found: Arrays = {}
+    return read_files(folder, _read_file)
+
+
+def read_files(folder: Path, read: Callable[[Path], dict[str, T]]) -> dict[str, T]:
+    """Return what is read of all files of a model's weights; of more tensors than a model may have, an error."""
+    found: dict[str, T] = {}
     for path in _files(folder):
-        if other := set(_read(path, _types).values()) - _TYPES:
-            what = f"a tensor is of the type {min(other)}, which ONNX Runtime is not used for"
-            raise InputError("model-malformed", what, where=str(path), fix="save it in float32 or float16")
-        found |= {_renamed(name): values for name, values in _read(path, _arrays).items()}
+        found |= read(path)
         if len(found) > DEFAULT_LIMITS.model_tensors:
             raise LimitError("limit-model", f"more than {DEFAULT_LIMITS.model_tensors:,} tensors", where=str(path))
     return found
+
+
+def has_int8(arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
+    """Return whether some of a model's weights are in int8."""
+    return any(each.dtype == np.int8 for each in arrays.values())
 
 
 def quantized(arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
@@ -63,9 +71,7 @@ def quantized(arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
             found[name] = values.astype(np.float32) if values.dtype.kind == "f" else values
             continue
         scales = np.maximum(np.abs(values.astype(np.float32)).max(1, initial=0), _TINY) / _LARGEST
-        if not np.isfinite(scales).all():
-            what = f"the weight {name} holds numbers that are infinite or none"
-            raise InputError("model-not-finite", what, fix="fetch the model again, or use another one")
+        require_finite(scales, name)
         found[name] = np.round(values / scales[:, None]).astype(np.int8)
         found[name + _SCALE] = scales.astype(np.float32)
     return found
@@ -124,6 +130,13 @@ def _read(path: Path, read: Callable[[Any], T]) -> T:
             return read(file)
     except Exception as e:  # of a damaged file safetensors raises whatever its parts raise
         raise InputError("model-malformed", "the weights cannot be read", where=str(path), fix="fetch it again") from e
+
+
+def _read_file(path: Path) -> Arrays:
+    if other := set(_read(path, _types).values()) - _TYPES:
+        what = f"a tensor is of the type {min(other)}, which ONNX Runtime is not used for"
+        raise InputError("model-malformed", what, where=str(path), fix="save it in float32 or float16")
+    return {_renamed(name): values for name, values in _read(path, _arrays).items()}
 
 
 def _types(file: Any) -> dict[str, str]:

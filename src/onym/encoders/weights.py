@@ -7,10 +7,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from onym.encoders.tensors import require_small_header
-from onym.errors import InputError, LimitError
-from onym.store.limits import DEFAULT_LIMITS
-from onym.store.models import weight_files
+from onym.encoders.tensors import read_files, require_small_header
+from onym.errors import InputError
 from onym.store.panics import panics_as_errors
 
 _TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64)
@@ -18,13 +16,7 @@ _TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """Return the tensors of a model by their names, from its one file or from its shards."""
-    found: dict[str, Tensor] = {}
-    for path in weight_files(folder):
-        if path.suffix == ".safetensors":
-            found |= read_tensors(path)
-            if len(found) > DEFAULT_LIMITS.model_tensors:
-                raise LimitError("limit-model", f"more than {DEFAULT_LIMITS.model_tensors:,} tensors", where=str(path))
-    return found
+    return read_files(folder, read_tensors)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

@@ -12,7 +12,6 @@ from onym.errors import ConfigError
 from onym.index.library import faiss
 
 _CODE_BITS = 8
-_COMPACT = 8  # dimensions that one byte stands for where size is what counts
 LINKS = 32  # of a vector in the graph
 _BUILD_EFFORT = 160  # candidates looked at for the links of a vector
 _POINTS_PER_CENTRE = 39  # what FAISS wants to see for each centre that it learns
@@ -30,8 +29,7 @@ class Kind:
     memory. `sample` is how many vectors it learns from, 0 where it has nothing to learn. An index that `is_in_parts` is several
     ones, each built by one thread: several threads would build another one each time. With `is_refined`, every vector is kept
     with the index in 2 bytes a number: more names are found than are wanted, and the best of them by those vectors are the
-    answer. One with a `group`
-    divides the vectors into lists of codes, and a byte of a code stands for so many dimensions.
+    answer. One with a `group` divides the vectors into lists of codes, and a byte of a code stands for so many dimensions.
     """
 
     name: str
@@ -151,6 +149,11 @@ def _lists(width: int, count: int, group: int) -> Any:
     return index
 
 
+def _in_lists(name: str, group: int, *, is_refined: bool) -> Kind:
+    make = partial(_lists, group=group)
+    return Kind(name, b"IwPQ", make, is_streamed=False, sample=400_000, is_refined=is_refined, group=group)
+
+
 KINDS = {
     kind.name: kind
     for kind in (
@@ -158,8 +161,8 @@ KINDS = {
         Kind("flat16", b"IxSQ", _half),
         Kind("sq8", b"IxSQ", _bytes, sample=65_536),
         Kind("hnsw", b"IHNs", _graph, is_streamed=False, sample=65_536, is_in_parts=True, is_refined=True),
-        Kind("ivfpq", b"IwPQ", partial(_lists, group=4), is_streamed=False, sample=400_000, is_refined=True, group=4),
-        Kind("pq", b"IwPQ", partial(_lists, group=_COMPACT), is_streamed=False, sample=400_000, group=_COMPACT),
+        _in_lists("ivfpq", group=4, is_refined=True),
+        _in_lists("pq", group=8, is_refined=False),
     )
 }
 """`flat` is exact; `flat16` and `sq8` look at every vector too, in 2 and 1 bytes for a number; `hnsw` walks a graph, and

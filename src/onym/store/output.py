@@ -101,6 +101,15 @@ class Folder:
         (self._stage / name).mkdir(exist_ok=True)
         return Folder(self._stage / name)
 
+    def write(self, name: str, data: bytes) -> None:
+        """Write a new file; where its name has slashes, into folders inside this one."""
+        *folders, last = name.split("/")
+        folder = self
+        for each in folders:
+            folder = folder.inner(each)
+        with folder.file(last) as file:
+            file.write(data)
+
     @contextmanager
     def file(self, name: str = "") -> Iterator[BinaryIO]:
         """Open a new file of that name."""

@@ -136,14 +136,14 @@ class PartConfig(Strict):
 
     def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
         """Return the configuration with every reference changed, also those of the parts of a part."""
-        changed: dict[str, Any] = {}
-        for name in type(self).model_fields:
-            value = getattr(self, name)
-            if isinstance(value, ModelReference):
-                changed[name] = change(value)
-            elif isinstance(value, PartConfig):
-                changed[name] = value.with_references(change)
-        return self.model_copy(update=changed)
+
+        def changed(part: PartConfig) -> PartConfig:
+            values = {name: getattr(part, name) for name in type(part).model_fields}
+            return part.model_copy(
+                update={name: change(value) for name, value in values.items() if isinstance(value, ModelReference)}
+            )
+
+        return self.with_parts(changed)
 
 
 def written_path(path: Path, base: Path) -> str:

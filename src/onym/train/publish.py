@@ -31,9 +31,7 @@ def publish(context: RunContext[Any], trainer: ModelTrainer, dest: Path) -> None
             ("log.jsonl", b"".join(json.dumps(entry).encode() + b"\n" for entry in trainer.state.log_history)),
             ("README.md", card(record).encode()),
         ):
-            inner, _, last = name.rpartition("/")
-            with (folder.inner(inner) if inner else folder).file(last) as file:
-                file.write(data)
+            folder.write(name, data)
 
 
 def _write_weights(trainer: ModelTrainer, folder: Path) -> None:

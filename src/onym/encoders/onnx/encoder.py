@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from onym.encoders.finite import require_finite
 from onym.encoders.onnx.shape import EncoderShape, read_encoder_shape
 from onym.encoders.reading import Rows
 from onym.encoders.settings import EncoderSettings, read_settings
-from onym.encoders.tensors import Arrays, Floats, is_quantized, parameters_of, read_arrays
+from onym.encoders.tensors import Arrays, Floats, has_int8, parameters_of, read_arrays
 from onym.encoders.text_encoder import TextEncoder, Vectors, about_model, require_vocabulary
-from onym.errors import InputError, LimitError, OnymError, missing_extra
+from onym.errors import InputError, LimitError, missing_extra
 from onym.store.models import require_safe
 from onym.text.tokens import Tokenizer
 
@@ -52,7 +53,7 @@ class OnnxEncoder(TextEncoder):
         folder = Path(folder)
         require_safe(folder)
         shape, arrays = read_encoder_shape(folder), read_arrays(folder)
-        precision = "int8" if is_quantized(folder) else "float32"
+        precision = "int8" if has_int8(arrays) else "float32"
         about = about_model(folder, name, parameters_of(arrays))
         session, tokenizer = _session(shape, arrays, folder), Tokenizer.open(folder)
         return cls(session, shape, tokenizer, settings or read_settings(folder), about=about, precision=precision)
@@ -70,12 +71,7 @@ class OnnxEncoder(TextEncoder):
         except Exception as e:  # its message may say what was read
             raise InputError("model-malformed", "ONNX Runtime cannot compute the model", fix="fetch it again") from e
         with np.errstate(all="ignore"):  # a stranger's weights may be any
-            vectors = self._pooled(hidden, mask)
-            is_finite = np.isfinite(vectors.sum())
-        if not is_finite:
-            what = "the model computes with numbers that are infinite or none"
-            raise InputError("model-not-finite", what, fix="fetch the model again, or use another one")
-        return vectors
+            return require_finite(self._pooled(hidden, mask))
 
     def _positions(self, mask: Rows) -> Rows:
         """Return the position of each token; with RoBERTa, that of padding is its id."""
@@ -115,8 +111,6 @@ def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in graph.weights.values()]
         options.add_external_initializers(list(graph.weights), values)
         return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
-    except OnymError:
-        raise
     except Exception as e:  # of sizes that do not fit ONNX Runtime raises whatever its parts raise
         what = "the model cannot be opened: its configuration or its weights are not those of an encoder"
         raise InputError("model-malformed", what, where=str(folder), fix="fetch it again") from e

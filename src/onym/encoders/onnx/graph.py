@@ -6,13 +6,13 @@ multiplied in fp32: rounding what a layer reads to int8 as well would be twice a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from onym.encoders.finite import not_finite, require_finite
 from onym.encoders.onnx.shape import EncoderShape
 from onym.encoders.tensors import Arrays, Floats, scales_of
 from onym.errors import InputError
@@ -139,7 +139,7 @@ class _Making:
 
     def _array(self, name: str, size: tuple[int, ...]) -> Floats:
         with np.errstate(all="ignore"):
-            return _finite(self._raw(name, size, "f").astype(np.float32), name)
+            return require_finite(self._raw(name, size, "f").astype(np.float32), name)
 
     def _raw(self, name: str, size: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
         found = self._arrays.get(self._prefix + name)
@@ -162,31 +162,17 @@ class _Making:
         return name
 
 
-def _finite(values: Floats, name: str) -> Floats:
-    with np.errstate(all="ignore"):
-        is_finite = np.isfinite(values.sum())
-    if not is_finite:
-        raise _not_finite(name)
-    return values
-
-
 def _bounded(scales: Floats, name: str) -> Floats:
     """Return scales whose products with numbers of int8 are finite."""
     if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # it is not, if one is no number
-        raise _not_finite(name)
+        raise not_finite(name)
     return scales
-
-
-def _not_finite(name: str) -> InputError:
-    what = f"the weight {name} holds numbers that are infinite or none"
-    return InputError("model-not-finite", what, fix="fetch the model again, or use another one")
 
 
 def _elsewhere(name: str, values: npt.NDArray[Any]) -> TensorProto:
     """Return a weight that is handed over beside the model."""
     found = TensorProto(name=name, dims=values.shape, data_location=TensorProto.EXTERNAL)
     found.data_type = helper.np_dtype_to_tensor_dtype(values.dtype)
-    entries: Sequence[tuple[str, str]] = (("location", "memory"), ("length", str(values.nbytes)))
-    for key, value in entries:
+    for key, value in (("location", "memory"), ("length", str(values.nbytes))):
         found.external_data.add(key=key, value=value)
     return found
