@@ -16,10 +16,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from onym.packs.folders import STARTER
+
 from benchmarks.report import data_folder
 from onym.kb import KnowledgeBase, Recipe, build_kb
-from onym.kb.similarity import open_similarity
-from onym.pipeline.packs import STARTER, located
+from onym.kb.search import open_similarity
+from onym.packs.locate import located
 
 RECIPE = Path(__file__).parent / "recipes" / "starter.toml"
 KEPT = ("LICENSE.md", "README.md", "pipeline.json", "reranker", "classifier")

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import onym
-from onym.pipeline.page import write_page
+from onym.outputs.html import write_page
 from onym.types import Document
 
 PICTURE = Path(__file__).parent / "marked.png"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from benchmarks.catalogue.releases import path_of
 from benchmarks.catalogue.server import FileServer
-from onym.pipeline.recipes import PipelineRecipe
-from onym.store.fetched import download_path
+from onym.packs.recipe import PipelineRecipe
+from onym.store.download import download_path
 
 
 class Ledger:

@@ -21,11 +21,11 @@ from typing import TextIO
 from xml.sax.saxutils import escape
 
 import polars as pl
+from onym.packs.folders import STARTER, pack_folder
 
 from benchmarks.models import model_folder
 from onym.kb import KnowledgeBase, readers
-from onym.pipeline.packs import STARTER, pack_folder
-from onym.pipeline.recipes import PipelineRecipe
+from onym.packs.recipe import PipelineRecipe
 from onym.store.files.source import Source
 from onym.types import NameKind
 

@@ -24,7 +24,7 @@ from onym.linkers.cascade import CascadeLinker
 from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
-from onym.predictions.file import Predictions, predictions_of
+from onym.outputs.predictions import Predictions, predictions_of
 from onym.types import Document
 
 _TOP = 10

@@ -18,14 +18,12 @@ import torch
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from onym.datasets.cached import open_dataset
-from onym.encoders.batches import batches
-from onym.encoders.collective import Collective, CollectiveSettings
-from onym.encoders.documents import DocumentReader, hidden_of, window_rows
-from onym.encoders.encoder import Encoder, open_body
-from onym.encoders.heads import Heads
-from onym.encoders.windows import Window
-from onym.index.library import faiss
-from onym.text.tokens import Placed, Tokenizer
+from onym.index.kinds import faiss
+from onym.models.collective import Collective, CollectiveSettings, Heads
+from onym.models.documents import DocumentReader, Window, hidden_of, window_rows
+from onym.models.encoder import batches
+from onym.models.tokens import Placed, Tokenizer
+from onym.models.torch_encoder import Encoder, open_body
 from onym.types import Document
 
 SINGLE = 128

@@ -43,7 +43,7 @@ from benchmarks.results.tasks import hpo_kb, open_kb_joined, open_task
 from onym.calibrate import Answers, Calibration, area_under_roc, expected_calibration_error
 from onym.evaluate.calibration import JudgedAnswers, judged_answers
 from onym.evaluate.task import EvaluationTask
-from onym.predictions.file import read_predictions
+from onym.outputs.predictions import read_predictions
 
 CORPORA = {"ncbi_disease": "ncbi-disease", "bc5cdr": "bc5cdr", "biored": "biored", "nlm_chem": "nlm-chem"}
 HPO = "hpo_gsc"

@@ -20,13 +20,13 @@ from benchmarks.results.e2e_predict import found_by
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task
 from benchmarks.results.predict import folder_of
 from benchmarks.results.tasks import open_quick_task
-from onym.encoders.collective import Collective
 from onym.index import open_derived_index
 from onym.linkers import collective, dense, exact
 from onym.linkers.base import Linker
 from onym.linkers.collective import CollectiveLinker
 from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
+from onym.models.collective import Collective
 from onym.pipeline.pipeline import Pipeline
 
 _QUICK = 60  # documents, each of them a mention in its text

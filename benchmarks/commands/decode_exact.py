@@ -30,8 +30,7 @@ from benchmarks.decode.cases import (
     trie_of,
 )
 from benchmarks.report import percent
-from onym.decoding.results import Decoded, Ranking
-from onym.decoding.search import SearchConfig, search_names
+from onym.decoding.search import Decoded, Ranking, SearchConfig, search_names
 from onym.trie.packed import PackedTrie
 
 CASES, QUICK = 10_000, 200

@@ -28,9 +28,7 @@ from benchmarks.decode.cases import (
     scores_of,
     trie_of,
 )
-from onym.decoding.beam import Stopping
-from onym.decoding.results import Ranking
-from onym.decoding.search import SearchConfig, search_names
+from onym.decoding.search import Ranking, SearchConfig, Stopping, search_names
 from onym.trie.packed import ROOT, PackedTrie
 
 CASES, QUICK = 10_000, 300

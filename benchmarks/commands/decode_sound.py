@@ -22,11 +22,9 @@ from benchmarks.decode.cases import (
     spread_over,
     trie_of,
 )
-from onym.decoding.results import Decoded
-from onym.decoding.search import SearchConfig, Start, search_names
+from onym.decoding.search import Decoded, SearchConfig, Start, search_names
 from onym.decoding.session import Ints
-from onym.trie.packed import PackedTrie
-from onym.trie.restriction import Restriction
+from onym.trie.packed import PackedTrie, Restriction
 
 DECODES, QUICK = 1_000_000, 20_000
 MODEL_DECODES, MODEL_QUICK = 20_000, 400

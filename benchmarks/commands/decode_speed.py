@@ -33,9 +33,9 @@ from benchmarks.models import model_folder
 from onym.decoding.adapters import adapter_of
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
-from onym.store.artefact.arrays import Ragged
-from onym.text.template import GENRE
-from onym.text.tokens import Tokenizer
+from onym.models.template import GENRE
+from onym.models.tokens import Tokenizer
+from onym.store.arrays import Ragged
 from onym.trie.packed import PackedTrie
 
 MENTIONS = {"bf16": 512, "fp32": 128}  # without hardware for bf16 a machine is several times slower

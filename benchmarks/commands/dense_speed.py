@@ -26,10 +26,10 @@ from benchmarks.dense.names import drawn_names, surfaces
 from benchmarks.dense.vectors import Known, Vectors
 from benchmarks.kb.big_kb import kb_of_names
 from benchmarks.models import model_folder
-from onym.encoders.encoder import Encoder
 from onym.index import Index, build_index, open_index
-from onym.index.library import faiss
+from onym.index.kinds import faiss
 from onym.kb import KnowledgeBase
+from onym.models.torch_encoder import Encoder
 
 SEED, K, BATCH = 13, 10, 1_000
 _SIZES = (32, 64, 128, 256)

@@ -27,10 +27,10 @@ from benchmarks.results.tasks import hpo_kb
 from benchmarks.timing import fastest
 from onym.detect.base import Detector
 from onym.detect.dictionary import DictionaryDetector
-from onym.encoders.documents import DocumentReader
-from onym.encoders.encoder import open_body
-from onym.encoders.int8 import in_int8
-from onym.text.tokens import Tokenizer
+from onym.models.collective import in_int8
+from onym.models.documents import DocumentReader
+from onym.models.tokens import Tokenizer
+from onym.models.torch_encoder import open_body
 from onym.types import Document
 
 LOWER_BOUNDS = {"int8_cosine": 0.99}

@@ -18,17 +18,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from onym.packs.folders import STARTER
+
 from benchmarks.report import data_folder
 from benchmarks.starter import RECIPE
 from onym.datasets.cached import open_dataset
 from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.linkers import linker_config, open_linker
 from onym.linkers.rerank import RerankLinker
-from onym.pipeline import Pipeline, load
+from onym.packs import load
+from onym.packs.locate import located
+from onym.parts import OpenContext
+from onym.pipeline import Pipeline
 from onym.pipeline.explanation import Explanation
-from onym.pipeline.packs import STARTER, located
 from onym.store.files.source import InputFile, Source
-from onym.store.parts import OpenContext
 from onym.text.normal import normal_name
 from onym.types import Document
 

@@ -37,14 +37,14 @@ from benchmarks.exchange.omop_rules import OmopDatabase
 from benchmarks.exchange.stand_in import write_stand_in
 from benchmarks.report import data_folder
 from onym.datasets.cached import open_dataset
-from onym.pipeline import Pipeline, load
-from onym.pipeline.exports import FHIR, OMOP, ExportOptions, write_linked_export
-from onym.pipeline.mapping import map_table, map_terms
-from onym.predictions.exchange.fhir import code_string
-from onym.predictions.exchange.omop_concepts import CONCEPTS, OmopConcepts
-from onym.predictions.exchange.omop_source_map import SOURCE_VOCABULARY, short_code
-from onym.predictions.exchange.vocabularies import Vocabularies, code_of
-from onym.predictions.mapping.reading import read_terms
+from onym.outputs.exports import FHIR, OMOP, ExportOptions, write_linked_export
+from onym.outputs.fhir import code_string
+from onym.outputs.mapping import map_table, map_terms
+from onym.outputs.omop import CONCEPTS, SOURCE_VOCABULARY, OmopConcepts, short_code
+from onym.outputs.terms import read_terms
+from onym.outputs.vocabularies import Vocabularies, code_of
+from onym.packs import load
+from onym.pipeline import Pipeline
 from onym.types import Document, LinkedDocument
 from onym.views import styled
 

@@ -19,9 +19,8 @@ from typing import Any
 
 from benchmarks.report import data_folder
 from onym.datasets.cached import open_dataset
-from onym.pipeline import load
-from onym.pipeline.flat import read_flat, write_flat
-from onym.predictions.rows import WRITERS
+from onym.outputs.rows import WRITERS, read_flat, write_flat
+from onym.packs import load
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from onym.views import COLUMNS, kinds_of
 

@@ -35,8 +35,7 @@ from benchmarks.kb.big_kb import kb_of_numbers
 from benchmarks.own_cache import own_cache
 from onym.errors import OnymError
 from onym.index import KINDS, artefact, build_index, open_index
-from onym.index.artefact import VECTORS
-from onym.index.parts import FILE
+from onym.index.artefact import FILE, VECTORS
 
 SEED, NAMES, WIDTH, K = 13, 200, 16, 5
 _SIZES = (0, 1, 2, 2**7, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**33, 2**62, 2**63, 2**64 - 1)

@@ -35,11 +35,9 @@ from benchmarks.models import model_folder
 from benchmarks.report import own_bytes
 from benchmarks.results.tasks import open_kb
 from onym.index import KINDS, Index, build_index, open_index
-from onym.index.derived import open_derived_index
-from onym.index.kinds import AUTO, kind_for
-from onym.index.library import faiss
-from onym.index.source import VectorSource
-from onym.index.vectors import SHARD, NameVectors, open_derived_vectors
+from onym.index.build import open_derived_index
+from onym.index.kinds import AUTO, faiss, kind_for
+from onym.index.vectors import SHARD, NameVectors, VectorSource, open_derived_vectors
 from onym.kb import KnowledgeBase
 from onym.store.cache import cache_folder
 
@@ -92,7 +90,7 @@ def _drawn_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
 
 
 def _real_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
-    from onym.encoders.encoder import Encoder
+    from onym.models.torch_encoder import Encoder
 
     kb = kb_of_names(base / "kb", pl.Series(drawn_names(options.names))) if options.names else open_kb()
     encoder = Encoder.open(model_folder("minilm"))

@@ -16,9 +16,8 @@ from benchmarks.commands.kb_open import joined_recipe
 from benchmarks.kb.held_out import FOLDS, held_out_joins
 from benchmarks.report import data_folder
 from onym.kb.curie import prefix_of
-from onym.kb.decide import decide
-from onym.kb.gather import gather
-from onym.kb.joins.rule import JoinRule
+from onym.kb.gather import decide, gather
+from onym.kb.joins import JoinRule
 
 LOWER_BOUNDS = MappingProxyType({"held_out_precision": 0.98})
 UPPER_BOUNDS = MappingProxyType({"fused_in_one_source": 0})

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from onym.errors import OnymError
 from onym.kb import KnowledgeBase
-from onym.store.artefact.reader import check_artefact
+from onym.store.artefact import check_artefact
 
 _BUILD = """
 import sys

@@ -22,9 +22,8 @@ from benchmarks.report import data_folder, own_bytes
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.text.layout import Layout
-from onym.text.template import GENBIOEL
-from onym.text.tokens import Tokenizer
+from onym.models.template import GENBIOEL, Layout
+from onym.models.tokens import Tokenizer
 from onym.train.samples.statements import KnowledgeSamples
 
 WINDOW, BATCH, SEED = 64, 64, 13

@@ -35,7 +35,7 @@ from benchmarks.hostile_models import CASES
 from benchmarks.hostile_models.case import Case
 from benchmarks.hostile_models.honest import save_honest, save_kb
 from benchmarks.hostile_models.watch import Watch
-from onym.encoders.loading import quiet
+from onym.models.torch_loading import quiet
 
 _PATIENCE_S, _SOON_S, _LIMIT_S, _LIMIT_MB = 30.0, 2.0, 5.0, 512.0
 _STEP, _AGAIN, _WORKERS = 20, 4, 2

@@ -19,10 +19,10 @@ from functools import partial
 from operator import le, lt
 from typing import NamedTuple
 
-from onym.text.align import Aligned, Step, align, collapse, lower, nfkc, punctuation
+from onym.corpora.formats._bioc import Unit, Units
+from onym.text.analysis import Aligned, Step, align, collapse, lower, nfkc, punctuation
 from onym.text.boundaries import sentences, words
 from onym.text.normal import PUNCTUATION, normal_name
-from onym.text.units import Unit, Units
 from onym.types import Offsets
 
 Task = tuple[str, int]

@@ -32,8 +32,8 @@ from benchmarks.results.tasks import medic_kb
 from onym.corpora.corpus import write_corpus
 from onym.datasets.cached import open_dataset
 from onym.kb import KnowledgeBase
-from onym.pipeline.folder import load
-from onym.pipeline.packs import FILE
+from onym.packs.locate import load
+from onym.pipeline.config import FILE
 
 LOWER_BOUNDS = {"resumed": 1}
 FULL_BOUNDS = {"hours": 1.0, "points_below": 1.0}

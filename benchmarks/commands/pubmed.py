@@ -36,7 +36,8 @@ from benchmarks.results.e2e_tasks import KINDS, end_to_end_task
 from benchmarks.results.tasks import hpo_kb, open_kb
 from onym.batch.compaction import compact
 from onym.batch.planning import plan_batch
-from onym.pipeline.folder import build_pipeline, load
+from onym.packs.locate import load
+from onym.pipeline.folder import build_pipeline
 
 ALL = 38_000_000
 _QUICK = 150  # citations of each file

@@ -33,7 +33,7 @@ from benchmarks.serve.reconcile_cases import ReconcileCases
 from benchmarks.serve.reconcile_rows import ReconciledRow, judged, junk, mentions
 from benchmarks.serve.reconcile_schemas import reconcile_schemas
 from benchmarks.serve.running import Running
-from onym.pipeline import load
+from onym.packs import load
 from onym.views import styled
 
 UPPER_BOUNDS = {"violations": 0, "junk_matched": 0}

@@ -23,7 +23,7 @@ from benchmarks.results.rerank_rows import ALONE, KINDS, file_of, judge
 from benchmarks.results.store import between, differences, table
 from benchmarks.results.tasks import open_kb_joined
 from onym.kb import KnowledgeBase
-from onym.predictions.file import read_predictions
+from onym.outputs.predictions import read_predictions
 
 QUICK = ("ncbi_disease",)
 Rows = dict[str, dict[str, dict[str, object]]]

@@ -28,10 +28,9 @@ from onym.errors import OnymError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.linkers import linker_config, open_linker
-from onym.linkers._memory import write_memory
-from onym.linkers._reranker import MEMORY, RerankerOrigin, open_reranker, write_reranker
-from onym.linkers._trees import MAX_DEPTH
 from onym.linkers.rerank import RerankLinker, RerankParts
+from onym.rerank.memory import write_memory
+from onym.rerank.trees import MAX_DEPTH, MEMORY, RerankerOrigin, open_reranker, write_reranker
 from onym.testing.tiny_trees import stump
 from onym.train.rerank.config import RerankTrainingConfig
 from onym.train.rerank.rerank import train_reranker

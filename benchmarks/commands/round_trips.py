@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from benchmarks.report import data_folder
 from onym.corpora.base import Format, Item
-from onym.corpora.facets import view
+from onym.corpora.corpus import view
 from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import READ_ONLY, detect, get
 from onym.store.files.source import InputFile, Source

@@ -27,6 +27,8 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
+from onym.packs.folders import STARTER
+
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import hpo_kb, open_kb
 from benchmarks.serve.client import Connection, link_request, load
@@ -34,9 +36,8 @@ from benchmarks.serve.running import Running
 from benchmarks.serve.speeds import WARM_UP, measured, measured_on_ray
 from onym.corpora.base import documents_of
 from onym.corpora.formats import get
+from onym.packs.locate import load as load_pipeline
 from onym.pipeline.folder import build_pipeline
-from onym.pipeline.folder import load as load_pipeline
-from onym.pipeline.packs import STARTER
 from onym.store.files.source import Source
 
 FULL_BOUNDS = {"overhead": 1.3, "http_cpu_ms": 1.0, "reject_cpu_ms": 0.2}

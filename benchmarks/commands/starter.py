@@ -27,7 +27,8 @@ from onym.corpora.plain import with_answers
 from onym.datasets.cached import open_dataset
 from onym.evaluate.end_to_end.protocols import EndToEndScores, score_end_to_end
 from onym.kb import KnowledgeBase
-from onym.pipeline import Pipeline, load
+from onym.packs import load
+from onym.pipeline import Pipeline
 from onym.types import Document, LinkedDocument
 
 UPPER_BOUNDS = {"wheel_mb": 10.0}

@@ -42,12 +42,13 @@ from onym.batch.planning import SHARD_BYTES
 from onym.batch.shard import write_shard
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
-from onym.linkers._surfaces import SurfaceCache, SurfaceLinker
+from onym.linkers.base import SurfaceCache, SurfaceLinker
 from onym.linkers.cascade import CascadeLinker
 from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.rerank import RerankLinker
-from onym.pipeline import Pipeline, load
+from onym.packs import load
+from onym.pipeline import Pipeline
 from onym.types import Document, Link
 
 UPPER_BOUNDS = {"answers_changed": 0}

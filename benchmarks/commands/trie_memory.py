@@ -18,7 +18,7 @@ from benchmarks.commands.trie_size import big_trie
 _WALK = """
 import sys
 import numpy as np
-from onym.store.artefact.arrays import Ragged
+from onym.store.arrays import Ragged
 from onym.trie import PackedTrie, open_trie
 
 def walk(trie, seed, rounds):

@@ -15,10 +15,10 @@ from benchmarks.decode.setup import BATCH, adapter_for, drawn_sources, step_seco
 from benchmarks.kb.big_kb import Words, kb_of_release, kb_of_words
 from benchmarks.models import model_folder
 from onym.kb import KnowledgeBase
-from onym.text.template import GENBIOEL
-from onym.text.tokens import Tokenizer
+from onym.models.template import GENBIOEL
+from onym.models.tokens import Tokenizer
 from onym.trie import Origin, PackedTrie, build_trie, open_trie
-from onym.trie.source import TokenSource
+from onym.trie.artefact import TokenSource
 
 SIX_MILLION, QUICK, FEW = 6_000_000, 50_000, 100_000
 _BUILD = """

@@ -15,9 +15,9 @@ import torch
 
 from onym.decoding.adapters import adapter_of
 from onym.decoding.adapters.base import Adapter
-from onym.decoding.results import Decoded, Ranking
+from onym.decoding.search import Decoded, Ranking
 from onym.decoding.session import TreeSession
-from onym.store.artefact.arrays import Ragged
+from onym.store.arrays import Ragged
 from onym.trie.packed import PackedTrie
 
 Tokens = list[int]

@@ -29,16 +29,13 @@ from benchmarks.report import percent
 from benchmarks.results.generative_model import RANKINGS
 from benchmarks.results.tasks import KINDS, open_task
 from onym.decoding.adapters import adapter_of
-from onym.decoding.results import Decoded, Ranking
-from onym.decoding.search import SearchConfig, search_names
-from onym.decoding.session import TreeSession
-from onym.decoding.weights import open_model
+from onym.decoding.search import Decoded, Ranking, SearchConfig, search_names
+from onym.decoding.session import TreeSession, open_model
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import ModelSettings
-from onym.text.layout import Layout
-from onym.text.template import template_named
-from onym.text.tokens import Tokenizer
-from onym.trie.derived import open_derived_trie
+from onym.models.template import Layout, template_named
+from onym.models.tokens import Tokenizer
+from onym.trie.artefact import open_derived_trie
 from onym.trie.packed import PackedTrie
 
 MENTIONS, QUICK_MENTIONS, RUNS = 512, 32, 3

@@ -16,13 +16,13 @@ import torch
 from benchmarks.report import data_folder
 from onym.datasets import prepare
 from onym.decoding.adapters import Adapter, adapter_of
-from onym.decoding.beam import BeamSearch
 from onym.decoding.explorer import Explorer, Request
+from onym.decoding.search import BeamSearch
 from onym.decoding.session import TreeSession
-from onym.encoders.device import resolve_precision
-from onym.store.artefact.arrays import Ragged
-from onym.text.template import GENRE
-from onym.text.tokens import Tokenizer
+from onym.models.device import resolve_precision
+from onym.models.template import GENRE
+from onym.models.tokens import Tokenizer
+from onym.store.arrays import Ragged
 from onym.trie.packed import PackedTrie
 
 WINDOW, WIDTH, BATCH = 64, 5, 32

@@ -10,8 +10,8 @@ import csv
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from onym.predictions.exchange.omop_concepts import CONCEPTS, RELATIONSHIPS
-from onym.predictions.exchange.vocabularies import Vocabularies
+from onym.outputs.omop import CONCEPTS, RELATIONSHIPS
+from onym.outputs.vocabularies import Vocabularies
 
 _OWN, _STANDARD = 2_000_000_000, 2_100_000_000
 _DAYS = ("19700101", "20991231")

@@ -14,8 +14,8 @@ from benchmarks.hostile_models.case import INDEX, WEIGHTS
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.linkers.dense import Config
+from onym.parts import ModelReference
 from onym.pipeline import build_pipeline
-from onym.store.parts import ModelReference
 from onym.testing.tiny_collective import save_collective
 from onym.testing.tiny_encoder import save_encoder
 from onym.testing.tiny_seq2seq import save_model, save_tokenizer

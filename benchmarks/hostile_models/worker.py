@@ -21,13 +21,13 @@ from benchmarks.hostile.worker import memory_mb
 from onym.corpora.isolation import INTERNAL
 from onym.decoding.convert import convert_weights
 from onym.detect.model import detector_of
-from onym.encoders.onnx.encoder import OnnxEncoder
 from onym.errors import InputError, OnymError
-from onym.index.memory import index_in_memory
+from onym.index.build import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
 from onym.linkers.dense import DenseLinker
 from onym.linkers.generative import GenerativeLinker
+from onym.models.onnx_encoder import OnnxEncoder
 from onym.store.cache import cache_folder
 from onym.types import Document, LinkedDocument, Mention
 

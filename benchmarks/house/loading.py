@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import onym
 from benchmarks.house.pipelines import build_pipeline, save_encoder
-from onym.store.artefact.reader import Artefact
+from onym.store.artefact import Artefact
 
 
 def loading_figures(kb: Path, folder: Path) -> dict[str, object]:

@@ -23,7 +23,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked, rank_concepts
 from onym.linkers.base import LinkerConfig
-from onym.store.parts import OpenContext
+from onym.parts import OpenContext
 from onym.types import Document, LinkedDocument
 
 

@@ -37,8 +37,8 @@ def document_readings(kb: Path, folder: Path, count: int, tokens: int) -> float:
 
     Detector and linker are one model, and the documents have at least so many tokens each.
     """
-    from onym.encoders.windows import windows
-    from onym.text.tokens import Tokenizer
+    from onym.models.documents import windows
+    from onym.models.tokens import Tokenizer
 
     model = save_collective(folder / "model", window=_WINDOW, overlap=_OVERLAP)
     options = ("--detector", "model", "--detector-model", str(model), "--linker", "collective", "--model", str(model))

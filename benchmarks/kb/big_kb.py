@@ -14,7 +14,7 @@ from benchmarks.report import data_folder
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.store.artefact.arrays import Ragged
+from onym.store.arrays import Ragged
 from onym.text.normal import normal_names
 
 ROWS = 16_000_000  # of the synthetic release

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from onym.kb.curie import prefix_of
-from onym.kb.decide import decide
-from onym.kb.gather import Gathered
-from onym.kb.joins.rule import JoinRule, oriented
+from onym.kb.gather import Gathered, decide
+from onym.kb.joins import JoinRule, oriented
 from onym.kb.recipe import Recipe
 
 FOLDS = 5

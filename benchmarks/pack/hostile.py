@@ -21,8 +21,8 @@ from typing import Any
 
 from onym.kb import Recipe, build_kb
 from onym.linkers import linker_config
+from onym.packs import build_pack
 from onym.pipeline import build_pipeline
-from onym.pipeline.pack import build_pack
 from onym.testing.tiny_reranker import save_reranker
 
 SEED = 7

@@ -14,7 +14,7 @@ from benchmarks.privacy.watch import described, shown_by
 from onym.corpora.isolation import require_complete
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
-from onym.linkers import _surfaces
+from onym.linkers import base as _surfaces
 from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker

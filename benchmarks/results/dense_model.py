@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results.generative_model import PRECISIONS
-from onym.encoders.settings import EncoderSettings, read_settings
 from onym.index.kinds import KINDS
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
+from onym.models.settings import EncoderSettings, read_settings
 
 SEARCHES = tuple(KINDS)
 RANKINGS = ("own", "dot", "cosine")

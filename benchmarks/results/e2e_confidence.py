@@ -32,8 +32,7 @@ from onym.evaluate.calibration import JudgedAnswers, judged_answers
 from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.thresholds import above_threshold, tune_threshold
-from onym.predictions.file import Key, Prediction, Predictions
-from onym.predictions.identity import DocumentNames
+from onym.outputs.predictions import DocumentNames, Key, Prediction, Predictions
 
 CONFIDENCE = "+confidence"
 

@@ -8,8 +8,7 @@ from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.end_to_end.evaluation import predicted_documents
 from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all
 from onym.evaluate.metrics import score
-from onym.predictions.file import Predictions
-from onym.predictions.identity import DocumentNames
+from onym.outputs.predictions import DocumentNames, Predictions
 
 KEYS = {
     "strict": "bhowmik-strict",

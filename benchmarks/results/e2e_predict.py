@@ -27,14 +27,14 @@ from benchmarks.results.predict import folder_of, record_of
 from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shortened
 from benchmarks.results.tasks import SPLITS
 from onym.detect import dictionary, model
-from onym.detect._classifier import open_classifier
 from onym.detect.base import Detector
+from onym.detect.classifier import open_classifier
 from onym.detect.dictionary import DictionaryDetector
 from onym.detect.model import detector_of
-from onym.encoders.collective import Collective
 from onym.linkers import linker_config, open_linker
+from onym.models.collective import Collective
+from onym.outputs.predictions import Predictions, predictions_of
 from onym.pipeline.pipeline import Pipeline
-from onym.predictions.file import Predictions, predictions_of
 from onym.registry import LINKERS
 from onym.store.models import folder_digest
 from onym.types import Document, Mention

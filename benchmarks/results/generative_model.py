@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from onym.encoders.device import Precision
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
+from onym.models.device import Precision
 
 SEARCHES = ("beam5", "exact")
 RANKINGS = ("mean", "sum")

@@ -28,8 +28,8 @@ from benchmarks.report import machine
 from benchmarks.results.section import Section
 from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shortened, stage_before
 from benchmarks.results.tasks import SPLITS, Task, open_task
-from onym.linkers.base import Linker
-from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
+from onym.linkers.base import Linker, source_of
+from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.train.publish import RECORD
 from onym.train.stages import runs_folder
 from onym.types import Document

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.report import data_folder
 from benchmarks.results.rerank_rows import KEPT, PRESET
-from onym.linkers._features import FEATURES
+from onym.rerank.features import FEATURES
 from onym.store.output import whole_file
 from onym.train.rerank.collate import pairs_of
 from onym.train.rerank.context import RerankContext

@@ -30,8 +30,8 @@ from benchmarks.results.rerank_rows import (
 from benchmarks.results.store import ROWS, shortened, write_packed
 from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
-from onym.linkers.base import Linker
-from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
+from onym.linkers.base import Linker, source_of
+from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.store.output import whole_file
 
 TOP_K = 5

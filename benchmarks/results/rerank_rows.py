@@ -30,7 +30,7 @@ from onym.evaluate.metrics import gold_ranks
 from onym.evaluate.significance import bootstrap_interval
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
-from onym.predictions.file import Predictions
+from onym.outputs.predictions import Predictions
 from onym.text.normal import normal_name
 from onym.train.stages import read_config
 from onym.types import Document

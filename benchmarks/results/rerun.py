@@ -13,7 +13,7 @@ from benchmarks.results.predict import folder_of, parts, predicted_part
 from benchmarks.results.section import Section
 from benchmarks.results.store import Row, Store
 from benchmarks.results.tasks import open_task
-from onym.predictions.file import Answer
+from onym.outputs.predictions import Answer
 from onym.store.models import weights_digest
 
 TOLERANCE = 0.02

@@ -26,15 +26,15 @@ from benchmarks.results.store import FOLDER
 from benchmarks.results.tasks import SPLITS, open_kb_joined
 from onym.datasets.cached import open_dataset
 from onym.detect import dictionary, model
-from onym.detect._classifier import open_classifier
 from onym.detect.base import Detector
+from onym.detect.classifier import open_classifier
 from onym.detect.dictionary import DictionaryDetector
 from onym.detect.model import detector_of
-from onym.encoders.collective import Collective
 from onym.kb.masks import select_concepts
+from onym.models.collective import Collective
+from onym.parts import ReaderPrecision
 from onym.store.models import folder_digest
 from onym.store.output import whole_file
-from onym.store.parts import ReaderPrecision
 from onym.train.collective.dev import f1
 from onym.train.corpora import renamed
 from onym.types import Document

@@ -31,7 +31,7 @@ from onym.evaluate.significance import bootstrap_interval, mcnemar_exact
 from onym.evaluate.slices import slices_of
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
-from onym.predictions.file import Answer, Prediction, Predictions, read_predictions, write_predictions
+from onym.outputs.predictions import Answer, Prediction, Predictions, read_predictions, write_predictions
 from onym.store.output import whole_file
 
 FOLDER = Path(__file__).parents[2] / "results"

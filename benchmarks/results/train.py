@@ -19,8 +19,8 @@ from typing import Any
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import medic_kb, open_kb, open_task
+from onym.config import read_toml
 from onym.kb import KnowledgeBase
-from onym.store.config import read_toml
 from onym.train.run import train
 from onym.train.stages import MODEL_CONFIGS, ModelConfig, merge, runs_folder
 

@@ -9,9 +9,9 @@ from onym.index import KINDS, build_index
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
-from onym.store.artefact.arrays import Ragged, Strings
+from onym.store.arrays import Ragged, Strings
 from onym.trie import build_trie
-from onym.trie.source import TokenSource
+from onym.trie.artefact import TokenSource
 
 CONCEPTS, WIDTH = 60, 16
 ENCODER = Drawn(WIDTH)

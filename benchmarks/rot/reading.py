@@ -18,7 +18,7 @@ from onym.kb.masks import concepts_of_types, names_of
 from onym.kb.search import search
 from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
-from onym.store.verify import Verify
+from onym.store.cache import Verify
 from onym.trie import PackedTrie, open_trie
 
 _TEXT = "Heart attack 0 and acute fever 6 were shared 1; disease 12, pain 4."

@@ -17,8 +17,8 @@ from benchmarks.rot.artefacts import artefact_folders
 from benchmarks.rot.reading import read, read_kb, walk
 from onym.errors import OnymError
 from onym.kb import KnowledgeBase
-from onym.store.artefact import verified
-from onym.store.artefact.manifest import Manifest
+from onym.store import artefact as verified
+from onym.store.artefact import Manifest
 from onym.trie import open_trie
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from benchmarks.commands.pipeline_hostile_text import NAMES
 from benchmarks.serve.client import NOTHING, Connection, Got, link_request
-from onym.pipeline.folder import load
+from onym.packs.locate import load
 
 PATIENCE_S = 60.0  # on a busy machine, a client that sleeps for a moment sleeps for longer
 _READY = b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"

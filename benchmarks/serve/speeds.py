@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.own_network import own_network
 from benchmarks.serve.client import Got, link_request, load, milliseconds
 from benchmarks.serve.running import Running
-from onym.pipeline.folder import load as load_pipeline
+from onym.packs.locate import load as load_pipeline
 
 CLIENTS = (1, 8, 64)
 WARM_UP = 8

@@ -14,8 +14,8 @@ from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.kb.order import RULES, Key, deciding_rule
-from onym.linkers.base import Linker
-from onym.predictions.file import DECIDED, Answer, Prediction, Predictions, predictions_of, source_of
+from onym.linkers.base import DECIDED, Linker, source_of
+from onym.outputs.predictions import Answer, Prediction, Predictions, predictions_of
 from onym.types import Candidate, Link, LinkedDocument
 
 TOP_K = 10

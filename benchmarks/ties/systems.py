@@ -40,9 +40,9 @@ def systems(kb: KnowledgeBase, *, is_quick: bool) -> Iterator[tuple[str, Linker]
 
 def dense_linker(kb: KnowledgeBase) -> Linker:
     """Return MiniLM off the shelf over the names of the concepts that its kept rows hold."""
-    from onym.encoders.encoder import Encoder
-    from onym.index.memory import index_in_memory
+    from onym.index.build import index_in_memory
     from onym.linkers.dense import DenseLinker
+    from onym.models.torch_encoder import Encoder
 
     store = Store(FOLDER / "dense")
     kept = [store.predictions(store.row(DENSE_ROWS[split])) for split in SPLITS]

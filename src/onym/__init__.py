@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from onym.integrations import map_series
     from onym.kb import KnowledgeBase, Recipe, build_kb
     from onym.linkers import Linker, linker_config, open_linker
-    from onym.pipeline import Pipeline, build_pipeline, load
-    from onym.predictions import Predictions, read_predictions
-    from onym.store import OpenContext
+    from onym.outputs import Predictions, read_predictions
+    from onym.packs import load
+    from onym.parts import OpenContext
+    from onym.pipeline import Pipeline, build_pipeline
 
 __all__ = [
     "Candidate",

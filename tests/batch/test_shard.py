@@ -16,12 +16,12 @@ from onym.batch.inputs import open_group
 from onym.batch.plan import BatchPlan, InputGroup
 from onym.batch.planning import plan_batch
 from onym.batch.shard import write_shard
-from onym.corpora.plan import Group
+from onym.corpora.reading import Group
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
-from onym.pipeline.folder import load
+from onym.packs.locate import load
 from onym.pipeline.pipeline import Pipeline
 from tests.batch.runs import pipeline_at, planned
 from tests.linkers.test_surfaces import Drifting

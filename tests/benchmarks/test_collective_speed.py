@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.commands.collective_speed import all_at_once, one_at_a_time
 
-from onym.encoders.collective import Collective
+from onym.models.collective import Collective
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
 

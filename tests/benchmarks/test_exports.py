@@ -14,9 +14,8 @@ from benchmarks.exchange.stand_in import write_stand_in
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.predictions.exchange.fhir_documents import fhir_document
-from onym.predictions.exchange.omop_concepts import CONCEPTS, OmopConcept, OmopConcepts, StandardConcept
-from onym.predictions.exchange.omop_note_nlp import NoteNlp, write_note_nlp
+from onym.outputs.fhir import fhir_document
+from onym.outputs.omop import CONCEPTS, NoteNlp, OmopConcept, OmopConcepts, StandardConcept, write_note_nlp
 from tests.predictions.exchange.test_fhir_concept_map import MAPPINGS, RELEASES, written
 from tests.predictions.exchange.test_fhir_documents import linked
 from tests.predictions.exchange.test_omop_note_nlp import DAY

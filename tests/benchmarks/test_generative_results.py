@@ -18,7 +18,7 @@ from benchmarks.results.rerun import unlike
 from benchmarks.results.section import PAGE
 from benchmarks.results.store import FOLDER, Row, Store
 
-from onym.predictions.file import Predictions
+from onym.outputs.predictions import Predictions
 
 KEY = "askapatient_fold0_labels/finetuned/tiny-bart-beam5-mean"
 

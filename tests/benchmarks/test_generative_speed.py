@@ -11,7 +11,7 @@ import torch
 from benchmarks.decode import generative_speed
 from benchmarks.decode.generative_speed import callback, dict_trie, generate, like_prompts, misses, onym
 
-from onym.decoding.results import Decoded, Hypothesis
+from onym.decoding.search import Decoded, Hypothesis
 from onym.linkers.generative import ModelSettings
 
 

@@ -13,10 +13,10 @@ from benchmarks.results.papers.predict import distinct, named_answers
 from benchmarks.results.papers.regression import COLUMNS, Regression
 from benchmarks.results.store import Judged
 
-from onym.encoders.text_encoder import Vectors
 from onym.kb import KnowledgeBase
-from onym.linkers._memory import KbMemory, Memory
-from onym.linkers._pool import Pooling
+from onym.models.encoder import Vectors
+from onym.rerank.memory import KbMemory, Memory
+from onym.rerank.pool import Pooling
 from onym.types import Document, Mention
 
 MARKS = "<!-- papers: begin -->\n<!-- papers: end -->"

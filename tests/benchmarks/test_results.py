@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from onym.datasets import PreparedDataset, prepare
 from onym.evaluate.cases import ranking_of
 from onym.kb import KnowledgeBase
-from onym.predictions.file import Answer, Prediction, Predictions, read_predictions
+from onym.outputs.predictions import Answer, Prediction, Predictions, read_predictions
 from tests.datasets.made import write_askapatient
 
 HEADACHE, FEVER = "snomedct:25064002", "snomedct:386661006"

@@ -7,8 +7,9 @@ from benchmarks.ties.decided import decided_by_ids, rules_of, undecided
 
 from onym.evaluate.cases import gold_cases
 from onym.kb import KnowledgeBase
+from onym.linkers.base import source_of
 from onym.linkers.exact import ExactLinker
-from onym.predictions.file import Prediction, Predictions, predictions_of, source_of
+from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.types import Document, Mention
 from tests.kb.test_order import HP, MESH, MONDO, made
 

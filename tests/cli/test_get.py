@@ -8,10 +8,10 @@ from unittest.mock import patch
 
 import pytest
 from benchmarks.catalogue.server import FileServer
+from onym.packs.folders import installed
 
+from onym.packs.recipe import recipe_names
 from onym.pipeline import recipes
-from onym.pipeline.packs import installed
-from onym.pipeline.recipes import recipe_names
 from tests.cli.command import onym
 from tests.pipeline.recipes.small import OBO, PATH, small_recipe, small_server
 
@@ -55,7 +55,7 @@ def test_a_pipeline_is_installed_from_a_folder(tmp_path: Path, served: FileServe
 def test_what_cannot_be_is_explained(tmp_path: Path) -> None:
     env = {"ONYM_CACHE": str(tmp_path / "cache")}
     assert "[recipe-unknown]" in onym("get", "icd", cwd=tmp_path, status=2, env=env).stderr
-    with patch("onym.pipeline.recipes.install.find_spec"):
+    with patch("onym.packs.install.find_spec"):
         error = json.loads(onym("get", "umls-sapbert", "--json", cwd=tmp_path, status=2, env=env).stderr.splitlines()[-1])[
             "error"
         ]

@@ -15,8 +15,8 @@ from onym.corpora.corpus import read_corpus
 from onym.errors import InputError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.linkers._queries import queries
 from onym.pipeline.folder import build_pipeline
+from onym.rerank.memory import queries
 from onym.testing.tiny_seq2seq import add_defaults, save_model, save_tokenizer
 from onym.types import Document
 from tests.cli.command import onym
@@ -266,7 +266,7 @@ def test_a_document_that_cannot_be_linked_is_counted_and_the_others_are_linked(
             raise error
         return queries(doc, expand=expand)
 
-    monkeypatch.setattr("onym.linkers._surfaces.queries", failing)
+    monkeypatch.setattr("onym.linkers.base.queries", failing)
     words = ("good.txt", "notes", "--pipeline", "p", "-o", "out.jsonl", "--json")
     done = onym("link", *words, cwd=with_pipeline, status=status)
     counts = json.loads(done.stdout)

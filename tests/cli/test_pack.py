@@ -56,7 +56,7 @@ def test_an_upload_happens_only_with_its_option(folder: Path, monkeypatch: pytes
         uploads.append((str(path), name))
         return f"https://hub/{name}"
 
-    monkeypatch.setattr("onym.store.hub.upload", upload)
+    monkeypatch.setattr("onym.store.download.upload", upload)
     onym("pack", "hub", "tiny.onymp", "-o", "hub", cwd=folder)
     assert uploads == []
     done = onym("pack", "hub", "tiny.onymp", "-o", "hub", "--force", "--upload", "me/tiny", cwd=folder)

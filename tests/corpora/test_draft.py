@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.draft import Draft, MalformedError
+from onym.corpora.base import Draft, MalformedError
 from onym.types import Document, Problem
 
 TEXT = "breast and ovarian cancer"

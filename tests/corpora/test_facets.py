@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onym.corpora.base import ALL, Facet
-from onym.corpora.facets import describe_loss, facets_of, view
+from onym.corpora.corpus import describe_loss, facets_of, view
 from onym.types import Document, Mention, Passage, Relation
 
 MENTIONS = (

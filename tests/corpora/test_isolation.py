@@ -12,9 +12,9 @@ import pytest
 
 from onym.corpora.isolation import isolate, problem_of, require_complete
 from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError
-from onym.store.artefact.maps import map_file
-from onym.store.files.regular import open_regular
-from onym.text.template import template_named
+from onym.models.template import template_named
+from onym.store.arrays import map_file
+from onym.store.files.stream import open_regular
 from onym.types import Document, Link, LinkedDocument, Mention, Problem
 
 SECRET = "patient Smith"

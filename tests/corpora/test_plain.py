@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from onym.corpora.draft import MalformedError
+from onym.corpora.base import MalformedError
 from onym.corpora.plain import from_plain, linked_from_plain, linked_to_plain, to_plain, with_answers
 from onym.errors import InputError
 from onym.testing.documents import after_round_trip, documents, linked_documents

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.corpora.plan import Plan, PlannedFile, plan_of, state_counts
+from onym.corpora.reading import Plan, PlannedFile, plan_of, state_counts
 from onym.errors import ConfigError
 from onym.store.files.source import InputFile, Source
 

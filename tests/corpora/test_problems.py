@@ -11,7 +11,7 @@ import pytest
 from onym.corpora.base import Item
 from onym.corpora.problems import MaxProblems, ProblemLog
 from onym.errors import ConfigError, InputError
-from onym.predictions import schema
+from onym.outputs import schema
 from onym.types import Document, LinkedDocument, Problem
 
 BAD = Problem("7", "corpus-malformed", "a line has no tab", "a.ann:1", "a.txt", 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.corpora.stats import corpus_stats
+from onym.corpora.check import corpus_stats
 from onym.types import Document, Mention, Problem, Relation
 
 

@@ -14,7 +14,7 @@ from onym.datasets import PreparedDataset, catalogue, prepare
 from onym.datasets import prepared as module
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError
 from onym.kb import KnowledgeBase
-from onym.store.artefact.reader import check_artefact
+from onym.store.artefact import check_artefact
 from onym.store.limits import Limits
 from tests.datasets.made import (
     read,

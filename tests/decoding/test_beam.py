@@ -9,9 +9,8 @@ import pytest
 import torch
 from benchmarks.commands import decode_parity
 
-from onym.decoding.beam import BeamSearch, Stopping
 from onym.decoding.explorer import Explorer
-from onym.decoding.results import Decoded, Ranking
+from onym.decoding.search import BeamSearch, Decoded, Ranking, Stopping
 from onym.trie.packed import PackedTrie
 from tests.decoding.paths import EOS, PathSession, Table, drawn, score_all_names, some_trie, trie, written
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from onym.decoding.convert import convert_weights
-from onym.decoding.weights import open_model
+from onym.decoding.session import open_model
 from onym.errors import ConfigError, InputError
 from onym.testing.tiny_seq2seq import save_model, tiny_bart
 

@@ -8,10 +8,8 @@ import pytest
 import torch
 from benchmarks.commands import decode_exact
 
-from onym.decoding.beam import BeamSearch
-from onym.decoding.exact import WIDTH, ExactSearch
 from onym.decoding.explorer import Explorer
-from onym.decoding.results import Decoded, Ranking
+from onym.decoding.search import WIDTH, BeamSearch, Decoded, ExactSearch, Ranking
 from onym.decoding.session import TreeSession
 from onym.trie.packed import PackedTrie
 from tests.decoding.paths import EOS, PathSession, Table, drawn, score_all_names, some_trie, trie, written

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from onym.decoding.results import Hypothesis, best
+from onym.decoding.search import Hypothesis, best
 
 SHORT, LONG = Hypothesis(4, -2.0, 1), Hypothesis(2, -3.0, 3)
 

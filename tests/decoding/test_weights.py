@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from onym.decoding.weights import open_model
+from onym.decoding.session import open_model
 from onym.errors import ConfigError, InputError, LimitError
 from onym.testing.tiny_seq2seq import add_defaults, save_model, tiny_bart
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code

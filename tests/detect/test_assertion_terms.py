@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from onym.detect._assertion import _MAX_WORDS, MARKS, _iter_phrases, _lexicon, _Node, assertion_marks
-from onym.detect._assertion_terms import BACKWARD, FORWARD, NOTHING, STOP
+from onym.detect._assertion import (
+    _MAX_WORDS,
+    BACKWARD,
+    FORWARD,
+    MARKS,
+    NOTHING,
+    STOP,
+    _iter_phrases,
+    _lexicon,
+    _Node,
+    assertion_marks,
+)
 from onym.text.boundaries import words
 from onym.types import AssertionMark, Document, Mention
 

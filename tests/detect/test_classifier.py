@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.detect import detector_config, open_detector
-from onym.detect._classifier import (
+from onym.detect.base import Span
+from onym.detect.classifier import (
     SIZE,
     ClassifierSettings,
     MentionClassifier,
@@ -22,7 +23,6 @@ from onym.detect._classifier import (
     surface_features,
     write_classifier,
 )
-from onym.detect.base import Span
 from onym.detect.dictionary import Config, DictionaryDetector
 from onym.errors import ConfigError, IntegrityError
 from onym.kb import KnowledgeBase

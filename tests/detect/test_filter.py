@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect._filter import NameFilter
+from onym.detect.dictionary import NameFilter
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types
 from tests.detect.made_kb import made_kb

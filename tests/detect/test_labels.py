@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from onym.detect import model as model_part
-from onym.detect._labels import wanted_types
 from onym.detect.model import Config, detector_of
-from onym.encoders.collective import Collective, CollectiveSettings, Label
+from onym.detect.spans import wanted_types
 from onym.errors import ConfigError
 from onym.kb.masks import concepts_of_types
-from onym.store.parts import ModelReference, OpenContext
+from onym.models.collective import Collective, CollectiveSettings, Label
+from onym.parts import ModelReference, OpenContext
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document
 from tests.detect.made_kb import made_kb

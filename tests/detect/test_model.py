@@ -10,7 +10,7 @@ from onym.detect import detector_config, open_detector
 from onym.detect.model import Config, detector_of
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.store.parts import OpenContext
+from onym.parts import OpenContext
 from onym.types import Document
 from tests.modules import without_torch
 
@@ -25,7 +25,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 @pytest.mark.parametrize("detect", ["spans", "tags"])
 def test_a_model_is_the_detector_that_it_was_trained_to_be(tmp_path: Path, detect: str) -> None:
     pytest.importorskip("torch")
-    from onym.encoders.collective import Collective
+    from onym.models.collective import Collective
     from onym.testing.tiny_collective import save_collective
 
     detector = detector_of(Collective.open(save_collective(tmp_path / "m", detect=detect)), Config(threshold=0.3))
@@ -65,7 +65,7 @@ def test_without_a_model(kb: KnowledgeBase, model: str | None) -> None:
 
 
 def test_without_its_packages(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_torch(monkeypatch, "onym.encoders", "onym.detect._")
+    without_torch(monkeypatch, "onym.models", "onym.detect._")
     with pytest.raises(ConfigError, match=r"onym\[dense\]"):
         open_detector(detector_config("model", model="lab/model"), kb)
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.detect._overlaps import resolved
 from onym.detect.base import Span
+from onym.detect.overlaps import resolved
 
 SPANS = st.lists(
     st.builds(

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect._reordered import ReorderedNames
-from onym.detect.dictionary import Config, DictionaryDetector
+from onym.detect.dictionary import Config, DictionaryDetector, ReorderedNames
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import Config as ExactConfig
 from onym.linkers.exact import ExactLinker

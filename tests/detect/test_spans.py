@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect._labels import wanted_types
-from onym.detect._overlaps import resolved
-from onym.detect._spans import SpanDetector, scored_spans
-from onym.encoders.collective import Collective
+from onym.detect.overlaps import resolved
+from onym.detect.spans import SpanDetector, scored_spans, wanted_types
+from onym.models.collective import Collective
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document
 

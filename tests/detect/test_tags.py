@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from onym.detect._tags import TagDetector, tagged_spans
-from onym.encoders.collective import Collective
+from onym.detect.spans import TagDetector, tagged_spans
+from onym.models.collective import Collective
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document
 

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onym.detect._words import word_edges, word_spans
+from onym.detect.spans import word_edges, word_spans
+from onym.models.tokens import Placed, Tokenizer
 from onym.testing.tiny_seq2seq import tokenizer_json
-from onym.text.tokens import Placed, Tokenizer
 
 TOKENS = Tokenizer(tokenizer_json([" fever", " heart attack"]).encode())
 

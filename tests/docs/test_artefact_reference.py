@@ -8,10 +8,10 @@ from pathlib import Path
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.identity import AliasKind
-from onym.kb.joins.rule import JoinRule
-from onym.kb.layout import FORMAT, KIND, NO_CONCEPT, NO_RULE
+from onym.kb.joins import JoinRule
+from onym.kb.knowledge_base import FORMAT, KIND, NO_CONCEPT, NO_RULE
 from onym.kb.recipe import Recipe
-from onym.store.artefact.manifest import Manifest
+from onym.store.artefact import Manifest
 from onym.types import NameKind
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "artefact.md").read_text("utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from onym.pipeline.recipes.config import HubModel, PipelineParts, PipelineRecipe, Release, RemoteFile, Trained
+from onym.packs.recipe import HubModel, PipelineParts, PipelineRecipe, Release, RemoteFile, Trained
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "pipeline-recipe.md").read_text("utf-8")
 TABLES: dict[str, type[BaseModel]] = {

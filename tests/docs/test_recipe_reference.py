@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from onym.kb.groups.tables import GROUPS
+from onym.kb.groups import GROUPS
 from onym.kb.readers.table import USUAL
 from onym.kb.recipe import JoinConfig, KindLabel, NameRule, Recipe, SourceConfig
 

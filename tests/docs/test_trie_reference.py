@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from onym.trie.artefact import FORMAT, KIND, Origin
-from onym.trie.columns import MAX_NAME_TOKENS, Columns
+from onym.trie.packed import MAX_NAME_TOKENS, Columns
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "trie.md").read_text("utf-8")
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.encoders.batches import batches
+from onym.models.encoder import batches
 
 
 @given(st.lists(st.integers(0, 30)), st.integers(1, 100))

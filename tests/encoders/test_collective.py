@@ -10,8 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from onym.encoders.collective import HEADS, Collective, CollectiveSettings
 from onym.errors import OnymError
+from onym.models.collective import HEADS, Collective, CollectiveSettings
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
 

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from onym.detect._labels import wanted_types
-from onym.detect._spans import scored_spans
-from onym.detect._tags import tagged_spans
-from onym.encoders.collective import Collective
-from onym.encoders.device import Device, resolve_device, resolve_precision
-from onym.encoders.encoder import Encoder
+from onym.config import Strict
+from onym.detect.spans import scored_spans, tagged_spans, wanted_types
 from onym.errors import ConfigError
-from onym.store.config import Strict
+from onym.models.collective import Collective
+from onym.models.device import Device, resolve_device, resolve_precision
+from onym.models.torch_encoder import Encoder
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
 from tests.encoders.second_device import DEVICE, second_device

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from onym.encoders import documents
-from onym.encoders.documents import DocumentReader
-from onym.encoders.encoder import open_body
-from onym.encoders.windows import windows
+from onym.models import documents
+from onym.models.documents import DocumentReader, windows
+from onym.models.tokens import Placed, Tokenizer
+from onym.models.torch_encoder import open_body
 from onym.text.analysis import analysed, analysis_of
-from onym.text.tokens import Placed, Tokenizer
 from onym.types import Document
 
 WORDS = ["fever", "heart attack", "hypertension", "pain", "of", "the", "cold"]

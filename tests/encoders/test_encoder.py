@@ -13,13 +13,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onym.encoders import text_encoder
-from onym.encoders.encoder import Encoder
-from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError, InputError
+from onym.models import encoder as text_encoder
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import Tokenizer
+from onym.models.torch_encoder import Encoder
 from onym.testing.tiny_encoder import FAMILIES, save_encoder
 from onym.testing.tiny_seq2seq import save_model, save_tokenizer
-from onym.text.tokens import Tokenizer
 from tests.encoders.spoil import configured, rewritten
 from tests.encoders.test_modules import save_modules
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from onym.encoders.finite import require_finite
 from onym.errors import InputError
+from onym.models.tensors import require_finite
 
 
 @pytest.mark.parametrize("values", [[torch.nan], [1.0, torch.inf], [-torch.inf, torch.inf], [3e38, 3e38]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from onym.encoders.heads import Heads
+from onym.models.collective import Heads
 
 SPANS = [(0, 1), (0, 3), (2, 5), (4, 6)]
 

@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from onym.encoders.collective import Collective
-from onym.encoders.int8 import Int8Linear, in_int8, precision_of
 from onym.errors import ConfigError
+from onym.models.collective import Collective, Int8Linear, in_int8, precision_of
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from onym.encoders.modules import read_modules
 from onym.errors import ConfigError, InputError
+from onym.models.settings import read_modules
 
 KINDS = ("Transformer", "Pooling", "Normalize")
 OLD = {"word_embedding_dimension": 16, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}

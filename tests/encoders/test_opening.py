@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from onym.encoders import opening
-from onym.encoders.encoder import Encoder
-from onym.encoders.onnx.encoder import OnnxEncoder
-from onym.encoders.opening import open_encoder
-from onym.encoders.quantize import write_quantized
 from onym.errors import ConfigError, OnymError
+from onym.models import opening
+from onym.models.onnx_encoder import OnnxEncoder
+from onym.models.onnx_shape import write_quantized
+from onym.models.opening import open_encoder
+from onym.models.torch_encoder import Encoder
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_only_the_cpu_and_fp32(small: Path) -> None:
 
 
 def test_torch_is_not_imported(small: Path) -> None:
-    code = "import sys; from onym.encoders.opening import open_encoder\n"
+    code = "import sys; from onym.models.opening import open_encoder\n"
     code += "assert open_encoder(sys.argv[1]).encode(['fever']).shape == (1, 16)\n"
     code += "assert not {'torch', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code, str(small)], check=True)

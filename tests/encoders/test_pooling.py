@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from onym.encoders.pooling import pooled
+from onym.models.settings import pooled
 
 
 def sample() -> tuple[torch.Tensor, torch.Tensor]:

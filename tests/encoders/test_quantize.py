@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.encoders.onnx.encoder import OnnxEncoder
-from onym.encoders.quantize import write_quantized
 from onym.errors import ConfigError
+from onym.models.onnx_encoder import OnnxEncoder
+from onym.models.onnx_shape import write_quantized
 from onym.testing.tiny_encoder import save_encoder
 from tests.encoders.test_modules import save_modules
 

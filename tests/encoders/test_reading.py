@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.encoders.reading import Reading
-from onym.encoders.settings import EncoderSettings
-from onym.text.tokens import Tokenizer
+from onym.models.encoder import Reading
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import Tokenizer
 
 TEXTS = ["heart attack", "", "high blood pressure " * 9]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.encoders.settings import EncoderSettings, read_settings
 from onym.errors import InputError
+from onym.models.settings import EncoderSettings, read_settings
 from tests.encoders.test_modules import save_modules
 
 

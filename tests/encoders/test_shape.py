@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from transformers import AutoConfig, BartConfig, MarianConfig, T5Config
 
-from onym.encoders.encoder import FAMILIES
-from onym.encoders.shape import config_of, read_shape
 from onym.errors import ConfigError, InputError, LimitError
+from onym.models.settings import config_of, read_shape
+from onym.models.torch_encoder import FAMILIES
 from onym.testing.tiny_encoder import FAMILIES as TINY
 
 

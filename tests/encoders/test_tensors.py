@@ -14,8 +14,8 @@ from hypothesis.extra.numpy import arrays
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_torch
 
-from onym.encoders.tensors import Arrays, is_quantized, parameters_of, quantized, read_arrays, require_small_header, scales_of
 from onym.errors import InputError, LimitError
+from onym.models.tensors import Arrays, is_quantized, parameters_of, quantized, read_arrays, require_small_header, scales_of
 from onym.store.limits import DEFAULT_LIMITS
 
 MATRICES = arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32))

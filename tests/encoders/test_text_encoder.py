@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.encoders.reading import Rows
-from onym.encoders.settings import EncoderSettings
-from onym.encoders.text_encoder import TextEncoder, Vectors, about_model, require_vocabulary
 from onym.errors import ConfigError
-from onym.text.tokens import Tokenizer
+from onym.models.encoder import Rows, TextEncoder, Vectors, about_model, require_vocabulary
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import Tokenizer
 
 
 class Counting(TextEncoder):

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from onym.encoders import threads
-from onym.encoders.encoder import Encoder
-from onym.encoders.threads import fix_thread_count, single_core_workers
+from onym.models import torch_loading as threads
+from onym.models.torch_encoder import Encoder
+from onym.models.torch_loading import fix_thread_count, single_core_workers
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from onym.encoders.settings import EncoderSettings
-from onym.encoders.vectors import vectors_of
+from onym.models.settings import EncoderSettings
+from onym.models.torch_encoder import vectors_of
 from onym.testing.tiny_encoder import tiny_encoder
 
 IDS = torch.tensor([[0, 17, 30, 2], [0, 44, 2, 1]])

@@ -10,8 +10,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from onym.encoders.weights import read_tensors, read_weights
 from onym.errors import InputError, LimitError
+from onym.models.torch_loading import read_tensors, read_weights
 from onym.store.limits import Limits
 
 
@@ -79,7 +79,7 @@ def test_files_without_a_header(tmp_path: Path, data: bytes) -> None:
 
 def test_a_large_header_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_file({"a": torch.ones(2)}, tmp_path / "a")
-    monkeypatch.setattr("onym.encoders.tensors.DEFAULT_LIMITS", Limits(model_header_bytes=10))
+    monkeypatch.setattr("onym.models.tensors.DEFAULT_LIMITS", Limits(model_header_bytes=10))
     with pytest.raises(LimitError, match="limit-model"):
         read_tensors(tmp_path / "a")
 
@@ -87,6 +87,6 @@ def test_a_large_header_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Mo
 def test_more_tensors_than_any_model_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_file({name: torch.ones(2) for name in "abc"}, tmp_path / "model.safetensors")
     assert len(read_weights(tmp_path)) == 3
-    monkeypatch.setattr("onym.encoders.tensors.DEFAULT_LIMITS", Limits(model_tensors=2))
+    monkeypatch.setattr("onym.models.tensors.DEFAULT_LIMITS", Limits(model_tensors=2))
     with pytest.raises(LimitError, match="limit-model"):
         read_weights(tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.encoders.windows import windows
+from onym.models.documents import windows
 
 SIZES = st.integers(2, 40).flatmap(lambda length: st.tuples(st.just(length), st.integers(0, length - 1)))
 

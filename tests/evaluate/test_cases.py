@@ -12,7 +12,7 @@ from onym.evaluate.protocols import PROTOCOLS
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
-from onym.predictions.file import Answer, Key
+from onym.outputs.predictions import Answer, Key
 from onym.types import Document, Mention
 
 

@@ -12,7 +12,7 @@ from onym.evaluate.evaluation import Evaluation, evaluate
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.linkers.exact import ExactLinker
-from onym.predictions.file import Predictions
+from onym.outputs.predictions import Predictions
 
 
 def evaluations(task: EvaluationTask) -> tuple[Evaluation, Evaluation]:

@@ -11,7 +11,7 @@ from onym.evaluate.evaluation import evaluate
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.linkers.exact import ExactLinker
-from onym.predictions.file import Predictions
+from onym.outputs.predictions import Predictions
 
 
 def test_bins_and_curve_by_hand() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from onym.errors import ConfigError, InputError
 from onym.evaluate.coverage import Coverage, document_coverage, mention_coverage, require_covered
-from onym.predictions.file import NoMentions, Prediction, Predictions
+from onym.outputs.predictions import NoMentions, Prediction, Predictions
 from onym.types import Document, Mention, Problem
 
 FEVER, COUGH = Mention(0, 5, "fever", ("mesh:D005334",)), Mention(6, 11, "cough")

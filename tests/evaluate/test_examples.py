@@ -10,7 +10,7 @@ from onym.evaluate.cases import Case, ConceptResolver, gold_cases
 from onym.evaluate.examples import NEIGHBOURS, OF_EACH, Example, examples_of
 from onym.evaluate.metrics import gold_ranks
 from onym.kb import KnowledgeBase
-from onym.predictions.file import Answer
+from onym.outputs.predictions import Answer
 from onym.types import Document, Mention
 
 FEVER, INFARCTION, HYPERTENSION, UNKNOWN = "mesh:D005334", "mesh:D009203", "mesh:D006973", "mesh:D999999"

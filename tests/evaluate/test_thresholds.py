@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from onym.evaluate.end_to_end.evaluation import predicted_documents
 from onym.evaluate.end_to_end.protocols import score_end_to_end
 from onym.evaluate.thresholds import above_threshold, held_out_f1, tune_threshold
-from onym.predictions.file import Prediction, Predictions
+from onym.outputs.predictions import Prediction, Predictions
 from onym.types import Document, Mention
 
 FEVER = ("mesh:D005334",)

@@ -12,15 +12,13 @@ import pytest
 
 from onym.errors import IntegrityError
 from onym.index import artefact as artefact_module
-from onym.index.artefact import IndexOrigin, open_index_artefact, write_index
+from onym.index.artefact import IndexOrigin, Part, open_index_artefact, write_index
 from onym.index.build import build_index
-from onym.index.kinds import KINDS
-from onym.index.library import faiss
-from onym.index.parts import Part
+from onym.index.kinds import KINDS, faiss
 from onym.index.search import Index, open_index
 from onym.index.vectors import open_derived_vectors
 from onym.kb import KnowledgeBase
-from onym.store.artefact.stage import Record, staging
+from onym.store.stage import Record, staging
 from onym.types import silent
 from tests.index.made import WIDTH, Hashed, names_of
 

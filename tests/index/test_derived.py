@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from onym.index.derived import find_indexes, open_derived_index, open_derived_index_artefact
-from onym.index.library import faiss
+from onym.index.build import find_indexes, open_derived_index, open_derived_index_artefact
+from onym.index.kinds import faiss
 from onym.kb import KnowledgeBase
 from onym.kb.check import check_kb
-from onym.store.artefact.reader import check_artefact
+from onym.store.artefact import check_artefact
 from tests.index.made import Hashed, kb_of, words
 from tests.store.artefact.rotten import rot
 

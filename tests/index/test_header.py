@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.index.header import SIZE, Header, streamed_head
-from onym.index.kinds import KINDS
-from onym.index.library import faiss
+from onym.index.guard import SIZE, Header, streamed_head
+from onym.index.kinds import KINDS, faiss
 
 
 @pytest.mark.parametrize("kind", KINDS)

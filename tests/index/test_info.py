@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import IntegrityError
-from onym.index.build import build_index
-from onym.index.derived import open_derived_index_artefact
-from onym.index.info import info
+from onym.index.build import build_index, info, open_derived_index_artefact
 from onym.kb import KnowledgeBase
 from tests.index.made import WIDTH, Hashed
 

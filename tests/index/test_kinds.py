@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from onym.errors import ConfigError
-from onym.index.kinds import AUTO, KINDS, code_bits, codes_per_vector, kind_for, kind_named, lists_of
-from onym.index.library import faiss
+from onym.index.kinds import AUTO, KINDS, code_bits, codes_per_vector, faiss, kind_for, kind_named, lists_of
 
 
 @pytest.mark.parametrize("kind", KINDS)

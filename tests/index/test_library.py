@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from onym.errors import ConfigError
-from onym.index.library import faiss, one_thread
+from onym.index.kinds import faiss, one_thread
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onym.index.derived import open_derived_index
-from onym.index.memory import index_in_memory
+from onym.index.build import index_in_memory, open_derived_index
 from tests.index.made import Hashed, kb_of, names_of, words
 
 

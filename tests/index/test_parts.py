@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
 from onym.index import kinds
-from onym.index.artefact import IndexOrigin
+from onym.index.artefact import IndexOrigin, Part, built_side_by_side, file_of, merged, parts_of
 from onym.index.build import build_index
-from onym.index.library import faiss
-from onym.index.parts import Part, built_side_by_side, file_of, merged, parts_of
+from onym.index.kinds import faiss
 from onym.index.search import Index, open_index
 from onym.kb import KnowledgeBase
-from onym.store.artefact.stage import Record, staging
+from onym.store.stage import Record, staging
 from onym.types import silent
 from tests.index.made import Hashed, names_of
 
@@ -50,7 +49,7 @@ def test_parts_are_built_by_one_thread_each() -> None:
         return int(faiss().omp_get_max_threads())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("onym.index.parts.os.cpu_count", lambda: 2)
+        patch.setattr("onym.index.artefact.os.cpu_count", lambda: 2)
         built = built_side_by_side(parts_of(30, 3), build, silent)
     assert [part.index for part in built] == [1, 1, 1]
 

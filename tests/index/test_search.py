@@ -13,11 +13,9 @@ import pytest
 
 from onym.errors import ConfigError, IntegrityError
 from onym.index import search as search_module
-from onym.index.artefact import IndexOrigin
-from onym.index.derived import open_derived_index
-from onym.index.kinds import KINDS
-from onym.index.library import faiss
-from onym.index.parts import Part
+from onym.index.artefact import IndexOrigin, Part
+from onym.index.build import open_derived_index
+from onym.index.kinds import KINDS, faiss
 from onym.index.search import Index
 from onym.kb import KnowledgeBase
 from tests.index.made import Hashed, names_of

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from onym.index.source import VectorSource
+from onym.index.vectors import VectorSource
 from onym.types import silent
 from tests.index.made import Hashed
 

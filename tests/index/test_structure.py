@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from onym.index.kinds import KINDS
-from onym.index.library import faiss
-from onym.index.structure import problem_of
+from onym.index.guard import problem_of
+from onym.index.kinds import KINDS, faiss
 
 WIDTH = 16
 NAMES = 2_000

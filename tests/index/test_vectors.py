@@ -13,7 +13,7 @@ from onym.errors import IntegrityError
 from onym.index import vectors as vectors_module
 from onym.index.vectors import VectorsOrigin, open_derived_vectors, open_vectors
 from onym.kb import KnowledgeBase
-from onym.store.artefact.stage import Record, staging
+from onym.store.stage import Record, staging
 from tests.index.made import WIDTH, Hashed, kb_of, names_of, words
 
 

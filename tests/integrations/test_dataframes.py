@@ -16,9 +16,9 @@ from onym.integrations.dataframes import map_series
 from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers.exact import ExactLinker
-from onym.pipeline import Pipeline, build_pipeline, map_terms
-from onym.pipeline.mapping import MAPPED_COLUMNS as COLUMNS
-from onym.predictions import read_terms
+from onym.outputs import map_terms, read_terms
+from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS
+from onym.pipeline import Pipeline, build_pipeline
 from onym.types import Document, LinkedDocument, Problem
 
 TERMS = ["Pyrexia", None, " fever ", "MI", "", "xyz", "Pyrexia"]

@@ -20,7 +20,8 @@ from spacy.tokens import Doc, DocBin, Span
 from onym.errors import InputError
 from onym.integrations import spacy as component
 from onym.integrations.spacy import OnymPipe, create
-from onym.pipeline import build_pipeline, load
+from onym.packs import load
+from onym.pipeline import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 

@@ -9,7 +9,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.kb import assemble
+from onym.kb import build as assemble
 from tests.kb.conftest import Builder
 
 WORDS = st.sampled_from(["fever", "Fever", "pain", "ache", "flu", "MI"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.kb.frames import join_frame
+from onym.kb.export import join_frame
 from onym.kb.recipe import Recipe
 from tests.kb.conftest import Builder
 

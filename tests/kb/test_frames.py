@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from onym.kb.frames import alias_frame, concept_frame, join_frame, term_frame, type_frame
+from onym.kb.export import alias_frame, concept_frame, join_frame, term_frame, type_frame
 from onym.kb.identity import AliasKind
 from tests.kb.conftest import Builder
 

@@ -12,9 +12,9 @@ import pytest
 
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb import KnowledgeBase
-from onym.kb.frames import concept_frame
+from onym.kb.export import concept_frame
 from onym.kb.search import search
-from onym.store.artefact.reader import Artefact
+from onym.store.artefact import Artefact
 from tests.kb.conftest import Builder
 from tests.store.artefact.rotten import rot
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.kb import KnowledgeBase, layout
+from onym.kb import KnowledgeBase
+from onym.kb import knowledge_base as layout
 
 
 def test_each_column_is_described(tiny_kb: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from onym.errors import ConfigError, IntegrityError
 from onym.kb import KnowledgeBase, name_table
 from onym.kb.name_table import FOLDER, NameTable, _require_sound, open_name_table
-from onym.store.artefact.arrays import Strings
+from onym.store.arrays import Strings
 from onym.text.fingerprints import NormalTexts
 
 TEXTS = NormalTexts(["No fever, a heart attack.", "", "Myocardial infarction of the heart"])

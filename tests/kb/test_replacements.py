@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError
-from onym.kb.replacements import read_replacements
+from onym.kb.diff import read_replacements
 
 
 @pytest.mark.parametrize(

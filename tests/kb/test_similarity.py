@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from onym.errors import IntegrityError
-from onym.kb import KnowledgeBase, similarity
-from onym.kb.similarity import FOLDER, _require_sound, open_similarity
-from onym.store.artefact.arrays import Ragged
-from onym.text.similarity import NameSimilarity
-from onym.text.trigrams import Vocabulary
+from onym.kb import KnowledgeBase
+from onym.kb import search as similarity
+from onym.kb.search import FOLDER, _require_sound, open_similarity
+from onym.store.arrays import Ragged
+from onym.text.similarity import NameSimilarity, Vocabulary
 
 
 @pytest.fixture

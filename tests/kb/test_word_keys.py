@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from onym.kb import KnowledgeBase, word_keys
-from onym.kb.word_keys import WordKeys, key_of
+from onym.kb import KnowledgeBase
+from onym.kb import name_table as word_keys
+from onym.kb.name_table import WordKeys, key_of
 
 
 @pytest.fixture

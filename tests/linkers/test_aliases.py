@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.linkers._aliases import aliases_of
+from onym.rerank.pool import aliases_of
 from onym.types import Document, Mention
 
 

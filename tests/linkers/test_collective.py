@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onym.encoders import documents
-from onym.encoders.collective import Collective
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_with_ids
 from onym.linkers.collective import CollectiveLinker, Config
+from onym.models import documents
+from onym.models.collective import Collective
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
 from tests.index.made import names_of

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 import torch
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError, InputError
-from onym.index.derived import open_derived_index
+from onym.index import search as nearest
+from onym.index.build import open_derived_index
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_of_types, concepts_with_ids
-from onym.linkers import _nearest as nearest
 from onym.linkers.dense import Config, DenseLinker
-from onym.store.parts import OpenContext
+from onym.models.settings import EncoderSettings
+from onym.models.torch_encoder import Encoder
+from onym.parts import OpenContext
 from onym.testing.tiny_encoder import save_encoder
 from onym.types import Candidate, Document, Mention
 from tests.encoders.spoil import rewritten

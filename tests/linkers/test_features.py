@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.linkers._features import FEATURES, NAMES, FeatureMaker
-from onym.linkers._memory import KbMemory, Memory
-from onym.linkers._pool import Pool, Pooling
+from onym.rerank.features import FEATURES, NAMES, FeatureMaker
+from onym.rerank.memory import KbMemory, Memory
+from onym.rerank.pool import Pool, Pooling
 from onym.text.similarity import NameSimilarity
 from onym.types import Candidate, Document, Link, Mention
 

@@ -20,10 +20,10 @@ from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of
 from onym.kb.recipe import Recipe
 from onym.linkers import generative
 from onym.linkers.generative import Config, GenerativeLinker, ModelSettings
-from onym.store.parts import OpenContext
+from onym.models.template import GENBIOEL, GENRE, Template
+from onym.models.tokens import Tokenizer
+from onym.parts import OpenContext
 from onym.testing.tiny_seq2seq import add_defaults, save_model, save_tokenizer, tiny_bart
-from onym.text.template import GENBIOEL, GENRE, Template
-from onym.text.tokens import Tokenizer
 from onym.types import Candidate, Document, Mention
 from tests.threads import one_thread
 
@@ -324,7 +324,7 @@ def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(
     def build_again(*_: Any, **__: Any) -> None:
         raise AssertionError("the trie is there already")
 
-    monkeypatch.setattr("onym.trie.derived.write_trie", build_again)
+    monkeypatch.setattr("onym.trie.artefact.write_trie", build_again)
     assert open_in_fp32(model, kb).trie.digest == first.trie.digest
     with pytest.raises(AssertionError, match="there already"):
         open_in_fp32(model, kb, GENRE)

@@ -14,8 +14,8 @@ from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.linkers import linker_config, open_linker
+from onym.parts import OpenContext
 from onym.registry import LINKERS
-from onym.store.parts import OpenContext
 from onym.testing.tiny_collective import save_collective
 from onym.testing.tiny_encoder import save_encoder
 from onym.testing.tiny_seq2seq import save_model, save_tokenizer
@@ -108,7 +108,7 @@ def test_a_linker_with_embeddings_without_its_model(tiny_kb: Path, name: str, mo
     ("name", "extra"), [("dense", r"onym\[dense\]"), ("collective", r"onym\[dense\]"), ("generative", r"onym\[generative\]")]
 )
 def test_a_linker_without_its_packages(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch, name: str, extra: str) -> None:
-    without_torch(monkeypatch, "onym.decoding", "onym.encoders", "onym.linkers.")
+    without_torch(monkeypatch, "onym.decoding", "onym.models", "onym.linkers.")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ConfigError, match=extra) as caught:
         open_linker(linker_config(name, model="lab/model"), KnowledgeBase.open(tiny_kb))

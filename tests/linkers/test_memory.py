@@ -10,7 +10,7 @@ import pytest
 
 from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
-from onym.linkers._memory import KbMemory, Memory, count_mentions, open_memory, write_memory
+from onym.rerank.memory import KbMemory, Memory, count_mentions, open_memory, write_memory
 from onym.types import Document, Mention
 
 HEART, FEVER = "mesh:D009203", "mesh:D005334"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.index.memory import index_in_memory
+from onym.index.build import index_in_memory
+from onym.index.search import Nearest
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_with_ids
 from onym.kb.ranking import Ranked
-from onym.linkers._nearest import Nearest
 from tests.index.made import Hashed, names_of
 
 pytest.importorskip("faiss")

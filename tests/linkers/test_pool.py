@@ -10,8 +10,8 @@ import pytest
 
 from onym.kb import KnowledgeBase
 from onym.kb.masks import concepts_with_ids
-from onym.linkers._memory import KbMemory, Memory
-from onym.linkers._pool import Pooling
+from onym.rerank.memory import KbMemory, Memory
+from onym.rerank.pool import Pooling
 from onym.types import Candidate, Document, Link, Mention
 
 HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"

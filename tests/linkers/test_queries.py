@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.linkers._queries import queries
+from onym.rerank.memory import queries
 from onym.types import Document, Mention
 
 

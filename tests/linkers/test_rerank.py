@@ -13,7 +13,8 @@ from onym.kb.masks import concepts_with_ids
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import Linker
 from onym.linkers.rerank import Config
-from onym.pipeline import build_pipeline, load
+from onym.packs import load
+from onym.pipeline import build_pipeline
 from onym.testing.tiny_encoder import save_encoder
 from onym.types import Document, Mention
 from tests.linkers.test_reranker import ORIGIN, written

@@ -12,9 +12,9 @@ import pytest
 
 from onym.calibrate import Isotonic
 from onym.errors import IntegrityError
-from onym.linkers._features import NAMES
-from onym.linkers._memory import write_memory
-from onym.linkers._reranker import MEMORY, RerankerOrigin, open_reranker, write_reranker
+from onym.rerank.features import NAMES
+from onym.rerank.memory import write_memory
+from onym.rerank.trees import MEMORY, RerankerOrigin, open_reranker, write_reranker
 from onym.testing.tiny_trees import stump
 
 ORIGIN = RerankerOrigin(features=("kind", "tfidf"), parts=("tfidf",))

@@ -13,7 +13,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_with_ids
 from onym.kb.ranking import Ranked
 from onym.linkers import cascade, linker_config, open_linker, rerank
-from onym.linkers._surfaces import Answers, Cacheable, CachingLinker, SurfaceCache, SurfaceLinker, with_cache
+from onym.linkers.base import Answers, Cacheable, CachingLinker, SurfaceCache, SurfaceLinker, with_cache
 from onym.linkers.cascade import CascadeLinker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.rerank import RerankLinker

@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from onym.errors import IntegrityError
-from onym.linkers._trees import MAX_DEPTH, Trees
+from onym.rerank.trees import MAX_DEPTH, Trees
 from onym.train.rerank.trainer import trees_of
 
 
@@ -59,7 +59,7 @@ def test_what_is_missing_goes_where_its_node_says(threshold: float, missing_left
 def test_many_rows_are_walked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.linspace(0, 1, 11)[:, None]
     whole = stump().log_odds(rows)
-    monkeypatch.setattr("onym.linkers._trees._CELLS", 3)
+    monkeypatch.setattr("onym.rerank.trees._CELLS", 3)
     assert stump().log_odds(rows).tolist() == whole.tolist()
     assert stump().log_odds(np.zeros((0, 1))).tolist() == []
 

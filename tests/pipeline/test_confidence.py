@@ -10,8 +10,7 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
-from onym.pipeline.confidence import confidence_of
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline.pipeline import Pipeline, confidence_of
 from onym.types import Candidate, Document, Link, Mention
 from tests.pipeline.calibrated import fitted
 

@@ -10,7 +10,8 @@ import pytest
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
-from onym.pipeline import Pipeline, load
+from onym.packs import load
+from onym.pipeline import Pipeline
 from onym.types import Document, Mention
 from tests.cli.command import onym
 from tests.test_views import read

@@ -13,15 +13,9 @@ import pytest
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.pipeline.exports import (
-    ExportOptions,
-    linked_export,
-    mapping_export,
-    require_linked_export,
-    require_mapping_export,
-)
-from onym.pipeline.mapping import map_table, require_mapping
-from onym.pipeline.output import format_of, require_assertion, require_linked_output, write_links
+from onym.outputs.exports import ExportOptions, linked_export, mapping_export, require_linked_export, require_mapping_export
+from onym.outputs.links import format_of, require_assertion, require_linked_output, write_links
+from onym.outputs.mapping import map_table, require_mapping
 from onym.types import Document, Mention
 from tests.predictions.exchange.test_omop_concepts import athena
 

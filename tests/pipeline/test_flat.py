@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onym.errors import ConfigError
-from onym.pipeline.flat import is_table, read_flat, write_flat
-from onym.predictions.rows import WRITERS, require_rows
+from onym.outputs.rows import WRITERS, is_table, read_flat, require_rows, write_flat
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from onym.views import COLUMNS
 

@@ -21,9 +21,10 @@ from onym.errors import ConfigError, InputError, IntegrityError, OnymError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.linkers import linker_config
+from onym.packs.locate import load, read_pipeline
 from onym.pipeline import pipeline as pipeline_module
-from onym.pipeline.folder import build_pipeline, describe, load, read_pipeline, store_calibration
-from onym.pipeline.packs import FILE
+from onym.pipeline.config import FILE
+from onym.pipeline.folder import build_pipeline, describe, store_calibration
 from onym.testing.tiny_seq2seq import save_model, save_tokenizer
 from onym.types import Document
 from tests.pipeline.calibrated import fitted
@@ -172,8 +173,8 @@ def test_a_change_of_any_file_of_a_model_is_refused(tmp_path: Path, dense: Path)
 def test_loading_opens_each_artefact_once_and_hashes_each_file_once(
     tmp_path: Path, dense: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from onym.store import digests
-    from onym.store.artefact.reader import Artefact
+    from onym.store import cache as digests
+    from onym.store.artefact import Artefact
 
     seen: Counter[Path] = Counter()
     hash_file, open_version = digests.hash_file, Artefact._open.__func__  # type: ignore[attr-defined]
@@ -286,7 +287,7 @@ def test_onym_loads_it_without_torch(tmp_path: Path, kb: Path) -> None:
 def test_a_trained_detector_and_its_linker_read_a_document_once(
     tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from onym.encoders import documents
+    from onym.models import documents
     from onym.testing.tiny_collective import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
@@ -321,8 +322,8 @@ def _alive(references: Iterable[weakref.ref[Any]]) -> int:
 def test_readings_of_documents_of_any_length_live_as_long_as_their_batch(
     tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str
 ) -> None:
-    from onym.encoders import documents
     from onym.linkers import collective
+    from onym.models import documents
     from onym.testing.tiny_collective import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)

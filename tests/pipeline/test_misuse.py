@@ -12,7 +12,8 @@ from onym.detect.dictionary import DictionaryDetector
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.pipeline import Pipeline, write_links
+from onym.outputs import write_links
+from onym.pipeline import Pipeline
 from onym.text import find_abbreviations, normal_name
 from onym.types import Document
 

@@ -18,8 +18,8 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import link_batches
 from onym.linkers.exact import ExactLinker
-from onym.pipeline.output import require_assertion, write_links
-from onym.predictions.file import read_predictions
+from onym.outputs.links import require_assertion, write_links
+from onym.outputs.predictions import read_predictions
 from onym.store.files.source import Source
 from onym.types import Document, Link, LinkedDocument, Mention, Problem
 

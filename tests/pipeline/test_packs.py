@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from benchmarks.starter import make_starter
+from onym.packs.folders import STARTER, installed
 
-from onym.pipeline.folder import build_pipeline, load
-from onym.pipeline.packs import STARTER, installed, located
+from onym.packs.locate import load, located
+from onym.pipeline.folder import build_pipeline
 from tests.cli.command import onym, onym_bytes
 
 TEXT = "Patients with breast cancer (BC) and type 2 diabetes mellitus. BC was frequent."

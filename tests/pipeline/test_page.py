@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from onym.kb import KnowledgeBase
+from onym.outputs.html import read_shown, write_page
 from onym.pipeline.folder import build_pipeline
-from onym.pipeline.page import read_shown, write_page
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from tests.cli.command import onym
 from tests.test_views import read

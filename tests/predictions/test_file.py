@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, OnymError
 from onym.kb import KnowledgeBase
+from onym.linkers.base import source_of
 from onym.linkers.exact import ExactLinker
-from onym.predictions.file import (
+from onym.outputs.predictions import (
     Line,
     NoMentions,
     Prediction,
@@ -28,10 +29,9 @@ from onym.predictions.file import (
     prediction_of,
     predictions_of,
     read_predictions,
-    source_of,
+    schema,
     write_predictions,
 )
-from onym.predictions.json_schema import schema
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 
 ids = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=1, max_size=3).map(tuple)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onym.errors import InputError
-from onym.predictions.file import Prediction, Predictions
-from onym.predictions.identity import DocumentNames
+from onym.outputs.predictions import DocumentNames, Prediction, Predictions
 from onym.types import Document
 
 FEVER, COUGH = ((("mesh:D005334",), 1.0, 0),), ((("mesh:D003371",), 1.0, 0),)

@@ -11,8 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from onym.corpora.plain import linked_to_plain
-from onym.predictions.file import Prediction, lines_of, write_predictions
-from onym.predictions.json_schema import schema
+from onym.outputs.predictions import Prediction, lines_of, schema, write_predictions
 from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem
 
 FEVER = Mention(5, 10, "fever", type="Disease", notes=(("id", "x"),))

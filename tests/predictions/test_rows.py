@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onym.errors import ConfigError
-from onym.predictions.rows import WRITERS, read_rows, require_rows, write_plain_csv, write_rows
+from onym.outputs.rows import WRITERS, read_rows, require_rows, write_plain_csv, write_rows
 
 COLUMNS: dict[str, type] = {"text": str, "count": int, "score": float}
 ROWS: list[list[Any]] = [["=1+1", 1, 0.5], [None, None, None], ["'quoted", 2, 1e-9], ["a\nb\t,", 3, -1.0]]
@@ -33,7 +33,7 @@ def test_the_name_says_the_format() -> None:
 
 
 def test_many_rows_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.predictions.rows._ROWS", 2)
+    monkeypatch.setattr("onym.outputs.rows._ROWS", 2)
     path = tmp_path / "rows.parquet"
     with path.open("wb") as file:
         write_rows(iter(ROWS), COLUMNS, path, file)

@@ -11,8 +11,8 @@ import pytest
 
 from onym.corpora.plain import linked_from_plain, linked_to_plain
 from onym.linkers import linker_config
+from onym.outputs.predictions import schema
 from onym.pipeline import Pipeline, build_pipeline
-from onym.predictions.json_schema import schema
 from onym.serve.answers import Answers
 from onym.serve.replies import ConceptReply, LinkedReply, MapReply, SearchReply
 from onym.testing.tiny_reranker import save_reranker

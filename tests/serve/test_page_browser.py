@@ -11,7 +11,7 @@ from benchmarks.serve.running import Running
 
 from onym.corpora import write_corpus
 from onym.corpora.plain import with_answers
-from onym.pipeline import load
+from onym.packs import load
 from onym.types import Document
 from tests.serve.conftest import Visit
 

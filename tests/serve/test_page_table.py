@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import openpyxl
 import pytest
 
-from onym.pipeline import load
-from onym.pipeline.mapping import MAPPED_COLUMNS, mapped_rows
-from onym.predictions.rows import read_rows
+from onym.outputs.mapping import MAPPED_COLUMNS, mapped_rows
+from onym.outputs.rows import read_rows
+from onym.packs import load
 from onym.store.files.xlsx import read_cells
 from tests.serve.conftest import Visit
 

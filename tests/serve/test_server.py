@@ -19,7 +19,8 @@ import pytest
 from benchmarks.serve.running import Running
 
 from onym.errors import ConfigError
-from onym.pipeline import build_pipeline, load
+from onym.packs import load
+from onym.pipeline import build_pipeline
 from onym.serve.server import listening
 
 SECRET = "patient Smith"

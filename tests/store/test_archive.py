@@ -11,8 +11,8 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.store.archive import Written, whole_archive
+from onym.store.files.archives import zip_files
 from onym.store.files.input_file import InputFile
-from onym.store.files.zip import zip_files
 from onym.store.limits import DEFAULT_LIMITS
 
 NOISE = random.Random(1).randbytes(5_000_000)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from onym.config import Strict, parse_toml, read_toml
 from onym.errors import ConfigError, InputError
-from onym.store.config import Strict, parse_toml, read_toml
 
 
 class Colour(Strict):

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError
-from onym.store import digests
-from onym.store.digests import file_digest
-from onym.store.parts import OpenContext
+from onym.parts import OpenContext
+from onym.store import cache as digests
+from onym.store.cache import file_digest
 
 LARGE = 2_000_000
 

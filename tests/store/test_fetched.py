@@ -9,9 +9,8 @@ import pytest
 from benchmarks.catalogue.server import FileServer, Stop
 
 from onym.errors import DownloadError, IntegrityError
-from onym.store.artefact.lock import exclusive
-from onym.store.download import Patience
-from onym.store.fetched import download_path, fetch_file, local_file
+from onym.store.download import Patience, download_path, fetch_file, local_file
+from onym.store.stage import exclusive
 
 URL = "https://example.org/obo/hp.obo"
 BODY = b"[Term]\n" * 50_000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onym.errors import ConfigError, InputError
-from onym.store.hub import upload
+from onym.store.download import upload
 
 hub = pytest.importorskip("huggingface_hub")
 

@@ -13,7 +13,7 @@ import pytest
 
 from onym.errors import InputError, LimitError
 from onym.store.limits import Limits
-from onym.store.model_files import find_model_file, model_files
+from onym.store.models import find_model_file, model_files
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_blobs_that_are_a_link_themselves(tmp_path: Path) -> None:
 
 
 def test_too_many_files_are_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.store.model_files.DEFAULT_LIMITS", Limits(archive_members=2))
+    monkeypatch.setattr("onym.store.models.DEFAULT_LIMITS", Limits(archive_members=2))
     with pytest.raises(LimitError, match="limit-members"):
         model_files(model)
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field, ValidationError
 
 from onym.errors import InputError, LimitError
-from onym.store.model_settings import FolderSettings, read_model_json, read_small
+from onym.store.models import FolderSettings, read_model_json, read_small
 
 
 class Colours(FolderSettings):

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, OnymError
-from onym.store.object_store import is_address, object_source, open_object_store
-from onym.store.storage import open_storage
+from onym.store.storage import is_address, object_source, open_object_store, open_storage
 from tests.store.object_store_server import object_store
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.store.output import whole_file, whole_folder
-from onym.store.output_path import STDOUT, require_artefact, require_file, require_folder
+from onym.store.output import STDOUT, require_artefact, require_file, require_folder, whole_file, whole_folder
 
 REQUIRE: dict[str, Callable[..., None]] = {
     "file": require_file,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from onym.store.panics import panics_as_errors
+from onym.store.limits import panics_as_errors
 
 
 class PanicException(BaseException):

@@ -9,15 +9,7 @@ import pytest
 from pydantic import Field
 
 from onym.errors import ConfigError, InputError, IntegrityError
-from onym.store.parts import (
-    ModelReference,
-    OpenContext,
-    PartConfig,
-    TokenizerReference,
-    require_digest,
-    require_model,
-    written_path,
-)
+from onym.parts import ModelReference, OpenContext, PartConfig, TokenizerReference, require_digest, require_model, written_path
 
 
 class Inner(PartConfig):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.store.scratch import scratch_folder
+from onym.store.hidden import scratch_folder
 
 
 def test_it_is_there_until_the_block_ends_also_by_an_error() -> None:

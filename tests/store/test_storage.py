@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, OnymError
-from onym.store.object_store import is_address
-from onym.store.storage import open_storage
+from onym.store.storage import is_address, open_storage
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:

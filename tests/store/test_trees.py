@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.store.trees import copy_file, copy_folder, move_folder
+from onym.store.output import copy_file, copy_folder, move_folder
 
 
 def _folder(path: Path, name: str) -> Path:

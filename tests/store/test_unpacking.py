@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from onym.errors import IntegrityError, LimitError
-from onym.store.archive import Written
+from onym.store.archive import Written, read_member, require_plausible, unpack
 from onym.store.files.input_file import InputFile
 from onym.store.limits import Limits
-from onym.store.unpacking import read_member, require_plausible, unpack
 
 FILE = InputFile.from_bytes("a", b"fever")
 LISTED = Written(5, hashlib.sha256(b"fever").hexdigest())

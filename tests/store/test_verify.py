@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from onym.store.verify import Verify
+from onym.store.cache import Verify
 
 
 def test_once_is_the_first() -> None:

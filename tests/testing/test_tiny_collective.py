@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.encoders.collective import Collective
+from onym.models.collective import Collective
 from onym.testing.tiny_collective import save_collective
 from onym.types import Document, Mention
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.encoders.encoder import FAMILIES as KNOWN
-from onym.encoders.encoder import Encoder
+from onym.models.torch_encoder import FAMILIES as KNOWN
+from onym.models.torch_encoder import Encoder
 from onym.testing.tiny_encoder import FAMILIES, save_encoder
 
 

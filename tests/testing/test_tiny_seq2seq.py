@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.decoding.weights import open_model
+from onym.decoding.session import open_model
+from onym.models.tokens import Tokenizer
 from onym.testing.tiny_seq2seq import save_model
-from onym.text.tokens import Tokenizer
 
 
 def test_it_opens(tmp_path: Path) -> None:

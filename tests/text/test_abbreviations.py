@@ -8,12 +8,21 @@ from benchmarks.commands.abbreviations import SETS, f1, iter_gold
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onym.text.abbreviations import Abbreviation, Abbreviations, find_abbreviations, plain_schwartz_hearst
-from onym.text.abbreviations._filters import may_be_short
-from onym.text.abbreviations._layout import Layout
-from onym.text.abbreviations._spelling import anywhere, beginning, initial, parts, scattered
-from onym.text.abbreviations._strategies import STRATEGIES, rotated, turned, without_digits
-from onym.text.abbreviations._words import Word, Words
+from onym.text._long_forms import (
+    STRATEGIES,
+    Layout,
+    Word,
+    Words,
+    anywhere,
+    beginning,
+    initial,
+    parts,
+    rotated,
+    scattered,
+    turned,
+    without_digits,
+)
+from onym.text.abbreviations import Abbreviation, Abbreviations, find_abbreviations, may_be_short, plain_schwartz_hearst
 
 
 def words_of(text: str) -> list[Word]:

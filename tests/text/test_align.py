@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.align import Aligned, align, collapse, lower, nfkc, punctuation
+from onym.text.analysis import Aligned, align, collapse, lower, nfkc, punctuation
 
 # Characters that grow, shrink, combine or reorder, among plain ones.
 TRICKY = st.text(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.text.brackets import closed, is_balanced
+from onym.text.boundaries import closed, is_balanced
 
 
 @pytest.mark.parametrize(("text", "is_so"), [("", True), ("a(b)[c]", True), ("a(b", False), ("a)b(", True), ("[a)", False)])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.analysis import AnalysedDocument, analysed
-from onym.text.expansion import defining_mentions, expand_abbreviations
+from onym.text.analysis import AnalysedDocument, analysed, defining_mentions, expand_abbreviations
 from onym.types import Document, Mention
 
 TEXT = "Congestive heart failure (CHF) is common. CHF kills, as fever does."

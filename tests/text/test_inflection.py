@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.inflection import other_numbers
+from onym.text.normal import other_numbers
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.layout import Layout
-from onym.text.template import GENBIOEL, GENRE
-from onym.text.tokens import Tokenizer
+from onym.models.template import GENBIOEL, GENRE, Layout
+from onym.models.tokens import Tokenizer
 from tests.text.small_bpe import tokenizer_json
 
 TEXT = "The patient is a man with a Heart Attack and high blood pressure."

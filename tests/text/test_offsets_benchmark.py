@@ -9,9 +9,9 @@ import pytest
 from benchmarks.commands import offsets
 from benchmarks.commands.offsets import CHAINS, Chain, iter_cases, iter_contexts, violations_of
 
-from onym.text.align import Step, Stretch, collapse, lower, nfkc, punctuation
+from onym.corpora.formats._bioc import Units
+from onym.text.analysis import Step, Stretch, collapse, lower, nfkc, punctuation
 from onym.text.boundaries import sentences, words
-from onym.text.units import Units
 from onym.types import Offsets
 
 OPTIONS = argparse.Namespace(cases=2_000, seed=1, workers=1, quick=True)

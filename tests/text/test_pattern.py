@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.pattern import any_of
+from onym.text.boundaries import any_of
 
 CHARS = st.frozensets(st.one_of(st.sampled_from("]^-\\[&~|a"), st.characters(exclude_categories=["Cs"])), min_size=1)
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import ConfigError
-from onym.text.template import GENBIOEL, GENRE, TEMPLATES, Template, template_named
-from onym.text.tokens import Tokenizer
+from onym.models.template import GENBIOEL, GENRE, TEMPLATES, Template, template_named
+from onym.models.tokens import Tokenizer
 from onym.text.window import Window, word_window
 from tests.text.small_bpe import tokenizer_json
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from onym.errors import InputError, LimitError
+from onym.store.guards.tokenizer import require_tame
 from onym.store.limits import Limits
-from onym.text.tokenizer_parts import require_tame
 
 
 def tokenizer(model: Any = None, **parts: Any) -> bytes:
@@ -93,6 +93,6 @@ def test_files_that_are_none(data: bytes) -> None:
 
 @pytest.mark.parametrize("limits", [Limits(tokenizer_bytes=10), Limits(tokenizer_values=2)])
 def test_a_file_that_is_too_large(limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.text.tokenizer_parts.DEFAULT_LIMITS", limits)
+    monkeypatch.setattr("onym.store.guards.tokenizer.DEFAULT_LIMITS", limits)
     with pytest.raises(LimitError, match="limit-model"):
         require_tame(tokenizer(), "there")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onym.errors import ConfigError, InputError
-from onym.text.tokens import Tokenizer
+from onym.models.tokens import Tokenizer
 from tests.text.small_bpe import SPECIAL, tokenizer_json
 
 pytest.importorskip("tokenizers")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text import trigrams
-from onym.text.trigrams import Vocabulary
+from onym.text import similarity as trigrams
+from onym.text.similarity import Vocabulary
 
 TEXTS = st.lists(st.text(max_size=14), min_size=1, max_size=10)
 
@@ -59,7 +59,7 @@ def test_norms_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["heart attack", "", "fever", "yellow fever", "a"]
     vocabulary, counts = Vocabulary.of(texts)
     whole = vocabulary.norms(counts)
-    monkeypatch.setattr("onym.text.trigrams._BATCH", 2)
+    monkeypatch.setattr("onym.text.similarity._BATCH", 2)
     assert vocabulary.norms(counts).tobytes() == whole.tobytes()
     rows = np.repeat(np.arange(len(texts)), np.diff(counts.offsets))
     some = vocabulary.some_weights(counts, whole, np.arange(len(rows)), rows)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onym.corpora.formats._bioc import Unit, Units
 from onym.errors import InputError
-from onym.text.units import Unit, Units
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

@@ -7,7 +7,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.whole_tokens import WholeTokens
+from onym.text.boundaries import WholeTokens
 
 NLP = spacy.blank("en")
 TEXTS = st.text("ab-/(). \n\t\u00a0\u03b1\u0301\U0001f9ec'", min_size=1, max_size=30)

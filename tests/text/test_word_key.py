@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.word_key import SMALL_WORDS, word_key
+from onym.text.normal import SMALL_WORDS, word_key
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError
-from onym.text.tokens import Tokenizer
-from onym.text.wordpiece import wordpiece_tokenizer
+from onym.models.tokens import Tokenizer, wordpiece_tokenizer
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fever", "##ish", "high", "-", "e", "##tude", "Fever"]
 VOCABULARY = "".join(f"{token}\n" for token in TOKENS).encode()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from onym.encoders import device
 from onym.errors import ConfigError
+from onym.models import device
 from onym.train.arguments import METRIC, arguments, training_device, training_precision
 from onym.train.config import OptimConfig
 from onym.train.generative.config import GenerativeOptimConfig

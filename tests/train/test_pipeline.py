@@ -10,7 +10,7 @@ import pytest
 
 from onym.datasets.own import prepare_own
 from onym.errors import ConfigError, OnymError
-from onym.pipeline.folder import load, read_pipeline
+from onym.packs.locate import load, read_pipeline
 from onym.pipeline.pipeline import Pipeline
 from onym.testing.tiny_encoder import save_encoder
 from onym.train import pipeline as module

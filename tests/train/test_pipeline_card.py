@@ -6,8 +6,9 @@ from pathlib import Path
 
 from onym.datasets.own import prepare_own
 from onym.kb import KnowledgeBase
+from onym.packs.locate import read_pipeline
 from onym.pipeline.config import PipelineConfig
-from onym.pipeline.folder import build_pipeline, read_pipeline
+from onym.pipeline.folder import build_pipeline
 from onym.train.pipeline_card import pipeline_card
 from tests.train.tiny import FEVER, pubtator
 

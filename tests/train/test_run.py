@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from onym.encoders import device
 from onym.errors import ConfigError
+from onym.models import device
 from onym.train import run as run_module
 from onym.train.run import RECIPES, train
 from onym.train.stages import MODEL_CONFIGS

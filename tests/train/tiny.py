@@ -11,9 +11,8 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from onym.text.layout import Layout
-from onym.text.template import GENBIOEL
-from onym.text.tokens import Tokenizer
+from onym.models.template import GENBIOEL, Layout
+from onym.models.tokens import Tokenizer
 from onym.train.collective.config import CollectiveTrainingConfig
 from onym.train.encoder.config import EncoderOptimConfig, EncoderTrainingConfig
 from onym.train.generative.collate import NameCollate

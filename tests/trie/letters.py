@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from onym.store.artefact.arrays import Ragged
+from onym.store.arrays import Ragged
 
 EOS, VOCABULARY = 2, 6
 SEQUENCES = st.lists(st.lists(st.sampled_from([0, 1, 3, 4, 5]), max_size=6), max_size=30)

@@ -11,12 +11,11 @@ import pytest
 
 from onym.errors import InputError, IntegrityError, OnymError
 from onym.kb import KnowledgeBase
-from onym.store.artefact.reader import Artefact
-from onym.store.artefact.stage import Record, staging
+from onym.store.artefact import Artefact
+from onym.store.stage import Record, staging
 from onym.trie import artefact
 from onym.trie.artefact import FORMAT, KIND, Origin, build_trie, open_trie, open_trie_artefact
-from onym.trie.columns import Columns
-from onym.trie.packed import ROOT, PackedTrie
+from onym.trie.packed import ROOT, Columns, PackedTrie
 from tests.trie.letters import Letters, Plain, ragged
 
 

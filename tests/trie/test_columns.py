@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.trie.columns import MAX_NAME_TOKENS, Columns, token_type
+from onym.trie.packed import MAX_NAME_TOKENS, Columns, token_type
 
 
 @pytest.mark.parametrize(("vocabulary", "bits"), [(1, 16), (50_265, 16), (65_536, 16), (65_537, 32), (2**31, 32)])

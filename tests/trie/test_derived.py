@@ -11,12 +11,11 @@ import pytest
 from onym.errors import ConfigError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.kb.check import check_kb
-from onym.store.artefact import derived
-from onym.store.artefact.reader import check_artefact
-from onym.store.artefact.stage import staging
+from onym.store import derived
+from onym.store.artefact import check_artefact
 from onym.store.cache import cache_folder
-from onym.trie.artefact import Origin
-from onym.trie.derived import find_tries, open_derived_trie, open_derived_trie_artefact, trie_locations
+from onym.store.stage import staging
+from onym.trie.artefact import Origin, find_tries, open_derived_trie, open_derived_trie_artefact, trie_locations
 from tests.store.artefact.rotten import rot
 from tests.trie.letters import Letters, Plain
 
@@ -130,7 +129,7 @@ def test_processes_that_need_it_at_once_build_it_once(kb: KnowledgeBase) -> None
     code = (
         "import sys, time\n"
         "from onym.kb import KnowledgeBase\n"
-        "from onym.trie.derived import open_derived_trie\n"
+        "from onym.trie.artefact import open_derived_trie\n"
         "from tests.trie.letters import Letters, Plain\n"
         "tokenizer = Letters()\n"
         "trie = open_derived_trie(KnowledgeBase.open(sys.argv[1]), tokenizer, Plain())\n"

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 
 from onym.errors import InputError, LimitError
-from onym.trie import growth
-from onym.trie.columns import MAX_NAME_TOKENS
-from onym.trie.growth import grow
+from onym.trie import packed as growth
+from onym.trie.packed import MAX_NAME_TOKENS, grow
 from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import InputError, IntegrityError, OnymError
-from onym.trie.columns import Columns
-from onym.trie.packed import ROOT, PackedTrie
+from onym.trie.packed import ROOT, Columns, PackedTrie
 from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
 
 

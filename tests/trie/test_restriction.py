@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import InputError
-from onym.trie.packed import ROOT, PackedTrie
-from onym.trie.restriction import Restriction
+from onym.trie.packed import ROOT, PackedTrie, Restriction
 from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
 
 

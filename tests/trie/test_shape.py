@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from onym.trie.info import shape_of
 from onym.trie.packed import PackedTrie
-from onym.trie.shape import shape_of
 from tests.trie.letters import EOS, VOCABULARY, ragged
 
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
-from onym.trie.columns import Columns
-from onym.trie.packed import ROOT, PackedTrie
-from onym.trie.soundness import require_sound
+from onym.trie.guard import require_sound
+from onym.trie.packed import ROOT, Columns, PackedTrie
 from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, ragged
 
 NAMES = [[3, 4], [3, 5], [3], [3], [4], []]

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from onym.text.template import GENBIOEL
-from onym.text.tokens import Tokenizer
-from onym.trie.source import NameTemplate, TokenSource
+from onym.models.template import GENBIOEL
+from onym.models.tokens import Tokenizer
+from onym.trie.artefact import NameTemplate, TokenSource
 from tests.trie.letters import Letters, Plain
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.models import model_folder
-from onym.encoders.encoder import Encoder
-from onym.encoders.text_encoder import Vectors
+from onym.models.encoder import Vectors
+from onym.models.torch_encoder import Encoder
 from onym.store.cache import cache_folder
 
 MODEL = "minilm"

@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from benchmarks.results.papers.encoder import RememberingEncoder
 from benchmarks.results.papers.regression import COLUMNS, Regression
-from onym.encoders.encoder import Encoder
 from onym.evaluate.cases import ConceptResolver
-from onym.index.memory import index_in_memory
+from onym.index.build import index_in_memory
 from onym.kb import KnowledgeBase
-from onym.linkers._features import NAMES, FeatureMaker
-from onym.linkers._memory import KbMemory, Memory, count_mentions
-from onym.linkers._pool import Floats, Ints, Pool, Pooling
 from onym.linkers.dense import DenseLinker
 from onym.linkers.rerank import RerankParts, open_parts
-from onym.store.parts import OpenContext
+from onym.models.torch_encoder import Encoder
+from onym.parts import OpenContext
+from onym.rerank.features import NAMES, FeatureMaker
+from onym.rerank.memory import KbMemory, Memory, count_mentions
+from onym.rerank.pool import Floats, Ints, Pool, Pooling
 from onym.text.analysis import analysed
 from onym.types import Document, Mention
 

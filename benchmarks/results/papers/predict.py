@@ -29,9 +29,10 @@ from benchmarks.results.store import judge, shortened, write_packed
 from benchmarks.results.tasks import SPLITS, Task
 from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
-from onym.linkers._pool import Floats
-from onym.linkers._trees import Trees
-from onym.predictions.file import Answer, Prediction, Predictions, source_of
+from onym.linkers.base import source_of
+from onym.outputs.predictions import Answer, Prediction, Predictions
+from onym.rerank.pool import Floats
+from onym.rerank.trees import Trees
 from onym.train.rerank.config import TreesConfig
 from onym.train.rerank.trainer import fit_matrix
 from onym.types import Document

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.linalg import solve
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from onym.encoders.text_encoder import Vectors
 from onym.kb import KnowledgeBase
-from onym.linkers._memory import KbMemory
-from onym.linkers._pool import Floats, Pool
+from onym.models.encoder import Vectors
+from onym.rerank.memory import KbMemory
+from onym.rerank.pool import Floats, Pool
 
 COLUMNS = ("regressed", "regressed_margin", "regressed_rank", "regressed_best")
 """The score of the concept, how much less it is than the best of all concepts, how many are better, and that best score."""

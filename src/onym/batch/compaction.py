@@ -14,8 +14,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from onym.batch.ledger import Ledger, finished
-from onym.store.output import whole_path
-from onym.store.output_path import require_file
+from onym.store.output import require_file, whole_path
 from onym.store.storage import open_storage
 
 _ORDER, _VERSION = "order", "version"

@@ -17,10 +17,9 @@ from onym.batch.ledger import Ledger, finished
 from onym.batch.plan import Shard
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import require_output, require_writable, write_linked_corpus
-from onym.pipeline.exports import EXPORTS, NO_OPTIONS, ExportOptions, linked_export, require_linked_export, write_linked_export
-from onym.predictions.rows import require_rows, write_rows
-from onym.store.output import whole_file
-from onym.store.output_path import require_file
+from onym.outputs.exports import EXPORTS, NO_OPTIONS, ExportOptions, linked_export, require_linked_export, write_linked_export
+from onym.outputs.rows import require_rows, write_rows
+from onym.store.output import require_file, whole_file
 from onym.store.storage import Storage, open_storage
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from onym.views import COLUMNS, kinds_of

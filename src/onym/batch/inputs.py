@@ -9,12 +9,11 @@ from pathlib import Path
 
 from onym.batch.plan import AsideFile, InputGroup, InputPart
 from onym.corpora.base import Item
-from onym.corpora.plan import Group, PlannedFile, plan_of
-from onym.corpora.reading import Reading, is_of_file
+from onym.corpora.reading import Group, PlannedFile, Reading, is_of_file, plan_of
 from onym.errors import ConfigError, InputError
-from onym.store.files.ranges import line_ranges, range_of
+from onym.store.files.input_file import line_ranges, range_of
 from onym.store.files.source import InputFile, Source
-from onym.store.object_store import absolute, is_address, object_source
+from onym.store.storage import absolute, is_address, object_source
 from onym.types import Problem
 
 _BY_LINES = "jsonl"  # the one format of which a line is a document, whatever stands before it

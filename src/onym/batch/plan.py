@@ -16,8 +16,8 @@ from pydantic import Field, ValidationError
 
 from onym._version import __version__
 from onym.batch.rows import SCHEMA_VERSION
+from onym.config import Strict
 from onym.errors import ConfigError, InputError, IntegrityError
-from onym.store.config import Strict
 from onym.store.storage import Storage
 
 FORMAT: Literal[1] = 1

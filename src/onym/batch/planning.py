@@ -9,14 +9,12 @@ from typing import Any
 from onym.batch.inputs import found_groups
 from onym.batch.plan import BatchPlan, InputGroup, Settings, Shard, key_of, write_plan
 from onym.errors import ConfigError, InputError
-from onym.pipeline.folder import load
-from onym.pipeline.packs import located
+from onym.packs.locate import load, located
+from onym.parts import OpenContext
 from onym.pipeline.pipeline import Pipeline
 from onym.store.limits import MIB
-from onym.store.object_store import is_address
-from onym.store.output_path import require_folder
-from onym.store.parts import OpenContext
-from onym.store.storage import open_storage
+from onym.store.output import require_folder
+from onym.store.storage import is_address, open_storage
 
 SHARD_BYTES = 32 * MIB
 """Small files are put together up to this size, and large files of lines are cut at it."""

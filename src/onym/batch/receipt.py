@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from pydantic import Field, ValidationError
 
 from onym.batch.rows import RECEIPT
+from onym.config import Strict
 from onym.errors import IntegrityError
-from onym.store.config import Strict
 from onym.store.storage import Storage
 
 FORMAT = 1

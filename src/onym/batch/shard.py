@@ -14,7 +14,7 @@ from onym.batch.rows import RowWriter
 from onym.corpora.base import DELETED, Item
 from onym.corpora.corpus import unwritable
 from onym.corpora.isolation import INTERNAL
-from onym.pipeline.output import LinkCounts
+from onym.outputs.links import LinkCounts
 from onym.pipeline.pipeline import Pipeline
 from onym.store.storage import Storage
 from onym.types import Document, Problem

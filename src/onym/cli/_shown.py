@@ -12,7 +12,7 @@ from onym.cli.console import write_json, write_table
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
-    from onym.predictions.mapping.terms import TermMapping
+    from onym.outputs.terms import TermMapping
     from onym.types import LinkedDocument
     from onym.views import IdStyle, Row
 
@@ -55,7 +55,7 @@ class Shown:
 
     def mappings(self, mappings: Iterable[TermMapping], own: Sequence[str], kb: KnowledgeBase, style: IdStyle) -> None:
         """Print mapped terms as JSON lines at once, or keep them as rows."""
-        from onym.predictions.mapping.table import COLUMNS, columns_of, values_of
+        from onym.outputs.terms import COLUMNS, columns_of, values_of
 
         columns = columns_of(own)
         for mapping in mappings:

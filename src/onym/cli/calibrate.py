@@ -49,9 +49,9 @@ def command(
     """
     from onym.evaluate.calibration import calibrate_pipeline
     from onym.evaluate.task import EvaluationTask
-    from onym.pipeline import load
+    from onym.packs import load
     from onym.pipeline.folder import store_calibration
-    from onym.store.output_path import require_file
+    from onym.store.output import require_file
 
     require_file(folder / "pipeline.json", force=True)
     with progress("calibrating"):

@@ -36,7 +36,7 @@ def command(
 
     Example: onym compare exact.jsonl tfidf.jsonl --dataset ncbi-disease-biosyn --report comparison.html
     """
-    from onym.store.output_path import require_file
+    from onym.store.output import require_file
 
     if report:
         require_file(report, force=force)

@@ -11,7 +11,7 @@ from onym.cli.console import JSON, progress, shown_on, write_json, write_tables
 from onym.cli.evaluation import ALLOW_PARTIAL, DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
 from onym.cli.linking import LINKER, PREFER, VERIFY
 from onym.cli.options import DOWNLOAD
-from onym.store.verify import Verify
+from onym.store.cache import Verify
 
 if TYPE_CHECKING:
     from onym.evaluate.end_to_end import EndToEndEvaluation
@@ -47,7 +47,7 @@ def command(
 
     Example: onym evaluate --linker tfidf --dataset ncbi-disease-biosyn --protocol biosyn --report tfidf.html
     """
-    from onym.store.output_path import require_file
+    from onym.store.output import require_file
 
     for path in filter(None, (report, save)):
         require_file(path, force=force)
@@ -57,8 +57,8 @@ def command(
     from onym.evaluate import run
     from onym.evaluate.task import EvaluationTask
     from onym.linkers import linker_config, open_linker
-    from onym.pipeline import load
-    from onym.store.parts import OpenContext
+    from onym.packs import load
+    from onym.parts import OpenContext
 
     if sum(map(bool, (predictions, linker, pipeline))) != 1:
         what = "one of three can be scored: predictions, a linker or a pipeline"

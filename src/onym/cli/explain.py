@@ -11,7 +11,7 @@ import typer
 from onym.cli.console import JSON, progress, write_json, write_lines, write_plain
 from onym.cli.corpus._items import FAILED, any_failed, report_files, tell
 from onym.cli.linking import PRECISION, VERIFY
-from onym.store.verify import Verify
+from onym.store.cache import Verify
 
 if TYPE_CHECKING:
     from onym.corpora.base import Item
@@ -45,9 +45,9 @@ def command(
     from onym.cli.linking import open_sources
     from onym.corpora.corpus import read_sources
     from onym.errors import ConfigError
-    from onym.pipeline.folder import load
-    from onym.store.output_path import require_file
-    from onym.store.parts import OpenContext
+    from onym.packs.locate import load
+    from onym.parts import OpenContext
+    from onym.store.output import require_file
 
     if output is not None and json:
         raise ConfigError("config-invalid", "--json and -o were given, and the page is HTML", fix="leave one of them out")
@@ -90,7 +90,7 @@ def _print(explained: Iterable[Explanations], *, json: bool) -> None:
 
 
 def _write(explained: Iterable[Explanations], output: Path, *, force: bool) -> None:
-    from onym.pipeline.page import write_page
+    from onym.outputs.html import write_page
     from onym.store.output import whole_file
 
     with progress("explaining"), whole_file(output, force=force) as page:

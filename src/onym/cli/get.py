@@ -26,8 +26,8 @@ def command(
 
     Example: onym get hpo-phenotypes
     """
-    from onym.pipeline.recipes import Origin, read_recipe
-    from onym.pipeline.recipes.install import install
+    from onym.packs.install import install
+    from onym.packs.recipe import Origin, read_recipe
 
     if not name:
         _list(json=json)
@@ -50,8 +50,8 @@ def command(
 
 def _list(*, json: bool) -> None:
     """Print the catalogue."""
-    from onym.pipeline.recipes import read_recipe, recipe_names
-    from onym.pipeline.recipes.install import is_installed
+    from onym.packs.install import is_installed
+    from onym.packs.recipe import read_recipe, recipe_names
 
     recipes = [(recipe, is_installed(recipe)) for recipe in map(read_recipe, recipe_names())]
     if json:

@@ -24,15 +24,15 @@ from onym.cli.corpus._items import (
 )
 from onym.cli.linking import ASSERTION, CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
 from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, NLP_DATE, NOTE_KEYS, OMOP_VOCABULARY
-from onym.store.verify import Verify
+from onym.store.cache import Verify
 from onym.views import IdStyle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onym.corpora.plan import PlannedFile
-    from onym.pipeline.exports import ExportOptions
-    from onym.pipeline.output import LinkCounts
+    from onym.corpora.reading import PlannedFile
+    from onym.outputs.exports import ExportOptions
+    from onym.outputs.links import LinkCounts
 
 _BUG = 1
 
@@ -103,12 +103,12 @@ def command(
     from onym.corpora.corpus import read_sources
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
-    from onym.pipeline.drift import DriftWatch
-    from onym.pipeline.folder import load
-    from onym.pipeline.output import TABLE, format_of, require_linked_output, write_linked, write_links
-    from onym.pipeline.packs import STARTER
-    from onym.store.output_path import STDOUT
-    from onym.store.parts import OpenContext
+    from onym.outputs.links import TABLE, format_of, require_linked_output, write_linked, write_links
+    from onym.packs.folders import STARTER
+    from onym.packs.locate import load
+    from onym.parts import OpenContext
+    from onym.pipeline.pipeline import DriftWatch
+    from onym.store.output import STDOUT
 
     of_linker = own_options(context.obj)
     if kb is None and pipeline is None:
@@ -181,7 +181,7 @@ def command(
 
 def _options(form: str, output: Path, code_systems: Sequence[str], nlp_date: str, **paths: Path | None) -> ExportOptions:
     """Return the options of an export; another format has none."""
-    from onym.pipeline.exports import EXPORTS, ExportOptions, require_linked_export
+    from onym.outputs.exports import EXPORTS, ExportOptions, require_linked_export
 
     options = ExportOptions.of(code_systems, nlp_date, **paths)
     if form not in EXPORTS:
@@ -190,7 +190,7 @@ def _options(form: str, output: Path, code_systems: Sequence[str], nlp_date: str
 
 
 def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, json: bool, annotated: bool) -> None:
-    from onym.store.output_path import STDOUT
+    from onym.store.output import STDOUT
 
     is_streamed = output == STDOUT
     if json:

@@ -97,8 +97,7 @@ def open_sources(names: Sequence[str | Path], *, follow_links: bool = False, tex
 
     With `texts`, a name that is no path is a text itself.
     """
-    from onym.store.files.source import Source
-    from onym.store.files.standard_input import spooled
+    from onym.store.files.source import Source, spooled
 
     def open_one(name: str, number: int) -> Source:
         if texts and name != "-" and _is_text(name):

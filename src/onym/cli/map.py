@@ -10,7 +10,7 @@ import typer
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
 from onym.cli.linking import CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, TOP_K, TYPES, VERIFY
 from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, OMOP_VOCABULARY
-from onym.store.verify import Verify
+from onym.store.cache import Verify
 from onym.views import FhirVersion, IdStyle
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ def command(
     from onym.cli.options import own_options
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
-    from onym.pipeline.exports import ExportOptions, require_mapping_export
-    from onym.pipeline.folder import load
-    from onym.pipeline.mapping import counted, map_terms, new_counts, require_mapping, write_mappings
-    from onym.predictions.mapping.reading import count_rows, read_terms
-    from onym.store.output_path import STDOUT
-    from onym.store.parts import OpenContext
+    from onym.outputs.exports import ExportOptions, require_mapping_export
+    from onym.outputs.mapping import counted, map_terms, new_counts, require_mapping, write_mappings
+    from onym.outputs.terms import count_rows, read_terms
+    from onym.packs.locate import load
+    from onym.parts import OpenContext
+    from onym.store.output import STDOUT
 
     of_linker = own_options(context.obj)
     require_either(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))

@@ -19,6 +19,6 @@ def command(
     Example: onym mcp --pipeline mesh-pipeline
     """
     from onym.integrations.mcp import build_server
-    from onym.pipeline.folder import load
+    from onym.packs.locate import load
 
     build_server(load(pipeline).with_precision(precision)).run()

@@ -75,7 +75,7 @@ def command(
     import logging
 
     from onym.errors import missing_extra
-    from onym.pipeline.folder import read_pipeline
+    from onym.packs.locate import read_pipeline
     from onym.serve.settings import ServeSettings, named_pipelines, read_token
 
     try:

@@ -21,9 +21,8 @@ def command(
     Example: onym show linked.jsonl --kb mesh -o linked.html
     """
     from onym.kb import KnowledgeBase
-    from onym.pipeline.page import read_shown, write_page
-    from onym.store.output import whole_file
-    from onym.store.output_path import require_file
+    from onym.outputs.html import read_shown, write_page
+    from onym.store.output import require_file, whole_file
 
     require_file(output, force=force)
     with progress("writing"):

@@ -12,11 +12,9 @@ from onym._lazy import lazy
 
 if TYPE_CHECKING:
     from onym.corpora.base import documents_of
-    from onym.corpora.check import check_corpus
+    from onym.corpora.check import check_corpus, corpus_stats
     from onym.corpora.corpus import Written, read_corpus, write_corpus
-    from onym.corpora.plan import PlannedFile
-    from onym.corpora.reading import Reading
-    from onym.corpora.stats import corpus_stats
+    from onym.corpora.reading import PlannedFile, Reading
 
 __all__ = [
     "PlannedFile",
@@ -31,11 +29,11 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
-        "PlannedFile": "onym.corpora.plan",
+        "PlannedFile": "onym.corpora.reading",
         "Reading": "onym.corpora.reading",
         "Written": "onym.corpora.corpus",
         "check_corpus": "onym.corpora.check",
-        "corpus_stats": "onym.corpora.stats",
+        "corpus_stats": "onym.corpora.check",
         "documents_of": "onym.corpora.base",
         "read_corpus": "onym.corpora.corpus",
         "write_corpus": "onym.corpora.corpus",

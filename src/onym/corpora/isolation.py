@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TypeVar
 
 from onym.errors import ConfigError, InputError, IntegrityError, coded, is_failure
-from onym.store.artefact.maps import require_whole_maps
+from onym.store.arrays import require_whole_maps
 from onym.types import Document, LinkedDocument, Problem, iter_checked
 
 T = TypeVar("T")

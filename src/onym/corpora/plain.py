@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
 
-from onym.corpora.base import Item
-from onym.corpora.draft import Draft, MalformedError
+from onym.corpora.base import Draft, Item, MalformedError
 from onym.types import (
     AssertionMark,
     Candidate,

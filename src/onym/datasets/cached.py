@@ -7,8 +7,7 @@ from pathlib import Path
 from onym.datasets.catalogue import get
 from onym.datasets.prepared import PreparedDataset, prepare
 from onym.errors import ConfigError
-from onym.store.cache import cache_folder
-from onym.store.verify import Verify
+from onym.store.cache import Verify, cache_folder
 
 
 def open_dataset(name_or_folder: str, data: Path | None = None, *, verify: Verify = "once") -> PreparedDataset:

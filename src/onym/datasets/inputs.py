@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 from onym.errors import InputError
-from onym.store.artefact.manifest import InputEntry
+from onym.store.artefact import InputEntry
 from onym.store.files.source import InputFile, Source
 
 _PACKED = ("", ".gz", ".zst")

@@ -21,12 +21,12 @@ from onym.datasets.report import Counts, Report, SplitCounts, report_of
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, shown_id
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.store.artefact.reader import Artefact
-from onym.store.artefact.stage import Record, Stage, staging
+from onym.store.artefact import Artefact
+from onym.store.cache import Verify
 from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
-from onym.store.output_path import require_artefact
-from onym.store.verify import Verify
+from onym.store.output import require_artefact
+from onym.store.stage import Record, Stage, staging
 from onym.types import Document, Problem
 
 KIND, FORMAT = "dataset", 2

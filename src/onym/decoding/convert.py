@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onym.errors import ConfigError, InputError, missing_extra
-from onym.store.files.regular import read_regular
-from onym.store.model_files import find_model_file, model_files
-from onym.store.model_settings import read_model_json
-from onym.store.output import whole_folder
-from onym.store.output_path import require_folder
+from onym.store.files.stream import read_regular
+from onym.store.models import find_model_file, model_files, read_model_json
+from onym.store.output import require_folder, whole_folder
 
 if TYPE_CHECKING:
     from torch import Tensor

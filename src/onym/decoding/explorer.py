@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from onym.decoding.session import Ints, Session
-from onym.trie.packed import ROOT, PackedTrie
-from onym.trie.restriction import Restriction
+from onym.trie.packed import ROOT, PackedTrie, Restriction
 
 Floats = npt.NDArray[np.float32]
 _COMPACT = 0.75  # when fewer of a session's mentions are wanted than this share, the others leave it

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from onym.decoding.explorer import token_log_probs
-from onym.decoding.results import Ranking
-from onym.decoding.search import Start, Tokens
+from onym.decoding.search import Ranking, Start, Tokens
 from onym.decoding.session import Session
 
 _ROWS = 256  # tokens read in one pass: each has a score for the whole vocabulary

@@ -2,18 +2,274 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
-from onym.decoding.beam import BeamSearch, Stopping
-from onym.decoding.exact import ExactSearch
-from onym.decoding.explorer import Explorer
-from onym.decoding.results import Decoded, Ranking
-from onym.decoding.session import Session
-from onym.encoders.threads import fix_thread_count, single_core_workers
-from onym.trie.packed import PackedTrie
-from onym.trie.restriction import Restriction
+import numpy as np
+
+from onym.decoding.explorer import Explorer, Floats, Request
+from onym.decoding.session import Ints, Session
+from onym.models.torch_loading import fix_thread_count, single_core_workers
+from onym.trie.packed import ROOT, PackedTrie, Restriction
+
+Ranking = Literal["mean", "sum"]
+"""How names are ranked: by the mean log-probability of their tokens and the end, as published, or by the sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A name that was written: its leaf in the trie, the log-probability of all its tokens, and their number with the end.
+
+    >>> Hypothesis(7, -3.0, 2).score("mean"), Hypothesis(7, -3.0, 2).score("sum")
+    (-1.5, -3.0)
+    """
+
+    leaf: int
+    log_prob: float
+    tokens: int
+
+    def score(self, ranking: Ranking) -> float:
+        """Return what it is ranked by."""
+        return self.log_prob / self.tokens if ranking == "mean" else self.log_prob
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The best names of one mention, best first. `is_proved` says that no name of the trie would rank among them but these.
+
+    `expansions` counts the nodes of the trie at which the model was asked.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    is_proved: bool
+    expansions: int
+
+
+def best(hypotheses: list[Hypothesis], ranking: Ranking, count: int) -> tuple[Hypothesis, ...]:
+    """Return the best hypotheses in order; equal ones in the order of the trie."""
+    return tuple(sorted(hypotheses, key=lambda each: (-each.score(ranking), each.leaf))[:count])
+
+
+Stopping = Literal["transformers", "fairseq"]
+
+
+class _BeamPrefix(NamedTuple):
+    node: int
+    log_prob: float
+    parent: int
+
+
+@dataclass(slots=True)
+class _Beam:
+    """The search of one mention: its open prefixes, best first, and the names that it has."""
+
+    open: list[_BeamPrefix] = field(default_factory=lambda: [_BeamPrefix(ROOT, 0.0, ROOT)])
+    names: list[Hypothesis] = field(default_factory=list)
+    is_done: bool = False
+
+
+class BeamSearch:
+    """Searches the mentions of an explorer together, a token at a time. The explorer keeps at least 2k children of a node."""
+
+    def __init__(
+        self, explorer: Explorer, width: int, *, ranking: Ranking = "mean", stopping: Stopping = "transformers"
+    ) -> None:
+        self._explorer = explorer
+        self._width = width
+        self._ranking: Ranking = ranking
+        self._stopping = stopping
+
+    def run(self, mentions: Sequence[int] | None = None) -> list[Decoded]:
+        """Return the best names of the mentions, by default of all; those that are done leave the batch."""
+        explorer = self._explorer
+        active = list(range(len(explorer.known)) if mentions is None else mentions)
+        beams = {mention: _Beam() for mention in active}
+        length = 1
+        while active:
+            for mention in active:
+                self._advance(beams[mention], mention, length)
+            active = [mention for mention in active if not beams[mention].is_done]
+            requests = [request for mention in active for request in self._unknown(beams[mention], mention)]
+            if requests:
+                explorer.keep(active)
+            explorer.ask(requests)
+            length += 1
+        counts = explorer.expansions
+        return [Decoded(best(beam.names, self._ranking, self._width), False, int(counts[m])) for m, beam in beams.items()]
+
+    def _unknown(self, beam: _Beam, mention: int) -> list[Request]:
+        known = self._explorer.known[mention]
+        return [Request(mention, each.node, each.parent) for each in beam.open if each.node not in known]
+
+    def _advance(self, beam: _Beam, mention: int, length: int) -> None:
+        if self._stopping == "transformers":
+            self._advance_by_two(beam, self._continuations(beam, mention, 2 * self._width), length)
+        else:
+            self._advance_by_one(beam, self._continuations(beam, mention, self._width), length)
+
+    def _advance_by_two(self, beam: _Beam, found: list[_BeamPrefix], length: int) -> None:
+        ends = self._ends(found)
+        taken = [
+            Hypothesis(e.node, e.log_prob, length) for e, is_end in zip(found[: self._width], ends, strict=False) if is_end
+        ]
+        beam.names = list(best(beam.names + taken, self._ranking, self._width))
+        beam.open = [each for each, is_end in zip(found, ends, strict=True) if not is_end][: self._width]
+        beam.is_done = not beam.open or (len(beam.names) == self._width and not self._may_improve(beam, length))
+
+    def _advance_by_one(self, beam: _Beam, found: list[_BeamPrefix], length: int) -> None:
+        ends = self._ends(found)
+        beam.names += [Hypothesis(e.node, e.log_prob, length) for e, is_end in zip(found, ends, strict=True) if is_end]
+        del beam.names[self._width :]  # who comes first is taken
+        beam.open = [each for each, is_end in zip(found, ends, strict=True) if not is_end]
+        beam.is_done = not beam.open or len(beam.names) == self._width
+
+    def _may_improve(self, beam: _Beam, length: int) -> bool:
+        """Tell, as transformers does, whether the best open prefix is better so far than the worst name."""
+        log_prob = beam.open[0].log_prob
+        return (log_prob / length if self._ranking == "mean" else log_prob) > beam.names[-1].score(self._ranking)
+
+    def _continuations(self, beam: _Beam, mention: int, count: int) -> list[_BeamPrefix]:
+        """Return the best continuations of all open prefixes, best first."""
+        parts = [(self._explorer.known[mention][prefix.node], prefix) for prefix in beam.open]
+        scores = np.concatenate([known.log_probs + np.float32(prefix.log_prob) for known, prefix in parts])
+        nodes = np.concatenate([known.children for known, _ in parts])
+        parents = np.repeat([prefix.node for _, prefix in parts], [len(known.children) for known, _ in parts])
+        order = np.argsort(-scores, kind="stable")[:count]
+        order = order[np.isfinite(scores[order])]
+        rows = zip(nodes[order].tolist(), scores[order].tolist(), parents[order].tolist(), strict=True)
+        return [_BeamPrefix(*row) for row in rows]
+
+    def _ends(self, found: Sequence[_BeamPrefix]) -> list[bool]:
+        nodes = np.array([each.node for each in found], dtype=np.int64)
+        ends: list[bool] = self._explorer.trie.is_leaf(nodes).tolist()
+        return ends
+
+
+WIDTH = 5
+"""Of the beam search that is fallen back on, at least."""
+
+
+class _Prefix(NamedTuple):
+    node: int
+    log_prob: float
+    depth: int
+    parent: int
+
+
+@dataclass(slots=True)
+class _Branch:
+    """The children of a node that are no leaves, the most promising first; they are opened one by one."""
+
+    parent: _Prefix
+    children: Ints
+    log_probs: Floats
+    bounds: Floats
+    position: int = 0
+
+    def take(self) -> _Prefix:
+        """Return the next child."""
+        position, self.position = self.position, self.position + 1
+        return _Prefix(int(self.children[position]), float(self.log_probs[position]), self.parent.depth + 1, self.parent.node)
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search of one mention: open branches by their bound, the best names so far, and what is being asked about."""
+
+    heap: list[tuple[float, int, _Branch]] = field(default_factory=list)
+    names: list[Hypothesis] = field(default_factory=list)
+    frontier: list[_Prefix] = field(default_factory=list)
+    is_proved: bool = False
+    is_over_budget: bool = False
+    count: int = 0
+
+    def push(self, branch: _Branch) -> None:
+        """Put a branch in its place by what it promises; one without more children is forgotten."""
+        if branch.position < len(branch.children):
+            self.count += 1
+            heapq.heappush(self.heap, (-float(branch.bounds[branch.position]), self.count, branch))
+
+
+class ExactSearch:
+    """Searches the mentions of an explorer together, some prefixes of each at a time. The explorer keeps all children.
+
+    A mention that needs more than `budget` prefixes is given up: its answer is the best of what was found and of a beam search.
+    """
+
+    def __init__(
+        self, explorer: Explorer, top_k: int, *, ranking: Ranking = "sum", budget: int = 1000, at_once: int = 8
+    ) -> None:
+        self._explorer = explorer
+        self._top_k = top_k
+        self._ranking: Ranking = ranking
+        self._budget = budget
+        self._at_once = at_once
+
+    def run(self) -> list[Decoded]:
+        """Return the best names of every mention, and whether they were proved to be."""
+        explorer = self._explorer
+        searches = [_Search(frontier=[_Prefix(ROOT, 0.0, 0, ROOT)]) for _ in explorer.known]
+        active = list(range(len(searches)))
+        while active:
+            for mention in active:
+                self._round(searches[mention], mention)
+            active = [m for m in active if not (searches[m].is_proved or searches[m].is_over_budget)]
+            unproved = [mention for mention, search in enumerate(searches) if not search.is_proved]
+            if active:
+                explorer.keep(unproved)
+            explorer.ask([request for mention in active for request in self._unknown(searches[mention], mention)])
+        self._fall_back(searches)
+        counts = explorer.expansions
+        return [Decoded(best(s.names, self._ranking, self._top_k), s.is_proved, int(counts[m])) for m, s in enumerate(searches)]
+
+    def _round(self, search: _Search, mention: int) -> None:
+        """Take in what was asked about, and choose what to ask next."""
+        for prefix in search.frontier:
+            self._take_in(search, mention, prefix)
+        search.frontier = self._next(search)
+        search.is_proved = not search.frontier
+        search.is_over_budget = self._explorer.expansions[mention] + len(search.frontier) > self._budget
+
+    def _take_in(self, search: _Search, mention: int, prefix: _Prefix) -> None:
+        """Take the names that end below a prefix, and put its other children on the heap."""
+        trie, known = self._explorer.trie, self._explorer.known[mention][prefix.node]
+        log_probs = known.log_probs + np.float32(prefix.log_prob)
+        is_possible, is_end = np.isfinite(log_probs), trie.is_leaf(known.children)
+        for child in np.flatnonzero(is_end & is_possible).tolist():
+            search.names.append(Hypothesis(int(known.children[child]), float(log_probs[child]), prefix.depth + 1))
+        search.names = list(best(search.names, self._ranking, self._top_k))
+        onward = np.flatnonzero(~is_end & is_possible)
+        children, log_probs = known.children[onward], log_probs[onward]
+        bounds = log_probs
+        if self._ranking == "mean":
+            bounds = log_probs / (prefix.depth + 1 + trie.height[children].astype(np.float32))
+        order = np.argsort(-bounds, kind="stable")
+        search.push(_Branch(prefix, children[order], log_probs[order], bounds[order]))
+
+    def _next(self, search: _Search) -> list[_Prefix]:
+        """Return the most promising prefixes that may still lead to one of the best names."""
+        is_full = len(search.names) == self._top_k
+        worst = search.names[-1].score(self._ranking) if is_full else -np.inf
+        found: list[_Prefix] = []
+        while search.heap and len(found) < self._at_once and -search.heap[0][0] > worst:
+            branch = heapq.heappop(search.heap)[2]
+            found.append(branch.take())
+            search.push(branch)
+        return found
+
+    def _unknown(self, search: _Search, mention: int) -> list[Request]:
+        known = self._explorer.known[mention]
+        return [Request(mention, each.node, each.parent) for each in search.frontier if each.node not in known]
+
+    def _fall_back(self, searches: list[_Search]) -> None:
+        unproved = [mention for mention, search in enumerate(searches) if not search.is_proved]
+        beams = BeamSearch(self._explorer, max(self._top_k, WIDTH), ranking=self._ranking).run(unproved)
+        for mention, beam in zip(unproved, beams, strict=True):
+            both = {each.leaf: each for each in (*beam.hypotheses, *searches[mention].names)}
+            searches[mention].names = list(both.values())
+
 
 Tokens = Sequence[int]
 Start = Callable[[Sequence[Tokens]], Session]

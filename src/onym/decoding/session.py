@@ -8,6 +8,7 @@ best-first search. Cross-attention has one set of keys for a mention, whatever t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,10 @@ import torch
 from torch import Tensor
 
 from onym.decoding.adapters.base import Adapter
-from onym.encoders.finite import require_finite
+from onym.errors import InputError
+from onym.models.device import Precision
+from onym.models.tensors import require_finite
+from onym.models.torch_loading import open_pretrained
 
 Ints = npt.NDArray[np.int64]
 _ROOM = 32  # slots, at first
@@ -214,3 +218,21 @@ def _ranks(owners: Ints) -> Ints:
     """Return the number of each row among those of its mention, in order; owners ascend."""
     starts = np.flatnonzero(np.concatenate(([True], owners[1:] != owners[:-1])))
     return np.arange(len(owners)) - np.repeat(starts, np.diff(np.append(starts, len(owners))))
+
+
+FAMILIES = {"bart": "BartForConditionalGeneration", "marian": "MarianMTModel", "t5": "T5ForConditionalGeneration"}
+"""The families that are known, each with the class of transformers that opens it."""
+
+
+def open_model(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
+    """Return the model of a folder on a device, for inference.
+
+    A published checkpoint may bring defaults of `generate` with it, as BART's `no_repeat_ngram_size`: nothing here uses them.
+    """
+    model = open_pretrained(FAMILIES, folder, precision, device=device, what="a seq2seq model")
+    config = model.config
+    special = (config.decoder_start_token_id, config.eos_token_id, config.pad_token_id)
+    if not all(isinstance(token, int) and 0 <= token < config.vocab_size for token in special):
+        what = "the configuration does not name the tokens that start, end and fill a text"
+        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
+    return model

@@ -13,8 +13,8 @@ from onym.detect._assertion import assertion_marks, with_assertion
 from onym.detect.base import Detected, Detector, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
+from onym.parts import OpenContext
 from onym.registry import DETECTORS
-from onym.store.parts import OpenContext
 
 __all__ = [
     "Detected",

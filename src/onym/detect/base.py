@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from onym.corpora.isolation import isolate
 from onym.errors import InputError
-from onym.store.parts import PartConfig
+from onym.parts import PartConfig
 from onym.types import Document, Mention, Problem
 
 

@@ -11,10 +11,10 @@ from onym.detect.base import Detector, DetectorConfig, split_types
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
-from onym.store.parts import ModelReference, OpenContext, ReaderPrecision, require_model
+from onym.parts import ModelReference, OpenContext, ReaderPrecision, require_model
 
 if TYPE_CHECKING:
-    from onym.encoders.collective import Collective
+    from onym.models.collective import Collective
 
 
 class Config(DetectorConfig):
@@ -57,7 +57,7 @@ def open(
     """Open the model, which a linker of the same pipeline may share."""
     reference = require_model(config.model, "a trained detector", "--detector-model")
     try:
-        from onym.encoders.collective import open_shared
+        from onym.models.collective import open_shared
     except ImportError as e:
         raise missing_extra("a trained detector", "dense") from e
     model = open_shared(reference, config.dtype, config.device, context)
@@ -68,8 +68,7 @@ def open(
 
 def detector_of(model: Collective, config: Config | None = None) -> Detector:
     """Return the detector that a model was trained to be."""
-    from onym.detect._spans import SpanDetector
-    from onym.detect._tags import TagDetector
+    from onym.detect.spans import SpanDetector, TagDetector
 
     config = config or Config()
     if model.settings.detect == "spans":

@@ -14,10 +14,9 @@ from onym.errors import ConfigError
 from onym.evaluate.cases import gold_cases, key_of
 from onym.evaluate.metrics import gold_ranks
 from onym.evaluate.task import EvaluationTask, without_annotations
+from onym.outputs.predictions import DocumentNames, Key, Prediction, Predictions, predictions_of
 from onym.pipeline.config import FittedCalibration
 from onym.pipeline.pipeline import Pipeline
-from onym.predictions.file import Key, Prediction, Predictions, predictions_of
-from onym.predictions.identity import DocumentNames
 from onym.text.normal import normal_name
 from onym.types import Document, Mention
 

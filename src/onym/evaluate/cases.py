@@ -11,8 +11,7 @@ from typing import TypeVar
 from onym.corpora.base import PART_OF
 from onym.kb import KnowledgeBase
 from onym.kb.curie import to_curie
-from onym.predictions.file import Answer, Key
-from onym.predictions.identity import DocumentNames
+from onym.outputs.predictions import Answer, DocumentNames, Key
 from onym.types import Document, Mention
 
 Ids = frozenset[str]

@@ -9,8 +9,7 @@ import numpy as np
 
 from onym.calibrate import area_under_roc, expected_calibration_error, risk_coverage
 from onym.evaluate.cases import Case, key_of
-from onym.predictions.file import Predictions
-from onym.predictions.identity import DocumentNames
+from onym.outputs.predictions import DocumentNames, Predictions
 
 BINS = 10
 _POINTS = 100

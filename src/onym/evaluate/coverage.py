@@ -19,8 +19,7 @@ from typing import Any, Literal
 
 from onym.corpora.base import Item
 from onym.errors import ConfigError, InputError, shown_id
-from onym.predictions.file import Predictions
-from onym.predictions.identity import DocumentName, DocumentNames
+from onym.outputs.predictions import DocumentName, DocumentNames, Predictions
 from onym.types import Document, Problem
 
 

@@ -15,8 +15,7 @@ from onym.evaluate.protocols import PROTOCOLS, protocol_named
 from onym.evaluate.significance import bootstrap_interval
 from onym.evaluate.slices import Similarity, Training, slices_of
 from onym.evaluate.task import EvaluationTask
-from onym.predictions.file import Predictions
-from onym.predictions.identity import DocumentNames
+from onym.outputs.predictions import DocumentNames, Predictions
 from onym.text.similarity import NameSimilarity
 from onym.types import Document
 

@@ -18,9 +18,9 @@ from onym.evaluate.report.linking import content_of, linking_page, linking_table
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.thresholds import TunedThreshold, tune_threshold
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker
+from onym.linkers.base import Linker, source_of
+from onym.outputs.predictions import Predictions, are_predictions, predictions_of, read_predictions, write_predictions
 from onym.pipeline.pipeline import Pipeline
-from onym.predictions.file import Predictions, are_predictions, predictions_of, read_predictions, source_of, write_predictions
 from onym.store.output import whole_file
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from onym.datasets import PreparedDataset, open_dataset
 from onym.errors import ConfigError
 from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
-from onym.kb.replacements import read_replacements
-from onym.kb.similarity import open_similarity
-from onym.store.verify import Verify
+from onym.kb.diff import read_replacements
+from onym.kb.search import open_similarity
+from onym.store.cache import Verify
 from onym.text.similarity import NameSimilarity
 from onym.types import Document
 

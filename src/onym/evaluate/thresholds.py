@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from onym.evaluate.cases import CanonicalId
 from onym.evaluate.end_to_end.protocols import EndToEndScores
-from onym.predictions.file import Prediction, Predictions
-from onym.predictions.identity import DocumentNames
+from onym.outputs.predictions import DocumentNames, Prediction, Predictions
 from onym.types import Document
 
 CANDIDATES = 200
@@ -37,7 +36,7 @@ def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical
 
     `predictions` are those of a pipeline without a threshold, on the same documents.
 
-    >>> from onym.predictions.file import Prediction
+    >>> from onym.outputs.predictions import Prediction
     >>> from onym.types import Mention
     >>> gold = Document("1", "fever high", (Mention(0, 5, "fever", ("mesh:D005334",)),))
     >>> right, wrong = ((("mesh:D005334",), 0.9, 0),), ((("mesh:D006973",), 0.4, 1),)
@@ -118,7 +117,7 @@ def _strict(gold: int, predicted: int, right: int) -> EndToEndScores:
 def above_threshold(predictions: Predictions, threshold: float) -> Predictions:
     """Return the predictions of a pipeline with that threshold: mentions with a lower score are left unlinked.
 
-    >>> from onym.predictions.file import Prediction
+    >>> from onym.outputs.predictions import Prediction
     >>> one, other = ((("mesh:D1",), 0.9, 0),), ((("mesh:D2",), 0.4, 1),)
     >>> made = Predictions.of([Prediction("1", 0, 2, one), Prediction("1", 3, 5, other)], {"threshold": None})
     >>> [each.nil_reason for each in above_threshold(made, 0.5)], above_threshold(made, 0.5).source

@@ -3,8 +3,7 @@
 May import: encoders, kb, text, store, types, errors. Always true here: a result is the id of a name of the knowledge base.
 """
 
-from onym.index.build import build_index
-from onym.index.derived import open_derived_index
+from onym.index.build import build_index, open_derived_index
 from onym.index.kinds import KINDS
 from onym.index.search import Index, open_index
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from onym.index.artefact import IndexOrigin, write_index
-from onym.index.kinds import AUTO
-from onym.index.library import faiss
-from onym.index.source import VectorSource
-from onym.index.vectors import open_derived_vectors
+import numpy as np
+import numpy.typing as npt
+
+from onym.index.artefact import IndexArtefact, IndexOrigin, Part, open_index_artefact, write_index
+from onym.index.kinds import AUTO, faiss, kind_named
+from onym.index.search import Index, index_of
+from onym.index.vectors import VectorSource, open_derived_vectors
 from onym.kb import KnowledgeBase
-from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.stage import Stage, staging
+from onym.store.artefact import Manifest
+from onym.store.derived import Locations, describe_derived, find_derived, open_derived
+from onym.store.stage import Stage, staging
 from onym.types import Progress, silent
 
 
@@ -43,3 +47,64 @@ def stage_index(
     faiss()  # if it is missing, that is an error now, and not when all names are encoded
     vectors = open_derived_vectors(kb, names_by, progress=progress)
     return write_index(stage, dest, origin, vectors, progress=progress)
+
+
+FOLDER = "indexes"
+
+
+def open_derived_index(kb: KnowledgeBase, encoder: VectorSource, kind: str = AUTO, *, progress: Progress = silent) -> Index:
+    """Open the index of a knowledge base; where there is none, or one that is torn or out of date, build it first.
+
+    Of several processes that need it at once, one builds it and the others wait.
+    """
+    return index_of(open_derived_index_artefact(kb, encoder, kind, progress=progress))
+
+
+def open_derived_index_artefact(
+    kb: KnowledgeBase,
+    encoder: VectorSource,
+    kind: str = AUTO,
+    *,
+    names_by: VectorSource | None = None,
+    progress: Progress = silent,
+) -> IndexArtefact:
+    """Open the index of a knowledge base, as `open_derived_index` does, with what its artefact says.
+
+    One that is built is of the vectors of `names_by`, if that is set: the same encoder in a finer precision.
+    """
+    origin = IndexOrigin.of(kb, encoder, kind)
+    return open_derived(
+        Locations.of(kb.folder.parent, FOLDER, [origin.kb, origin.encoder, origin.kind]),
+        lambda path: open_index_artefact(path, origin, verify=kb.verify),
+        lambda stage, dest: stage_index(stage, dest, kb, encoder, kind, names_by=names_by, progress=progress),
+        waiting=lambda: progress("waiting for another process that builds the index", 0),
+    )
+
+
+def find_indexes(kb: KnowledgeBase) -> list[Path]:
+    """Return the folders of the indexes kept with a knowledge base, and those of its version in the cache directory."""
+    return find_derived(kb.folder.parent, FOLDER, lambda path: open_index_artefact(path).origin.kb == kb.digest)
+
+
+def info(folder: Path) -> list[dict[str, Any]]:
+    """Describe the index at `folder`, or each index of the knowledge base there."""
+    return describe_derived(folder, "index", _info, lambda kb: find_indexes(KnowledgeBase.open(kb)))
+
+
+def _info(folder: Path) -> dict[str, Any]:
+    _, origin, artefact = open_index_artefact(folder)
+    size = sum(entry.bytes for entry in artefact.manifest.files.values())
+    per_name = {"bytes_per_name": round(size / origin.names, 2)} if origin.names else {}
+    return {"folder": str(folder), "digest": artefact.digest, **origin.model_dump(), "bytes": size, **per_name}
+
+
+_KIND = "flat"
+
+
+def index_in_memory(kb: KnowledgeBase, encoder: VectorSource, names: npt.NDArray[np.int64] | None = None) -> Index:
+    """Return an exact index of a knowledge base's names, or of those with these ids. Others are never found by it."""
+    ids = np.arange(len(kb.names)) if names is None else names
+    index = faiss().IndexIDMap(kind_named(_KIND).make(encoder.width, len(ids)))
+    if len(ids):
+        index.add_with_ids(encoder.encode([kb.names[name] for name in ids.tolist()]), ids)
+    return Index([Part(0, len(kb.names), index)], IndexOrigin.of(kb, encoder, _KIND), digest="")

@@ -3,13 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from onym.errors import ConfigError
-from onym.index.library import faiss
+from onym.errors import ConfigError, missing_extra
+
+
+def faiss() -> Any:
+    """Return the library, or tell what has to be installed.
+
+    >>> faiss().IndexFlatIP(3).d
+    3
+    """
+    try:
+        import faiss as library
+    except ImportError as e:
+        raise missing_extra("an index of vectors", "dense") from e
+    return library
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let FAISS compute in one thread: a graph that several threads build is another one each time.
+
+    OpenMP keeps this number for each thread that calls it: what other threads compute meanwhile is not affected.
+    """
+    library = faiss()
+    before = library.omp_get_max_threads()
+    library.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        library.omp_set_num_threads(before)
+
 
 _CODE_BITS = 8
 LINKS = 32  # of a vector in the graph

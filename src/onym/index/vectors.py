@@ -6,24 +6,37 @@ base encodes only names that the one before did not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from onym.errors import IntegrityError
-from onym.index.source import VectorSource
 from onym.kb import KnowledgeBase
-from onym.store.artefact.arrays import Strings, release
-from onym.store.artefact.derived import Locations, open_derived
-from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Artefact
-from onym.store.artefact.stage import Record, Stage
-from onym.store.artefact.work import Work
-from onym.store.verify import Verify
+from onym.store.arrays import Strings, release
+from onym.store.artefact import Artefact, Manifest
+from onym.store.cache import Verify
+from onym.store.derived import Locations, open_derived
+from onym.store.stage import Record, Stage, Work
 from onym.types import Progress, silent
+
+
+class VectorSource(Protocol):
+    """An encoder: the same digest means the same vectors of the same texts, but for rounding in another precision."""
+
+    width: int
+    precision: str
+
+    @property
+    def digest(self) -> str:
+        """The identity of the vectors."""
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the vectors of texts; *shape:* (texts, width)."""
+
 
 KIND, FORMAT = "vectors", 1
 FOLDER = "vectors"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from onym.errors import InputError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
-from onym.pipeline.mapping import MAPPED_COLUMNS as COLUMNS
-from onym.pipeline.mapping import mapped_rows
+from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS
+from onym.outputs.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.views import Row, frame_of, kinds_of
 

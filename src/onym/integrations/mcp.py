@@ -15,7 +15,7 @@ from onym._version import __version__
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError, LimitError, coded, missing_extra
 from onym.kb.search import search
-from onym.pipeline.mapping import mapped_rows
+from onym.outputs.mapping import mapped_rows
 from onym.types import require_text
 from onym.views import Row, concept_to_dict
 

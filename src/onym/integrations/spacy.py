@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError, missing_extra
-from onym.text.whole_tokens import WholeTokens
+from onym.text.boundaries import WholeTokens
 from onym.types import Candidate, Document, LinkedDocument, Mention
 from onym.views import Row
 
@@ -111,7 +111,7 @@ class OnymPipe(Pipe):
     """
 
     def __init__(self, name: str, folder: str, *, use_entities: bool = False) -> None:
-        from onym.pipeline.folder import load
+        from onym.packs.locate import load
 
         self.name, self.folder, self.use_entities = name, folder, use_entities
         pipeline = load(folder)

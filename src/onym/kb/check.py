@@ -12,7 +12,7 @@ import polars as pl
 
 from onym.errors import OnymError, printable
 from onym.kb.knowledge_base import KnowledgeBase
-from onym.store.artefact.reader import check_artefact
+from onym.store.artefact import check_artefact
 
 _MANY = 50  # concepts that claim one name
 _LATIN, _LOOKALIKE = r"[A-Za-z]", r"[\p{Cyrillic}\p{Armenian}\p{Cherokee}]"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from onym.kb.frames import alias_frame, concept_frame, term_frame
+from onym.errors import InputError
+from onym.kb.curie import curies
+from onym.kb.export import alias_frame, concept_frame, term_frame
 from onym.kb.identity import AliasKind
+from onym.store.files.source import InputFile
+from onym.store.files.table import TableFormat, header, iter_table
 
 if TYPE_CHECKING:
     from onym.kb.knowledge_base import KnowledgeBase
@@ -69,3 +74,20 @@ def _changed_names(old: KnowledgeBase, new: KnowledgeBase) -> tuple[int, int]:
     """Count the (concept, name) pairs that came and went."""
     before, after = (term_frame(kb).select("id", "name") for kb in (old, new))
     return after.join(before, on=["id", "name"], how="anti").height, before.join(after, on=["id", "name"], how="anti").height
+
+
+_NAMES = (("old", "new"), ("retired_id", "replaced_by"), ("from", "to"))
+
+
+def read_replacements(path: Path, prefix: str = "mesh") -> pl.DataFrame:
+    """Return the columns `concept` and `successor` as CURIEs; the first two columns count where none is called so."""
+    file = InputFile.from_path(path)
+    form = TableFormat(delimiter="," if file.stem.endswith(".csv") else "\t", quoted=True)
+    there = header(file, form)
+    if len(there) < 2:
+        raise InputError("table-columns", "two columns were expected, the old id and the new one", where=file.name)
+    old, new = next((pair for pair in _NAMES if set(pair) <= set(there)), (there[0], there[1]))
+    frames = [pl.DataFrame(batch) for batch in iter_table(file, form, [old, new])]
+    rows = pl.concat(frames) if frames else pl.DataFrame(schema={old: pl.String, new: pl.String})
+    filled = rows.filter((pl.col(old) != "") & (pl.col(new) != ""))
+    return filled.select(concept=curies(pl.col(old), prefix), successor=curies(pl.col(new), prefix))

@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from onym.kb import readers
 from onym.kb.curie import prefix_of
-from onym.kb.recipe import Recipe, SourceConfig
-from onym.store.artefact.manifest import InputEntry
+from onym.kb.groups import assign_groups
+from onym.kb.identity import Identity, identify
+from onym.kb.recipe import JoinConfig, Recipe, SourceConfig
+from onym.store.artefact import InputEntry
 from onym.store.files.source import Source
 from onym.text.normal import normal_names
 from onym.types import NameKind, Progress
@@ -234,3 +236,62 @@ def _counted(dropped: Counter[str], frame: pl.DataFrame, reason: str, unwanted: 
     if count:
         dropped[reason] += count
     return ~unwanted
+
+
+_DEFAULT = JoinConfig()
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The decisions that the second half of the build carries out."""
+
+    identity: Identity
+    groups: pl.DataFrame | None  # concept, group; None unless the recipe asks for groups
+    left_out: pl.DataFrame  # concept: those of lending sources that joined nothing
+    has_rules: bool  # whether it is stored by which rule concepts were joined
+
+
+def decide(found: Gathered, recipe: Recipe, successors: pl.DataFrame, xrefs: pl.DataFrame | None = None) -> Decisions:
+    """Decide by the recipe. `xrefs` stand in for those of the sources, where some are held out."""
+    xrefs = found.xrefs.frame() if xrefs is None else xrefs
+    active = found.ids.column().unique(maintain_order=True)
+    names = _names_of_concepts(found) if recipe.groups or recipe.joins.by_name else None
+    groups = None if names is None else _groups_of_concepts(found, active, xrefs, names)
+    evidence = {} if names is None or groups is None else {"names": names, "groups": groups}
+    identity = identify(
+        active,
+        xrefs,
+        successors,
+        found.alternatives.frame(),
+        merge=recipe.merge,
+        counts=found.decided,
+        joins=recipe.joins,
+        **evidence,
+    )
+    left_out = _left_out(found, identity)
+    found.dropped["concepts of a lending source that joined nothing"] += left_out.height
+    return Decisions(identity, groups if recipe.groups else None, left_out, recipe.joins != _DEFAULT)
+
+
+def _names_of_concepts(found: Gathered) -> pl.DataFrame:
+    names = found.names.frame().select("id", "name", is_preferred=pl.col("kind") == int(NameKind.PREFERRED))
+    return names.select(found.ids.column().gather(names["id"]).alias("concept"), "name", "is_preferred")
+
+
+def _groups_of_concepts(found: Gathered, active: pl.Series, xrefs: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    return assign_groups(
+        active.to_frame("concept"),
+        stated=found.groups.frame(),
+        types=found.types.frame(),
+        xrefs=xrefs,
+        broader=found.broader.frame(),
+        names=names.select("concept", "name"),
+    )
+
+
+def _left_out(found: Gathered, identity: Identity) -> pl.DataFrame:
+    """Return the concepts that only lending sources have, and that no other one was joined with."""
+    lent = found.lent.frame().group_by("concept").agg(pl.col("is_lent").all()).filter("is_lent").select("concept")
+    for end in ("concept", "final"):
+        lent = lent.join(identity.joins, left_on="concept", right_on=end, how="anti")
+    return lent.sort("concept")

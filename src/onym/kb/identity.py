@@ -15,10 +15,7 @@ from enum import IntEnum
 import polars as pl
 
 from onym.kb.curie import prefix_of
-from onym.kb.joins.choose import join_all
-from onym.kb.joins.rule import Evidence, JoinRule
-from onym.kb.joins.union import Union
-from onym.kb.joins.xrefs import xref_edges
+from onym.kb.joins import Evidence, JoinRule, Union, join_all, xref_edges
 from onym.kb.recipe import JoinConfig
 
 _JOINED = {

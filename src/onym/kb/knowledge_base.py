@@ -12,15 +12,19 @@ import numpy.typing as npt
 
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.curie import canonical_prefix
-from onym.kb.groups.tables import VOCABULARIES, groups_of_type
-from onym.kb.layout import FORMAT, KIND, NO_CONCEPT
+from onym.kb.groups import VOCABULARIES, groups_of_type
 from onym.kb.order import CandidateOrder, iter_prefixes
-from onym.store.artefact.arrays import Ragged, Strings, corrupt
-from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Artefact
-from onym.store.verify import Verify
+from onym.store.arrays import Ragged, Strings, corrupt
+from onym.store.artefact import Artefact, Manifest
+from onym.store.cache import Verify
 from onym.text.normal import normal_name
 from onym.types import Concept, Name, NameKind
+
+KIND = "onym-kb"
+FORMAT = 1
+NO_CONCEPT = 0xFFFFFFFF
+NO_RULE = 0xFF
+
 
 _MAX_LABELS = 200_000  # concepts whose names are kept in memory
 

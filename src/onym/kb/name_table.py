@@ -10,7 +10,8 @@ the artefact is kept in the cache directory, or in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +20,14 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError, IntegrityError
 from onym.kb.knowledge_base import KnowledgeBase
-from onym.store.artefact.arrays import Strings, corrupt
-from onym.store.artefact.derived import Locations, open_derived
-from onym.store.artefact.reader import Artefact
-from onym.store.artefact.stage import Record, Stage
-from onym.store.verify import Verify
+from onym.store.arrays import Strings, corrupt
+from onym.store.artefact import Artefact
+from onym.store.cache import Verify
+from onym.store.derived import Locations, open_derived
+from onym.store.stage import Record, Stage
+from onym.text.boundaries import words
 from onym.text.fingerprints import Fingerprints, Ints, NormalTexts, Numbered, code_points, word_ends
+from onym.text.normal import word_key
 
 KIND, FORMAT, FOLDER = "name-table", 1, "name-tables"
 _FEW = 20_000  # names whose table is made in less time than a file takes
@@ -180,3 +183,45 @@ def _is_set(bits: Bits, fingerprints: Fingerprints) -> npt.NDArray[np.bool_]:
     numbers = fingerprints >> np.uint64(64 - width)
     is_set: npt.NDArray[np.bool_] = bits[numbers >> np.uint64(3)] & _MASKS[numbers & np.uint64(7)] != 0
     return is_set
+
+
+_BYTES = 8  # of a fingerprint
+
+
+class WordKeys:
+    """Fingerprints of the keys of names, sorted, with the row of each name.
+
+    >>> from onym.kb import KnowledgeBase
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> keys = WordKeys(kb)
+    >>> [kb.names[row] for row in keys.find(["attacks", "of", "the", "heart"])]
+    ['heart attack']
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        keys = ((key_of(kb.names[row]), row) for row in range(len(kb.names)))
+        found = [(_fingerprint(key), row) for key, row in keys if " " in key]
+        fingerprints = np.array([fingerprint for fingerprint, _ in found], dtype=np.uint64)
+        order = np.argsort(fingerprints, kind="stable")
+        self._fingerprints = fingerprints[order]
+        self._rows: npt.NDArray[np.uint32] = np.array([row for _, row in found], dtype=np.uint32)[order]
+
+    def find(self, phrase: Sequence[str]) -> list[int]:
+        """Return the rows of the names that have the words of a phrase, in lower case, in the order of their rows."""
+        key = word_key(phrase)
+        if " " not in key:
+            return []
+        wanted = np.uint64(_fingerprint(key))
+        first, last = np.searchsorted(self._fingerprints, wanted, "left"), np.searchsorted(self._fingerprints, wanted, "right")
+        rows = (int(row) for row in self._rows[first:last])
+        return [row for row in rows if key_of(self._kb.names[row]) == key]  # two keys may have one fingerprint
+
+
+def key_of(name: str) -> str:
+    """Return the key of a normalised name."""
+    return word_key(name[start:end] for start, end in words(name))
+
+
+def _fingerprint(key: str) -> int:
+    return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest(), "little")

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError
 from onym.kb.curie import canonical_prefix
-from onym.store.artefact.arrays import Strings, corrupt
+from onym.store.arrays import Strings, corrupt
 
 if TYPE_CHECKING:
     from onym.kb.knowledge_base import KnowledgeBase

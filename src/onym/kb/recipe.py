@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from onym.config import Strict, read_toml
 from onym.kb.curie import to_curie
-from onym.kb.groups.tables import GroupLabel
-from onym.store.config import Strict, read_toml
+from onym.kb.groups import GroupLabel
 from onym.types import NameKind
 
 NameRule = Literal["first", "either", "both"]

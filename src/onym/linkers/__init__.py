@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from onym._lazy import lazy
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker, LinkerConfig, link_among, link_batches
+from onym.parts import OpenContext
 from onym.registry import LINKERS
-from onym.store.parts import OpenContext
 
 if TYPE_CHECKING:
     from onym.linkers.cascade import CascadeLinker

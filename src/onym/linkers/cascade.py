@@ -26,9 +26,8 @@ from onym.linkers import dense as dense_part
 from onym.linkers import exact as exact_part
 from onym.linkers import generative as generative_part
 from onym.linkers import rerank as rerank_part
-from onym.linkers._surfaces import Cacheable, with_cache
-from onym.linkers.base import Linker, LinkerConfig, link_batches
-from onym.store.parts import OpenContext
+from onym.linkers.base import Cacheable, Linker, LinkerConfig, link_batches, with_cache
+from onym.parts import OpenContext
 from onym.text.analysis import analysed
 from onym.types import Candidate, Document, Link, LinkedDocument
 

@@ -16,14 +16,13 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked
 from onym.linkers.base import ModelLinkerConfig, link_batches
-from onym.store.parts import ModelReference, OpenContext, require_model
-from onym.text.expansion import defining_mentions
+from onym.parts import ModelReference, OpenContext, require_model
+from onym.text.analysis import defining_mentions
 from onym.types import Document, Link, LinkedDocument
 
 if TYPE_CHECKING:
-    from onym.encoders.collective import Collective
-    from onym.index.search import Index
-    from onym.linkers._nearest import Nearest
+    from onym.index.search import Index, Nearest
+    from onym.models.collective import Collective
 
 Vectors = npt.NDArray[np.float32]
 _BATCH = 64  # documents, as many as a pipeline's detector reads together
@@ -44,7 +43,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> CollectiveL
     """Open the model and the index of all names, which is built on first use."""
     reference = require_model(config.model, "a collective linker")
     try:
-        from onym.encoders.collective import open_shared
+        from onym.models.collective import open_shared
     except ImportError as e:
         raise missing_extra("a collective linker", "dense") from e
     model = open_shared(reference, config.dtype, config.device, context)
@@ -68,7 +67,7 @@ class CollectiveLinker:
         cls, model: Collective, kb: KnowledgeBase, config: Config | None = None, context: OpenContext | None = None
     ) -> CollectiveLinker:
         """Link with a model that is open. The index is kept with the knowledge base."""
-        from onym.index.derived import open_derived_index
+        from onym.index.build import open_derived_index
 
         if model.names is None:
             fix = "use it as a detector, with another linker"
@@ -96,7 +95,7 @@ class CollectiveLinker:
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with the concepts of the names nearest to its mentions."""
-        from onym.linkers._nearest import Nearest
+        from onym.index.search import Nearest
 
         nearest = Nearest(self.kb, self.index, top_k, only)
         return link_batches(documents, lambda batch: self._links(batch, nearest), batch=_BATCH)

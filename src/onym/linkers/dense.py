@@ -12,15 +12,13 @@ from pydantic import Field
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked
-from onym.linkers._surfaces import CACHE_SIZE, Answers, SurfaceLinker
-from onym.linkers.base import ModelLinkerConfig
-from onym.store.parts import ModelReference, OpenContext, require_model
+from onym.linkers.base import CACHE_SIZE, Answers, ModelLinkerConfig, SurfaceLinker
+from onym.parts import ModelReference, OpenContext, require_model
 
 if TYPE_CHECKING:
-    from onym.encoders.settings import EncoderSettings
-    from onym.encoders.text_encoder import TextEncoder
-    from onym.index.search import Index
-    from onym.linkers._nearest import Nearest
+    from onym.index.search import Index, Nearest
+    from onym.models.encoder import TextEncoder
+    from onym.models.settings import EncoderSettings
 
 
 class Config(ModelLinkerConfig):
@@ -37,8 +35,8 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: Encod
 
     `encoder` replaces the settings that the model's folder has.
     """
-    from onym.encoders.opening import open_encoder, require_library
-    from onym.index.derived import open_derived_index
+    from onym.index.build import open_derived_index
+    from onym.models.opening import open_encoder, require_library
 
     require_library()
     reference = require_model(config.model, "a dense linker")
@@ -82,7 +80,7 @@ class DenseLinker(SurfaceLinker):
 
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
         """Return what answers queries with the concepts of the names nearest to them."""
-        from onym.linkers._nearest import Nearest
+        from onym.index.search import Nearest
 
         return partial(self._answers, nearest=Nearest(self.kb, self.index, top_k, only))
 

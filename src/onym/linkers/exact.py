@@ -9,13 +9,12 @@ from pydantic import Field
 
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
+from onym.kb.name_table import WordKeys
 from onym.kb.ranking import Ranked, rank_concepts
-from onym.kb.word_keys import WordKeys
-from onym.linkers._surfaces import Answers, SurfaceLinker
-from onym.linkers.base import LinkerConfig
-from onym.store.parts import OpenContext
+from onym.linkers.base import Answers, LinkerConfig, SurfaceLinker
+from onym.parts import OpenContext
 from onym.text.boundaries import words
-from onym.text.inflection import other_numbers
+from onym.text.normal import other_numbers
 
 _CACHE_SIZE = 100_000  # queries: their answers are small
 

@@ -15,22 +15,18 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, names_of
 from onym.kb.ranking import Ranked, rank_scored
 from onym.linkers.base import ModelLinkerConfig, link_batches
-from onym.store.model_settings import FolderSettings
-from onym.store.models import weights_digest
-from onym.store.parts import ModelReference, OpenContext, TokenizerReference, require_model
-from onym.text.expansion import expand_abbreviations
-from onym.text.layout import Layout
-from onym.text.template import template_named
+from onym.models.template import Layout, template_named
+from onym.parts import ModelReference, OpenContext, TokenizerReference, require_model
+from onym.store.models import FolderSettings, weights_digest
+from onym.text.analysis import expand_abbreviations
 from onym.types import Document, Link, LinkedDocument, Mention
 
 if TYPE_CHECKING:
     from onym.decoding.adapters import Adapter
-    from onym.decoding.results import Decoded, Hypothesis
-    from onym.decoding.search import SearchConfig
+    from onym.decoding.search import Decoded, Hypothesis, SearchConfig
     from onym.decoding.session import TreeSession
-    from onym.text.tokens import Tokenizer
-    from onym.trie.packed import PackedTrie
-    from onym.trie.restriction import Restriction
+    from onym.models.tokens import Tokenizer
+    from onym.trie.packed import PackedTrie, Restriction
 
 Search = Literal["beam", "exact"]
 Ranking = Literal["mean", "sum"]
@@ -99,8 +95,8 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> GenerativeL
         template_named(config.template)  # an unknown one is refused before anything is opened
     try:
         from onym.decoding.adapters import adapter_of
-        from onym.decoding.weights import open_model
-        from onym.text.tokens import Tokenizer
+        from onym.decoding.session import open_model
+        from onym.models.tokens import Tokenizer
     except ImportError as e:
         raise missing_extra("a generative linker", "generative") from e
     folder = reference.folder(context)
@@ -142,7 +138,7 @@ class GenerativeLinker:
         self.layout = Layout(self._template, tokenizer, int(self._config.window or 0), adapter.max_positions)
 
     def _derived_trie(self, tokenizer: Tokenizer, context: OpenContext) -> PackedTrie:
-        from onym.trie.derived import open_derived_trie
+        from onym.trie.artefact import open_derived_trie
 
         return open_derived_trie(self.kb, tokenizer, self._template, progress=context.progress)
 

@@ -21,14 +21,13 @@ from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
-from onym.linkers._evidence import Evidence, FeatureEffect, Reason, name_reasons
-from onym.linkers._features import NAMES, FeatureMaker
-from onym.linkers._memory import KbMemory
-from onym.linkers._pool import Floats, Pool, PooledMention, Pooling
-from onym.linkers._reranker import Reranker, open_reranker
-from onym.linkers._surfaces import Cacheable, with_cache
-from onym.linkers.base import Linker, LinkerConfig, link_batches
-from onym.store.parts import ModelReference, OpenContext, require_model
+from onym.linkers.base import Cacheable, Linker, LinkerConfig, link_batches, with_cache
+from onym.parts import ModelReference, OpenContext, require_model
+from onym.rerank.evidence import Evidence, FeatureEffect, Reason, name_reasons
+from onym.rerank.features import NAMES, FeatureMaker
+from onym.rerank.memory import KbMemory
+from onym.rerank.pool import Floats, Pool, PooledMention, Pooling
+from onym.rerank.trees import Reranker, open_reranker
 from onym.text.analysis import analysed
 from onym.text.similarity import NameSimilarity
 from onym.types import Document, Link, LinkedDocument, Mention

@@ -11,11 +11,10 @@ from pydantic import Field
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, names_of
 from onym.kb.ranking import Ranked, rank_concepts
-from onym.kb.similarity import open_similarity
-from onym.linkers._evidence import Evidence, name_reasons
-from onym.linkers._surfaces import Answers, SurfaceLinker
-from onym.linkers.base import LinkerConfig
-from onym.store.parts import OpenContext
+from onym.kb.search import open_similarity
+from onym.linkers.base import Answers, LinkerConfig, SurfaceLinker
+from onym.parts import OpenContext
+from onym.rerank.evidence import Evidence, name_reasons
 from onym.types import Document, Link, Progress, silent
 
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onym._lazy import lazy
+from onym.packs.locate import load
 from onym.pipeline.config import PipelineConfig
-from onym.pipeline.folder import build_pipeline, load
+from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from onym.pipeline.mapping import map_table, map_terms
-    from onym.pipeline.output import write_links
+    from onym.outputs.links import write_links
+    from onym.outputs.mapping import map_table, map_terms
 
 __all__ = ["Pipeline", "PipelineConfig", "build_pipeline", "load", "map_table", "map_terms", "write_links"]
 __getattr__ = lazy(
     __name__,
     {
-        "map_table": "onym.pipeline.mapping",
-        "map_terms": "onym.pipeline.mapping",
-        "write_links": "onym.pipeline.output",
+        "map_table": "onym.outputs.mapping",
+        "map_terms": "onym.outputs.mapping",
+        "write_links": "onym.outputs.links",
     },
 )

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, ValidationInfo
 
 from onym.calibrate import Calibration
+from onym.config import Strict
 from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, IntegrityError
 from onym.linkers.base import LinkerConfig
 from onym.registry import DETECTORS, LINKERS, Registry
-from onym.store.config import Strict
 
 FORMAT: Literal[2] = 2
 

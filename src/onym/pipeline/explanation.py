@@ -18,8 +18,8 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from onym.kb import KnowledgeBase
-from onym.linkers._evidence import Evidence, evidence_of
 from onym.linkers.base import Linker
+from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analysis_of
 from onym.types import Candidate, Link, LinkedDocument, NameKind
 from onym.views import html_of, styled

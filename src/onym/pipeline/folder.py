@@ -21,13 +21,12 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
-from onym.pipeline.config import FORMAT, FittedCalibration, PipelineConfig, Reference, plug_ins_of, require_plug_ins
-from onym.pipeline.packs import FILE, ready
+from onym.packs.locate import ready
+from onym.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path
+from onym.pipeline.config import FILE, FORMAT, FittedCalibration, PipelineConfig, Reference, plug_ins_of, require_plug_ins
 from onym.pipeline.pipeline import Pipeline
-from onym.store.model_settings import read_small
-from onym.store.output import whole_file
-from onym.store.output_path import require_file
-from onym.store.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path
+from onym.store.models import read_small
+from onym.store.output import require_file, whole_file
 
 _log = logging.getLogger("onym.pipeline")
 
@@ -142,7 +141,7 @@ def _read(folder: Path, name: str) -> PipelineConfig:
 
 def _missing(folder: str) -> InputError:
     """Return the error of a pipeline that is not there; one of the catalogue can be installed, which only a person does."""
-    from onym.pipeline.recipes.catalogue import recipe_names
+    from onym.packs.recipe import recipe_names
 
     if folder in recipe_names():
         what, fix = f"the pipeline {folder} is not installed", f"install it: onym get {folder}"

@@ -11,19 +11,72 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from onym.calibrate import Answers, PrecisionCurve, ScoredAnswer, require_coverage
+from onym.calibrate.drift import MAX_INDEX
 from onym.corpora.isolation import require_complete
 from onym.detect import with_assertion
 from onym.detect.base import Detected, Detector
+from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask, select_concepts
-from onym.linkers.base import Linker, describe_filter, link_among
-from onym.pipeline.confidence import confidence_of
+from onym.linkers.base import Linker, describe_filter, link_among, source_of
 from onym.pipeline.config import FittedCalibration, digest_of
-from onym.predictions.file import source_of
 from onym.text.analysis import AnalysedDocument, analysed, plain
-from onym.types import Document, Link, LinkedDocument, iter_checked, require_text
+from onym.types import Candidate, Document, Link, LinkedDocument, iter_checked, require_text
 
 if TYPE_CHECKING:
     from onym.pipeline.explanation import Explanations
+
+
+class Confidence:
+    """Gives links the probability that their best candidate is right.
+
+    With `precision`, answers that are not confident enough are left unlinked; with `coverage`, the candidates are cut to the
+    fewest that hold the right one that often.
+    """
+
+    def __init__(self, fitted: FittedCalibration, precision: float | None = None, coverage: float | None = None) -> None:
+        self._calibration = fitted.calibration
+        self._least = None if precision is None else _threshold(fitted.calibration.curve, precision)
+        self._coverage = None if coverage is None else require_coverage(coverage)
+
+    def of(self, links: Sequence[Link]) -> list[Link]:
+        """Return the links with their confidence; those without candidates have none."""
+        answers = Answers.of(ScoredAnswer.of_link(link) for link in links if link.candidates)
+        confidences = iter(self._calibration.confidences(answers).tolist() if len(answers) else ())
+        return [self._above_threshold(link, next(confidences)) if link.candidates else link for link in links]
+
+    def _above_threshold(self, link: Link, confidence: float) -> Link:
+        is_below = self._least is not None and confidence < self._least
+        nil_reason = link.nil_reason or ("below-precision" if is_below else None)
+        return replace(link, confidence=confidence, nil_reason=nil_reason, candidates=self._kept(link, confidence))
+
+    def _kept(self, link: Link, confidence: float) -> tuple[Candidate, ...]:
+        if self._coverage is None:
+            return link.candidates
+        count, sets = len(link.candidates), self._calibration.sets
+        return link.candidates[: sets.size(self._coverage, confidence=confidence, candidates=count, of_type=link.mention.type)]
+
+
+def confidence_of(
+    fitted: FittedCalibration | None, precision: float | None = None, coverage: float | None = None
+) -> Confidence | None:
+    """Return the confidence of a calibration; None without one, where nothing was asked for."""
+    if fitted is not None:
+        return Confidence(fitted, precision, coverage)
+    if precision is None and coverage is None:
+        return None
+    what = "a precision and a coverage need confidences, and the pipeline is not calibrated"
+    raise ConfigError("pipeline-uncalibrated", what, fix="calibrate it with onym calibrate; for terms, with --mentions terms")
+
+
+def _threshold(curve: PrecisionCurve, precision: float) -> float:
+    reached = curve.at(precision)
+    if not reached.is_reached:
+        best = f"{reached.precision:.3f}, for {100 * reached.coverage:.1f} % of the answers"
+        what = f"a precision of {precision} is not reached; the highest is {best}"
+        raise ConfigError("precision-unreachable", what, fix="ask for less, or calibrate a better linker")
+    return reached.threshold
+
 
 _BATCH = 64  # documents that a detector sees together
 
@@ -256,3 +309,41 @@ def _documents(texts: Iterable[object] | Document) -> Iterator[Document]:
         else:
             require_text(text, where=f"text {number}")
             yield Document(str(number), str(text))
+
+
+MIN_ANSWERS = 200
+"""Fewer say nothing."""
+_KEPT = 100_000  # the confidences of the first so many answers
+
+
+class DriftWatch:
+    """Looks at links on their way.
+
+    >>> watch = DriftWatch(None)
+    >>> list(watch.watched([])), watch.warning
+    ([], None)
+    """
+
+    def __init__(self, fitted: FittedCalibration | None) -> None:
+        self._fitted = fitted
+        self._seen: list[float] = []
+
+    def watched(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
+        """Yield documents as they are."""
+        for each in linked:
+            if self._fitted and len(self._seen) < _KEPT:
+                self._seen += (link.confidence for link in each.links if link.confidence is not None)
+            yield each
+
+    @property
+    def warning(self) -> str | None:
+        """What to tell a person: that confidences, precision and coverage may not hold for these documents."""
+        if self._fitted is None or len(self._seen) < MIN_ANSWERS:
+            return None
+        index = self._fitted.calibration.spread.index(np.array(self._seen))
+        if index <= MAX_INDEX:
+            return None
+        return (
+            f"confidences are spread otherwise than on {self._fitted.dataset} ({self._fitted.split}), which the pipeline was "
+            f"calibrated on: they may not hold here (population stability index {index:.2f}, limit {MAX_INDEX})"
+        )

@@ -9,15 +9,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from onym.corpora.draft import MalformedError
+from onym.corpora.base import MalformedError
 from onym.corpora.isolation import INTERNAL
 from onym.corpora.plain import from_plain, linked_to_plain
 from onym.errors import InputError, InternalError, OnymError, coded, is_failure
 from onym.kb.search import search
+from onym.outputs.mapping import mapped_rows
+from onym.packs.locate import load
 from onym.pipeline.config import digest_of
 from onym.pipeline.explanation import explain_linked
-from onym.pipeline.folder import load
-from onym.pipeline.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.acts import reconcile_acts
 from onym.serve.refusals import body_of, status_of

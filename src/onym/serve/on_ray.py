@@ -20,7 +20,7 @@ from typing import Any
 from onym.batch.engines.ray import LOCAL, cluster
 from onym.batch.pipes import require_no_error
 from onym.errors import ConfigError, OnymError, missing_extra
-from onym.pipeline.packs import located
+from onym.packs.locate import located
 from onym.serve.process import BusyError, ProcessEndedError
 from onym.serve.replica import Replica, release_of
 from onym.serve.settings import ServeSettings

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from onym._lazy import lazy
 
 if TYPE_CHECKING:
+    from onym.parts import ModelReference, OpenContext
     from onym.store.files.input_file import InputFile
     from onym.store.limits import Limits
     from onym.store.output import whole_file
-    from onym.store.parts import ModelReference, OpenContext
 
 __all__ = ["InputFile", "Limits", "ModelReference", "OpenContext", "whole_file"]
 __getattr__ = lazy(
@@ -22,8 +22,8 @@ __getattr__ = lazy(
     {
         "InputFile": "onym.store.files.input_file",
         "Limits": "onym.store.limits",
-        "ModelReference": "onym.store.parts",
-        "OpenContext": "onym.store.parts",
+        "ModelReference": "onym.parts",
+        "OpenContext": "onym.parts",
         "whole_file": "onym.store.output",
     },
 )

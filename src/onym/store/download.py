@@ -17,9 +17,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from onym.errors import ConfigError, DownloadError, LimitError
-from onym.store.output import whole_file, writable
-from onym.store.output_path import require_file
+from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError, missing_extra
+from onym.store.cache import cache_folder, file_digest
+from onym.store.output import require_file, whole_file, writable
+from onym.store.stage import exclusive_at
 
 if TYPE_CHECKING:
     import httpx
@@ -207,3 +208,95 @@ def _require_safe(url: str) -> None:
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         return
     raise ConfigError("download-address", "only https addresses are fetched", where=url, fix="name an https mirror")
+
+
+_FOLDER = "downloads"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file on this machine: where it is, the address that it came from (none for a file that was here), and its digest."""
+
+    path: Path
+    url: str
+    bytes: int
+    sha256: str
+
+
+def download_path(url: str) -> Path:
+    """Return where the file of an address is kept, whether it is there or not.
+
+    >>> download_path("https://example.org/obo/hp.obo").name
+    'hp.obo'
+    """
+    return cache_folder() / _FOLDER / hashlib.sha256(url.encode()).hexdigest()[:16] / file_name(url)
+
+
+def fetch_file(
+    url: str,
+    *,
+    mirror: str = "",
+    sha256: str = "",
+    patience: Patience | None = None,
+    advance: Advance = lambda _got, _all: None,
+) -> StoredFile:
+    """Return the file of an address: the kept one, or one that is fetched now, from the mirror where there is one.
+
+    A digest that is given must be met. Two processes never fetch the same file at once: the second is refused.
+    """
+    path = download_path(url)
+    with exclusive_at(path.with_name(f"{path.name}.lock")):
+        if not path.is_file():
+            download(mirrored(url, mirror), path, sha256=sha256, patience=patience, advance=advance)
+        return _checked(path, sha256)
+
+
+def local_file(path: Path, *, sha256: str = "") -> StoredFile:
+    """Return a file that a person has already. A digest that is given must be met.
+
+    >>> path = getfixture("tmp_path") / "hp.obo"
+    >>> _ = path.write_text("format-version: 1.2")
+    >>> local_file(path).bytes
+    19
+    """
+    return _require_expected(StoredFile(path, "", path.stat().st_size, file_digest(path)), sha256)
+
+
+def _checked(path: Path, sha256: str) -> StoredFile:
+    """Return a kept file that is what it was when it came, and what is expected now."""
+    try:
+        record = json.loads(path.with_name(f"{path.name}.json").read_bytes())
+        url, expected = str(record["url"]), str(record["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        url, expected = "", ""
+    if file_digest(path) != expected:
+        fix = f"remove {path.parent}, and run the command again"
+        raise IntegrityError("download-changed", "the file has changed since it was downloaded", where=str(path), fix=fix)
+    return _require_expected(StoredFile(path, url, path.stat().st_size, expected), sha256)
+
+
+def _require_expected(found: StoredFile, sha256: str) -> StoredFile:
+    if sha256 and found.sha256 != sha256:
+        fix = "get the release that the recipe names; a newer Onym may know a newer one"
+        raise DownloadError("download-digest", "the file is not the one expected", where=str(found.path), fix=fix)
+    return found
+
+
+def upload(folder: Path, name: str) -> str:
+    """Upload a folder as the model `OWNER/NAME` of the hub, and return its address.
+
+    Who uploads is for the hub's own tools to know: no credential passes through Onym.
+    """
+    try:
+        from huggingface_hub import HfApi
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    except ImportError as e:
+        raise missing_extra("an upload to the hub", "generative") from e
+    try:
+        api = HfApi()
+        address = str(api.create_repo(name, exist_ok=True))
+        api.upload_folder(repo_id=name, folder_path=folder, commit_message="A pack of Onym")
+    except (HfHubHTTPError, HFValidationError, OSError, ValueError) as e:
+        fix = "check the name, the network, and that you are logged in: hf auth login"
+        raise InputError("upload-failed", f"the upload to {name!r} failed", fix=fix) from e
+    return address

@@ -17,9 +17,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from onym.store.files.regular import is_there
+from onym.store.files.stream import is_there
 
 _locks: Any
 try:
@@ -169,3 +170,15 @@ def _name(path: Path, kind: str) -> Path:
     # Unlike those of `tempfile`, files and folders of this name are made with the usual rights: a umask cannot be read without
     # changing it for the whole process.
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.{kind}")
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give an empty folder of one's own.
+
+    >>> with scratch_folder() as folder:
+    ...     list(folder.iterdir())
+    []
+    """
+    with TemporaryDirectory(prefix="onym-") as folder:
+        yield Path(folder)

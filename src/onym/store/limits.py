@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from onym.errors import is_panic
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -52,3 +56,20 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Turn a panic of tokenizers or safetensors into a `RuntimeError`. Its message may hold text, and is left out.
+
+    >>> with panics_as_errors():
+    ...     raise SystemExit(2)
+    Traceback (most recent call last):
+    SystemExit: 2
+    """
+    try:
+        yield
+    except BaseException as e:
+        if is_panic(e):
+            raise RuntimeError("a library has given up") from None
+        raise

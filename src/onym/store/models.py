@@ -4,13 +4,168 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any, ClassVar, Self
 
-from onym.errors import ConfigError, InputError, missing_extra
-from onym.store.digests import file_digest
-from onym.store.model_files import find_model_file, model_files
-from onym.store.model_settings import read_model_json
+from pydantic import ValidationError
+
+from onym.config import Strict
+from onym.errors import ConfigError, InputError, LimitError, missing_extra
+from onym.store.cache import file_digest
+from onym.store.files.archives import require_few
+from onym.store.files.stream import is_there, read_regular
+from onym.store.limits import DEFAULT_LIMITS
+
+NOT_READ = {".bin", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx", ".ot", ".pt", ".pth", ".py", ".tflite"}
+"""Files that no model is opened from: weights of other libraries, and code."""
+_FIX = "copy the files themselves into the folder, or fetch the model again"
+
+
+def model_files(folder: Path) -> list[Path]:
+    """Return the files of a model's folder that count, in sub-folders too: what may be loaded, and no more.
+
+    Left out are hidden ones and those that no model is opened from. A link that leads out, a link to a folder, a pipe or a
+    device is refused.
+
+    >>> folder = getfixture("tmp_path")
+    >>> _ = (folder / "config.json").write_text("{}"), (folder / "code.py").write_text("")
+    >>> [path.name for path in model_files(folder)]
+    ['config.json']
+    """
+    found = list(islice(_iter_entries(folder), DEFAULT_LIMITS.archive_members + 1))
+    require_few(len(found), folder.name, DEFAULT_LIMITS)
+    return sorted(require_inside(folder, path) for path in found if not path.is_dir() or path.is_symlink())
+
+
+def find_model_file(folder: Path, name: str) -> Path | None:
+    """Return the file of that name in a model's folder, which has to be one of its own; None if there is none.
+
+    >>> find_model_file(getfixture("tmp_path"), "config.json") is None
+    True
+    """
+    path = folder / name
+    try:
+        return require_inside(folder, path) if is_there(path) else None
+    except OSError as e:
+        raise _unreadable(e, path) from e
+
+
+def require_inside(folder: Path, path: Path) -> Path:
+    """Return a path of a folder that is a regular file inside of it."""
+    try:
+        target = path.resolve(strict=True)
+        is_regular = stat.S_ISREG(target.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError, RuntimeError) as e:  # a link to nothing, or to itself
+        raise InputError("model-outside", "a link leads nowhere", where=str(path), fix=_FIX) from e
+    except OSError as e:
+        raise _unreadable(e, path) from e
+    if target.parent not in _folders_of(folder) and not target.is_relative_to(folder.resolve()):
+        raise InputError("model-outside", "a link leads out of the model's folder", where=str(path), fix=_FIX)
+    if not is_regular:
+        what = "a link to a folder" if path.is_symlink() and target.is_dir() else "no regular file"
+        raise InputError("model-outside", f"it is {what}", where=str(path), fix=_FIX)
+    return path
+
+
+def _folders_of(folder: Path) -> list[Path]:
+    """Return where links may lead besides the folder: a snapshot of the hub has its content in `blobs`, two folders above."""
+    above = folder.resolve().parents
+    is_snapshot = len(above) > 1 and above[0].name == "snapshots" and above[1].name.startswith("models--")
+    return [above[1] / "blobs"] if is_snapshot else []
+
+
+def _iter_entries(folder: Path) -> Iterator[Path]:
+    """Yield files, links and folders, without following links."""
+    folders = [folder]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if entry.name.startswith(".") or (not is_folder and Path(entry.name).suffix.lower() in NOT_READ):
+                        continue
+                    if is_folder:
+                        folders.append(Path(entry.path))
+                    yield Path(entry.path)
+        except OSError as e:
+            raise _unreadable(e, folder) from e
+
+
+def _unreadable(error: OSError, path: Path) -> InputError:
+    return InputError("input-unreadable", f"cannot be read: {error.strerror or error}", where=str(path))
+
+
+class FolderSettings(Strict):
+    """Settings of a model that are kept as `FILE` in its folder.
+
+    >>> class Colours(FolderSettings):
+    ...     FILE = "colours.json"
+    ...     red: int = 1
+    >>> Colours.read(getfixture("tmp_path")).changed(red=0), Colours().changed(red=None)
+    (Colours(red=0), Colours(red=1))
+    """
+
+    FILE: ClassVar[str]
+
+    def changed(self, **changes: Any) -> Self:
+        """Return these settings with changes; None changes nothing."""
+        return self.model_validate(self.model_dump() | {name: value for name, value in changes.items() if value is not None})
+
+    def to_bytes(self) -> bytes:
+        """Return the file's content."""
+        return self.model_dump_json(indent=1).encode() + b"\n"
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Return the settings of a folder; one without the file has those that the class has by itself."""
+        path = find_model_file(folder, cls.FILE)
+        if path is None:
+            return cls()
+        try:
+            return cls.model_validate(read_model_json(path))
+        except ValidationError as e:
+            what = f"{'.'.join(map(str, e.errors()[0]['loc'])) or 'the file'}: {e.errors()[0]['msg']}"
+            raise _malformed(path, what) from e
+
+
+def read_model_json(path: Path) -> Any:
+    """Return the value of a small JSON file of a model's folder, all of whose numbers are finite.
+
+    >>> path = getfixture("tmp_path") / "config.json"
+    >>> _ = path.write_text('{"layer_norm_eps": NaN}')
+    >>> read_model_json(path)
+    Traceback (most recent call last):
+    onym.errors.InputError: [model-malformed] the file is not valid JSON, or a number in it is none...
+    """
+    try:
+        return json.loads(read_small(path), parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError) as e:
+        raise _malformed(path, "the file is not valid JSON, or a number in it is none") from e
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("not finite")
+    return value
+
+
+def read_small(path: Path) -> bytes:
+    """Return the content of a file of settings, which has to be small."""
+    data = read_regular(path, DEFAULT_LIMITS.model_json_bytes + 1)
+    if len(data) > DEFAULT_LIMITS.model_json_bytes:
+        raise LimitError("limit-model", f"more than {DEFAULT_LIMITS.model_json_bytes:,} bytes of settings", where=str(path))
+    return data
+
+
+def _malformed(path: Path, what: str) -> InputError:
+    return InputError("model-malformed", what, where=str(path), fix="fetch the model again")
+
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 UNSAFE = ("pytorch_model.bin", "pytorch_model.bin.index.json")

@@ -12,7 +12,7 @@ from typing import BinaryIO, get_args
 from hypothesis import strategies as st
 
 from onym.corpora.base import Format, Item, Style
-from onym.corpora.facets import view
+from onym.corpora.corpus import view
 from onym.corpora.plain import with_answers
 from onym.store.files.source import InputFile, Source
 from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Notes, Passage, Problem, Relation

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from onym.encoders.collective import HEADS, NAMES, CollectiveSettings, heads_bytes
-from onym.encoders.settings import EncoderSettings
+from onym.models.collective import HEADS, NAMES, CollectiveSettings, heads_bytes
+from onym.models.settings import EncoderSettings
 from onym.testing.tiny_encoder import save_encoder
 
 WIDTH = 16

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from onym.linkers._memory import write_memory
-from onym.linkers._reranker import MEMORY, RECORD, RerankerOrigin, write_reranker
+from onym.rerank.memory import write_memory
+from onym.rerank.trees import MEMORY, RECORD, RerankerOrigin, write_reranker
 from onym.testing.tiny_trees import stump
 
 ORIGIN = RerankerOrigin(features=("kind", "tfidf"), parts=("tfidf",))
@@ -18,7 +18,7 @@ ORIGIN = RerankerOrigin(features=("kind", "tfidf"), parts=("tfidf",))
 def save_reranker(folder: Path, record: Mapping[str, Any] | None = None, meanings: Mapping[str, str] | None = None) -> Path:
     """Write a reranker that believes TF-IDF, with a record of its training, and a memory of surfaces with their concepts.
 
-    >>> from onym.linkers._reranker import open_reranker
+    >>> from onym.rerank.trees import open_reranker
     >>> folder = save_reranker(getfixture("tmp_path") / "model", {"made": "here"}, {"mi": "mesh:D009203"})
     >>> open_reranker(folder).memory.entries("mi")
     [('mesh:D009203', '', 1)]

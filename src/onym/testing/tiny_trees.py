@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onym.linkers._trees import Trees
+from onym.rerank.trees import Trees
 
 
 def stump(feature: int = 0) -> Trees:

@@ -14,11 +14,33 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
-from onym.text.pattern import any_of
 from onym.types import Offsets
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span
+
+
+def any_of(chars: Collection[str]) -> str:
+    """Return a pattern that matches one of the characters; there must be some.
+
+    Those beyond the first 65,536 stand apart, behind a test of their range: `re` has a table of the others, but tries these one
+    after the other, for every character of a text.
+
+    >>> re.findall(any_of("b\U0001f9ec"), "abc\U0001f9ec")
+    ['b', '🧬']
+    """
+    near = "".join(sorted(re.escape(char) for char in chars if char <= "\uffff"))
+    far = "".join(sorted(char for char in chars if char > "\uffff"))
+    pieces = [f"[{near}]"] if near else []
+    if far:
+        pieces.append(f"(?=[\U00010000-\U0010ffff])[{far}]")
+    return f"(?:{'|'.join(pieces)})"
+
 
 INVISIBLE = "\u00ad\u200c\u200d\u2060\ufeff"
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
@@ -235,3 +257,50 @@ def _is_item(text: str, start_of_sentence: int, start: int, number: str) -> bool
     if number in ("1", "I") and text[max(start_of_sentence, start - 24) : start].rstrip().endswith(":"):
         return True
     return not text[start_of_sentence:start].strip()
+
+
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
+_ANY = frozenset("()[]{}")
+
+
+def is_balanced(text: str) -> bool:
+    """Tell whether a text has as many closing as opening brackets of each kind."""
+    return _ANY.isdisjoint(text) or all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
+
+
+def closed(text: str, start: int, end: int) -> Offsets | None:
+    """Return a span with the bracket that closes it, if that follows at once; None if another half of a pair is missing.
+
+    >>> text = "poly(ADP-ribose) and (G6PD) deficiency"
+    >>> closed(text, 0, 15), closed(text, 22, 38), closed(text, 5, 15)
+    ((0, 16), None, (5, 15))
+    """
+    surface = text[start:end]
+    if is_balanced(surface):
+        return start, end
+    if text[end : end + 1] in _ANY and is_balanced(text[start : end + 1]):
+        return start, end + 1
+    return None
+
+
+class WholeTokens:
+    """The tokens of a doc by their characters. They are looked up once: `doc.char_span` makes objects of tokens each time.
+
+    >>> import spacy
+    >>> tokens = WholeTokens(spacy.blank("en")("Hyperthermia is fever."))
+    >>> tokens.span(5, 18).text, tokens.span(12, 13).text
+    ('Hyperthermia is fever', 'Hyperthermia')
+    """
+
+    def __init__(self, doc: Doc) -> None:
+        from spacy.tokens import Span
+
+        self._span = Span
+        columns = doc.to_array(["IDX", "LENGTH"])
+        self._doc, self._starts, self._ends = doc, columns[:, 0].tolist(), columns.sum(axis=1).tolist()
+
+    def span(self, start: int, end: int, label: str = "", kb_id: str = "", span_id: str = "") -> Span:
+        """Return the tokens that hold any of the characters from `start` to `end`; for nothing but space, the one before it."""
+        after = bisect_left(self._starts, end)
+        first = min(bisect_right(self._ends, start), after - 1)
+        return self._span(self._doc, first, after, label, None, None, kb_id, span_id)

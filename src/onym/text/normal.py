@@ -6,6 +6,8 @@ Lower case; each of ``,.;{}[]()+-_*/?!`"'=%><`` becomes a space; spaces are coll
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from onym.types import require_text
@@ -54,3 +56,104 @@ def _normal_series(names: pl.Series) -> pl.Series:
     if len(odd):
         normal = normal.scatter(odd, [normal_name(name) for name in names.gather(odd)])
     return normal
+
+
+_MIN_LETTERS = 4  # in shorter words an s is rarely that of a plural: gas, his
+_TO_SINGULAR = (
+    ("ies", ("y",)),
+    ("ses", ("sis", "s", "se")),
+    ("xes", ("x",)),
+    ("ches", ("ch", "che")),
+    ("shes", ("sh",)),
+    ("ae", ("a",)),
+    ("mata", ("ma",)),
+    ("i", ("us",)),
+    ("ss", ()),
+    ("us", ()),
+    ("is", ()),
+    ("s", ("",)),
+)
+_TO_PLURAL = (
+    ("sis", ("ses",)),
+    ("us", ("i", "uses")),
+    ("ay", ("ays",)),
+    ("ey", ("eys",)),
+    ("oy", ("oys",)),
+    ("y", ("ies",)),
+    ("x", ("xes",)),
+    ("ch", ("ches",)),
+    ("sh", ("shes",)),
+    ("ss", ("sses",)),
+    ("s", ()),
+    ("a", ("as", "ae")),
+    ("", ("s",)),
+)
+
+
+def other_numbers(name: str) -> tuple[str, ...]:
+    """Return a normalised name with its last word in the singular and in the plural, as far as endings tell.
+
+    >>> other_numbers("jaw cysts"), other_numbers("diagnosis"), other_numbers("nevi")
+    (('jaw cyst',), ('diagnoses',), ('nevus', 'nevis'))
+    >>> other_numbers("abnormality"), other_numbers("gas"), other_numbers("type 2")
+    (('abnormalities',), (), ())
+    """
+    before, space, last = name.rpartition(" ")
+    return tuple(f"{before}{space}{word}" for word in _of_word(last))
+
+
+@lru_cache(50_000)
+def _of_word(word: str) -> tuple[str, ...]:
+    if len(word) < _MIN_LETTERS or not word.isalpha():
+        return ()
+    return (*_changed(word, _TO_SINGULAR), *_changed(word, _TO_PLURAL))
+
+
+def _changed(word: str, endings: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str]:
+    """Return a word with the first ending that it has replaced."""
+    old, new = next(((old, new) for old, new in endings if word.endswith(old)), ("", ()))
+    return [word.removesuffix(old) + each for each in new]
+
+
+SMALL_WORDS = frozenset(["a", "an", "at", "by", "for", "from", "in", "of", "on", "the", "to", "with"])
+_MIN_LETTERS = 4  # as in `inflection`
+_STEMS = (
+    ("sses", "ss"),
+    ("ss", "ss"),
+    ("ies", ""),
+    ("y", ""),
+    ("sis", "s"),
+    ("ses", "s"),
+    ("se", "s"),
+    ("xes", "x"),
+    ("ches", "ch"),
+    ("che", "ch"),
+    ("shes", "sh"),
+    ("mata", "m"),
+    ("as", ""),
+    ("ae", ""),
+    ("a", ""),
+    ("us", ""),
+    ("i", ""),
+    ("is", "is"),
+    ("s", ""),
+)
+
+
+def word_key(words: Iterable[str]) -> str:
+    """Return the stems of words in lower case, sorted, without the small words.
+
+    >>> word_key("calcification of the falx".split()) == word_key(["falx", "calcifications"])
+    True
+    >>> word_key("loss of hair".split()), word_key(["of", "the"])
+    ('hair loss', '')
+    """
+    return " ".join(sorted(_stem(word) for word in words if word not in SMALL_WORDS))
+
+
+@lru_cache(50_000)
+def _stem(word: str) -> str:
+    if len(word) < _MIN_LETTERS or not word.isalpha():
+        return word
+    old, new = next(((old, new) for old, new in _STEMS if word.endswith(old)), ("", ""))
+    return word.removesuffix(old) + new

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from transformers import TrainingArguments
 
-from onym.encoders.device import resolve_device, resolve_precision
+from onym.models.device import resolve_device, resolve_precision
 from onym.train.config import OptimConfig
 from onym.train.sharded import is_sharded
 

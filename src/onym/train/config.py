@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from onym.encoders.device import Device
-from onym.store.config import Strict
+from onym.config import Strict
+from onym.models.device import Device
 
 TrainingPrecision = Literal["auto", "fp32", "bf16", "bf16-weights"]
 """`bf16` casts at every operation; `bf16-weights` stores the weights so and updates a copy in fp32. `auto` is the fastest."""

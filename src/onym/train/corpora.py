@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import Field
 
+from onym.config import Strict
 from onym.datasets import PreparedDataset
 from onym.datasets.cached import open_dataset
 from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
-from onym.store.config import Strict
 from onym.types import Document
 
 

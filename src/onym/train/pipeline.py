@@ -28,13 +28,13 @@ from onym.evaluate.thresholds import held_out_f1, tune_threshold
 from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers import linker_config
-from onym.pipeline.folder import build_pipeline, load, read_pipeline, store_calibration, store_threshold
-from onym.pipeline.packs import FILE
+from onym.outputs.predictions import Predictions
+from onym.packs.locate import load, read_pipeline
+from onym.pipeline.config import FILE
+from onym.pipeline.folder import build_pipeline, store_calibration, store_threshold
 from onym.pipeline.pipeline import Pipeline
-from onym.predictions.file import Predictions
 from onym.store.models import folder_of
-from onym.store.output import whole_file
-from onym.store.output_path import require_folder
+from onym.store.output import require_folder, whole_file
 from onym.train.collective.detector.config import DetectorTrainingConfig
 from onym.train.corpora import CorporaConfig, renamed
 from onym.train.mentions.config import MentionsTrainingConfig
@@ -91,8 +91,8 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
 
 def _require_encoder(encoder: str) -> None:
     """Refuse, before any work, an encoder for the dense stage that cannot be opened."""
-    from onym.encoders.opening import open_encoder
-    from onym.index.library import faiss
+    from onym.index.kinds import faiss
+    from onym.models.opening import open_encoder
 
     open_encoder(folder_of(encoder, download=False), device="cpu")
     faiss()

@@ -13,11 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, overload
 
+from onym.config import parse_toml, read_toml
 from onym.errors import ConfigError
 from onym.store.cache import default_folder
-from onym.store.config import parse_toml, read_toml
-from onym.store.output import whole_file
-from onym.store.output_path import require_folder
+from onym.store.output import require_folder, whole_file
 from onym.train.collective.config import CollectiveStage, CollectiveTrainingConfig
 from onym.train.collective.detector.config import DetectorStage, DetectorTrainingConfig
 from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig

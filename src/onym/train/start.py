@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from onym.decoding.weights import FAMILIES, open_model
-from onym.encoders.encoder import max_length, open_body
-from onym.encoders.shape import read_shape
+from onym.decoding.session import FAMILIES, open_model
 from onym.errors import ConfigError
+from onym.models.settings import read_shape
+from onym.models.torch_encoder import max_length, open_body
 from onym.store.models import require_safe
 from onym.train.config import StartConfig
 

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, load_model
 from torch import Tensor
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer
 
-from onym.encoders.loading import quiet
+from onym.models.torch_loading import quiet
 from onym.train.arguments import METRIC, arguments, training_device, training_precision
 from onym.train.callbacks import Clock, LogFile
 from onym.train.checkpoints import prune, seal, sealed_checkpoints

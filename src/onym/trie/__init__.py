@@ -3,9 +3,7 @@
 May import: kb, text, store, types, errors. Always true here: no model library is needed, and no object is made per node.
 """
 
-from onym.trie.artefact import Origin, build_trie, open_trie
-from onym.trie.derived import open_derived_trie
-from onym.trie.packed import PackedTrie
-from onym.trie.restriction import Restriction
+from onym.trie.artefact import Origin, build_trie, open_derived_trie, open_trie
+from onym.trie.packed import PackedTrie, Restriction
 
 __all__ = ["Origin", "PackedTrie", "Restriction", "build_trie", "open_derived_trie", "open_trie"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,16 +12,37 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
-from onym.store.artefact.arrays import Ragged
-from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Artefact
-from onym.store.artefact.stage import Record, Stage, staging
-from onym.store.verify import Verify
-from onym.trie.columns import Columns, token_type
-from onym.trie.packed import PackedTrie
-from onym.trie.soundness import require_sound
-from onym.trie.source import NameTemplate, TokenSource
+from onym.store.arrays import Ragged
+from onym.store.artefact import Artefact, Manifest
+from onym.store.cache import Verify
+from onym.store.derived import Locations, find_derived, open_derived
+from onym.store.stage import Record, Stage, staging
+from onym.trie.guard import require_sound
+from onym.trie.packed import Columns, PackedTrie, token_type
 from onym.types import Progress, silent
+
+
+class TokenSource(Protocol):
+    """A tokenizer: the same digest means the same tokens of the same texts."""
+
+    digest: str
+    vocabulary: int
+    eos: int
+
+    def ids_of(self, texts: Sequence[str]) -> Ragged:
+        """Return the tokens of many texts, without special ones."""
+
+
+class NameTemplate(Protocol):
+    """A template: the same name means the same text of the same name."""
+
+    @property
+    def name(self) -> str:
+        """What the template is called."""
+
+    def name_text(self, name: str) -> str:
+        """Return a name of the knowledge base as it is tokenised."""
+
 
 KIND, FORMAT = "trie", 1
 BATCH = 100_000  # names tokenised at once
@@ -147,3 +169,47 @@ def _narrowed(tokens: npt.NDArray[Any], small: np.dtype[Any]) -> npt.NDArray[Any
     """Return tokens in fewer bytes, but as they are where one does not fit: growing the trie then refuses it."""
     fits = not len(tokens) or 0 <= int(tokens.min()) <= int(tokens.max()) <= np.iinfo(small).max
     return tokens.astype(small) if fits else tokens
+
+
+FOLDER = "tries"
+
+
+def open_derived_trie(
+    kb: KnowledgeBase,
+    tokenizer: TokenSource,
+    template: NameTemplate,
+    *,
+    progress: Progress = silent,
+) -> PackedTrie:
+    """Open the trie of a knowledge base; where there is none, or one that is torn or out of date, build it first.
+
+    Of several processes that need it at once, one builds it and the others wait.
+    """
+    return open_derived_trie_artefact(kb, tokenizer, template, progress=progress).trie
+
+
+def open_derived_trie_artefact(
+    kb: KnowledgeBase,
+    tokenizer: TokenSource,
+    template: NameTemplate,
+    *,
+    progress: Progress = silent,
+) -> TrieArtefact:
+    """Open the trie of a knowledge base, as `open_derived_trie` does, with what its artefact says."""
+    origin = Origin.of(kb, tokenizer, template)
+    return open_derived(
+        trie_locations(kb, origin),
+        lambda path: open_trie_artefact(path, origin, verify=kb.verify),
+        lambda stage, dest: write_trie(stage, dest, kb, tokenizer, template, progress=progress),
+        waiting=lambda: progress("waiting for another process that builds the trie", 0),
+    )
+
+
+def trie_locations(kb: KnowledgeBase, origin: Origin) -> Locations:
+    """Return where the trie of a knowledge base may be."""
+    return Locations.of(kb.folder.parent, FOLDER, [origin.kb, origin.tokenizer, origin.template])
+
+
+def find_tries(kb: KnowledgeBase) -> list[Path]:
+    """Return the folders of the tries kept with a knowledge base, and those of its version in the cache directory."""
+    return find_derived(kb.folder.parent, FOLDER, lambda path: open_trie_artefact(path).origin.kb == kb.digest)

@@ -3,16 +3,197 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from onym.errors import InputError
-from onym.store.artefact.arrays import Ragged, corrupt, span_of
-from onym.trie.columns import Columns
-from onym.trie.growth import grow
-from onym.trie.restriction import Restriction
+from onym.errors import InputError, LimitError
+from onym.store.arrays import Ragged, corrupt, span_of
+
+MAX_NAME_TOKENS = 65_534  # tokens of one name; with the token that ends it, the edges fit into 16 bits
+MAX_NODES = 2**32 - 1
+
+
+class Columns(NamedTuple):
+    """Node *i* has the children `first[i]` to `first[i + 1]`, and the names `names[low[i]]` to `names[high[i]]` below it."""
+
+    tokens: npt.NDArray[Any]  # the token on the edge into a node; 0 for the root; uint16 if the vocabulary fits, else uint32
+    first: npt.NDArray[np.uint32]  # one longer than the nodes
+    low: npt.NDArray[np.uint32]
+    high: npt.NDArray[np.uint32]
+    height: npt.NDArray[np.uint16]  # edges of the longest path down from a node
+    names: npt.NDArray[np.uint32]  # name ids, in the lexicographic order of their tokens
+
+
+def token_type(vocabulary: int) -> np.dtype[Any]:
+    """Return the smallest type that holds every token.
+
+    >>> token_type(50_265), token_type(85_401)
+    (dtype('uint16'), dtype('uint32'))
+    """
+    return np.dtype(np.uint16 if vocabulary <= 2**16 else np.uint32)
+
+
+class Restriction:
+    """Which nodes still lead to a wanted name: those with more wanted names before their end than before their beginning.
+
+    >>> from onym.store.arrays import Ragged
+    >>> from onym.trie.packed import PackedTrie
+    >>> trie = PackedTrie.build(Ragged(np.array([0, 1, 2]), np.array([7, 8])), eos=2, vocabulary=10)
+    >>> seen = trie.restriction(np.array([False, True]))
+    >>> seen.allows(np.array([trie.child(0, 7), trie.child(0, 8)])).tolist()
+    [False, True]
+    """
+
+    __slots__ = ("_columns", "_is_wanted", "_wanted_before")
+
+    def __init__(self, columns: Columns, is_wanted: npt.NDArray[np.bool_]) -> None:
+        if is_wanted.dtype != np.bool_ or (len(columns.names) and int(columns.names.max()) >= len(is_wanted)):
+            raise InputError("trie-restriction", "a restriction needs true or false for every name of the knowledge base")
+        self._columns, self._is_wanted = columns, is_wanted
+        self._wanted_before = np.zeros(len(columns.names) + 1, dtype=np.uint32)
+        np.cumsum(is_wanted[columns.names], out=self._wanted_before[1:])
+
+    def __len__(self) -> int:
+        """Return how many names are wanted."""
+        return int(self._wanted_before[-1])
+
+    def allows(self, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Tell which nodes have a wanted name below them."""
+        nodes = np.asarray(nodes)
+        low, high = self._columns.low[nodes], self._columns.high[nodes]
+        if nodes.size and max(int(low.max()), int(high.max())) > len(self._columns.names):
+            raise corrupt("the names below a node are not names of the trie", "the trie")
+        before: npt.NDArray[Any] = self._wanted_before[low]
+        return np.asarray(self._wanted_before[high] > before)
+
+    def names_at(self, node: int) -> npt.NDArray[np.uint32]:
+        """Return the ids of the wanted names that end at a node."""
+        is_leaf = int(self._columns.first[node]) == int(self._columns.first[node + 1])
+        return self.names_below(node) if is_leaf else self._columns.names[:0]
+
+    def names_below(self, node: int) -> npt.NDArray[np.uint32]:
+        """Return the ids of the wanted names that begin as the node does, in the order of their tokens."""
+        names = self._columns.names[int(self._columns.low[node]) : int(self._columns.high[node])]
+        return names[self._is_wanted[names]]
+
+
+def grow(tokens: Ragged, eos: int, vocabulary: int) -> Columns:
+    """Return the columns of the trie over `tokens`, each list of which is followed by `eos`; a name is its position there."""
+    require_tokens(tokens, eos, vocabulary)
+    levels = _Levels(len(tokens), token_type(vocabulary))
+    lengths: npt.NDArray[Any] = np.diff(tokens.offsets.astype(np.int64))
+    starts = tokens.offsets[:-1].astype(np.int64)
+    names = np.arange(len(tokens), dtype=np.uint32)  # those that go on, in the order of their nodes
+    nodes = np.zeros(len(tokens), dtype=np.uint32)  # the node of each, counted within its level
+    depth = 0
+    while len(names):
+        token = np.full(len(names), eos, dtype=np.uint64)
+        goes_on = np.flatnonzero(lengths[names] > depth)
+        token[goes_on] = tokens.values[starts[names[goes_on]] + depth]
+        token += nodes * np.uint64(vocabulary)
+        order = np.argsort(token, kind="stable")
+        names, nodes = levels.add(token[order], names[order], eos, vocabulary)
+        depth += 1
+    return levels.columns()
+
+
+def require_tokens(tokens: Ragged, eos: int, vocabulary: int) -> None:
+    """Refuse names that are too long, and tokens that the vocabulary does not have or that end a name before its end."""
+    if not 0 <= eos < vocabulary <= MAX_NODES:
+        raise InputError("trie-tokens", f"the end token {eos} is not one of a vocabulary of {vocabulary:,}")
+    if len(tokens) and int(np.diff(tokens.offsets.astype(np.int64)).max()) > MAX_NAME_TOKENS:
+        where = f"name {int(np.diff(tokens.offsets.astype(np.int64)).argmax()):,}"
+        fix = "leave it out of the knowledge base: max_name_length of the recipe"
+        raise LimitError("limit-trie", f"a name has more than {MAX_NAME_TOKENS:,} tokens", where=where, fix=fix)
+    if len(tokens.values) and not 0 <= int(tokens.values.min()) <= int(tokens.values.max()) < vocabulary:
+        fix = "use the tokenizer of the model"
+        raise InputError("trie-tokens", f"a token is not one of a vocabulary of {vocabulary:,}", fix=fix)
+    if bool((tokens.values == eos).any()):
+        position = int((tokens.values == eos).argmax())
+        where = f"name {int(np.searchsorted(tokens.offsets, position, side='right')) - 1:,}"
+        raise InputError("trie-tokens", "a name holds the token that ends names", where=where, fix="leave the name out")
+
+
+class _Levels:
+    """The nodes made so far, one array per level."""
+
+    def __init__(self, names: int, tokens: np.dtype[Any]) -> None:
+        self._type = tokens
+        self._tokens: list[npt.NDArray[Any]] = [np.zeros(1, dtype=tokens)]
+        self._widths: list[npt.NDArray[Any]] = []
+        self._low: list[npt.NDArray[Any]] = [np.zeros(1, dtype=np.uint32)]
+        self._high: list[npt.NDArray[Any]] = [np.full(1, names, dtype=np.uint32)]
+        self._names = np.zeros(names, dtype=np.uint32)
+        self._count = 1
+
+    def add(
+        self, keys: npt.NDArray[np.uint64], names: npt.NDArray[np.uint32], eos: int, vocabulary: int
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """Add the nodes of the sorted keys; return the names that go on, and their nodes."""
+        is_first = np.ones(len(keys), dtype=bool)
+        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+        begins = np.flatnonzero(is_first)
+        parents, tokens = np.divmod(keys[begins], np.uint64(vocabulary))
+        parents = parents.astype(np.int64)
+        widths = np.bincount(parents, minlength=len(self._tokens[-1]))
+        eldest = np.cumsum(widths) - widths  # the first child of each parent
+        low = self._low[-1][parents] + begins - begins[eldest[parents]]
+        sizes = np.diff(np.append(begins, len(keys)))
+        self._append(tokens, widths, low, low + sizes)
+        nodes = np.repeat(np.arange(len(begins), dtype=np.uint32), sizes)
+        is_end = tokens[nodes] == eos
+        ends = np.flatnonzero(is_end)
+        self._names[low[nodes[ends]] + ends - begins[nodes[ends]]] = names[ends]
+        return names[~is_end], nodes[~is_end]
+
+    def _append(
+        self, tokens: npt.NDArray[Any], widths: npt.NDArray[Any], low: npt.NDArray[Any], high: npt.NDArray[Any]
+    ) -> None:
+        self._count += len(tokens)
+        if self._count > MAX_NODES:
+            raise LimitError("limit-trie", f"the trie has more than {MAX_NODES:,} nodes", fix="build it of fewer names")
+        self._tokens.append(tokens.astype(self._type))
+        self._widths.append(widths.astype(np.uint32))
+        self._low.append(low.astype(np.uint32))
+        self._high.append(high.astype(np.uint32))
+
+    def columns(self) -> Columns:
+        sizes = [len(level) for level in self._tokens]
+        widths = np.concatenate([*self._widths, np.zeros(sizes[-1], dtype=np.uint32)])
+        first = np.ones(len(widths) + 1, dtype=np.uint32)
+        np.cumsum(widths, out=first[1:])
+        first[1:] += 1
+        return Columns(
+            tokens=_joined(self._tokens),
+            first=first,
+            low=_joined(self._low),
+            high=_joined(self._high),
+            height=_heights(first, sizes),
+            names=self._names,
+        )
+
+
+def _joined(levels: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the levels as one array, and let go of them."""
+    whole = np.concatenate(levels)
+    levels.clear()
+    return whole
+
+
+def _heights(first: npt.NDArray[np.uint32], sizes: list[int]) -> npt.NDArray[np.uint16]:
+    """Return for each node the edges of the longest path below it, from the lowest level up."""
+    heights = np.zeros(len(first) - 1, dtype=np.uint16)
+    below = len(heights)
+    start = below - sizes[-1]
+    for size in reversed(sizes[:-1]):
+        end, start, below = start, start - size, start
+        inner = np.flatnonzero(first[start:end] < first[start + 1 : end + 1]) + start
+        children = first[inner].astype(np.int64) - below
+        heights[inner] = np.maximum.reduceat(heights[below : int(first[end])], children) + 1
+    return heights
+
 
 ROOT = 0
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from onym.decoding.adapters.dense import Norm, Projection, cross_keys
+from onym.decoding.adapters.base import Norm, Projection, cross_keys
 
 STATES = torch.randn(3, 6, generator=torch.Generator().manual_seed(1))
 

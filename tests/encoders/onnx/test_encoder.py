@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.onnx import encoder as onnx_module
-from onym.encoders.onnx.encoder import OnnxEncoder
-from onym.encoders.onnx.shape import FAMILIES
-from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError, InputError, LimitError, OnymError
+from onym.models import onnx_encoder as onnx_module
+from onym.models.onnx_encoder import OnnxEncoder
+from onym.models.onnx_shape import FAMILIES
+from onym.models.settings import EncoderSettings
+from onym.models.torch_encoder import Encoder
 from onym.testing.tiny_encoder import save_encoder
 from onym.testing.tiny_seq2seq import save_tokenizer
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code

@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 import pytest
 
-from onym.encoders.onnx.graph import encoder_graph
-from onym.encoders.onnx.shape import read_encoder_shape
-from onym.encoders.tensors import Arrays, quantized, read_arrays
 from onym.errors import InputError
+from onym.models.onnx_graph import encoder_graph
+from onym.models.onnx_shape import read_encoder_shape
+from onym.models.tensors import Arrays, quantized, read_arrays
 
 BIAS = "encoder.layer.1.attention.self.query.bias"
 QUERY = "encoder.layer.1.attention.self.query.weight"

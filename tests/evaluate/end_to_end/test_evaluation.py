@@ -12,7 +12,7 @@ from onym.errors import ConfigError, InputError
 from onym.evaluate.end_to_end.evaluation import UNREADABLE, evaluate_end_to_end, predicted_documents, system_name
 from onym.evaluate.end_to_end.protocols import END_TO_END, NOT_IN_GOLD
 from onym.evaluate.task import EvaluationTask
-from onym.predictions.file import NoMentions, Prediction, Predictions
+from onym.outputs.predictions import NoMentions, Prediction, Predictions
 from onym.types import Document, Mention, Problem
 
 FEVER = ((("mesh:D005334",), 1.0, 0),)

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.encoders.encoder import Encoder
 from onym.errors import ConfigError
 from onym.evaluate.names.choice import NameChoice, choose_names, sampled_concepts
 from onym.evaluate.names.nearness import share_together
 from onym.evaluate.names.picture import draw_names, format_of, titles
 from onym.kb import KnowledgeBase
+from onym.models.torch_encoder import Encoder
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_a_model_that_is_not_there(choice: NameChoice, tmp_path: Path) -> None:
 
 
 def test_without_torch_the_extra_is_named(choice: NameChoice, models: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onym.encoders.encoder", None)
+    monkeypatch.setitem(sys.modules, "onym.models.torch_encoder", None)
     with pytest.raises(ConfigError) as caught:
         draw_names(choice, models)
     assert caught.value.code == "extra-missing"

@@ -11,7 +11,7 @@ from onym.evaluate.report.comparison_page import comparison_page
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.linkers.exact import ExactLinker
-from onym.predictions.file import Predictions
+from onym.outputs.predictions import Predictions
 
 
 def made(task: EvaluationTask, names: tuple[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.kb.groups.tables import GROUPS, VOCABULARIES, groups_of_type
+from onym.kb.groups import GROUPS, VOCABULARIES, groups_of_type
 
 
 @pytest.mark.parametrize(

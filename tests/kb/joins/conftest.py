@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from onym.kb.joins.rule import Evidence
+from onym.kb.joins import Evidence
 
 Names = dict[str, list[str]]
 

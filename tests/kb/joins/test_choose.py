@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from onym.kb.joins.choose import join_all
-from onym.kb.joins.rule import JoinRule
+from onym.kb.joins import JoinRule, join_all
 from onym.kb.recipe import JoinConfig
 from tests.kb.joins.conftest import evidence
 

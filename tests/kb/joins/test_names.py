@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.kb.joins.names import by_name, by_xref_and_name
+from onym.kb.joins import by_name, by_xref_and_name
 from onym.kb.recipe import NameRule
 from tests.kb.joins.conftest import Names, evidence
 

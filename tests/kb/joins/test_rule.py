@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from onym.kb.joins.rule import JoinRule, oriented, uncontradicted, unrivalled
+from onym.kb.joins import JoinRule, oriented, uncontradicted, unrivalled
 from tests.kb.joins.conftest import evidence, frame
 
 RANKS = pl.DataFrame({"prefix": ["mesh", "mondo", "chebi"]}).with_row_index("rank")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.kb.joins.shared_ids import by_shared_id
+from onym.kb.joins import by_shared_id
 from tests.kb.joins.conftest import evidence
 
 NAMES = {"mesh:1": ["a"], "mesh:2": ["b"], "chebi:1": ["c"], "chebi:2": ["d"]}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.kb.joins.rule import JoinRule
-from onym.kb.joins.union import Union
+from onym.kb.joins import JoinRule, Union
 from tests.kb.joins.conftest import frame
 
 IDS = st.sampled_from([f"{prefix}:{number}" for prefix in "abc" for number in range(4)])

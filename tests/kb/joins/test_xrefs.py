@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from onym.kb.joins.xrefs import xref_edges
+from onym.kb.joins import xref_edges
 from tests.kb.joins.conftest import frame
 
 STANDING = pl.DataFrame({"concept": ["mesh:1", "mesh:2", "mondo:1", "mondo:2"]})

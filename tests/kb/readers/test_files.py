@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.kb.readers._files import head, matching_files
+from onym.kb.readers._shared import head, matching_files
 from onym.store.files.source import InputFile
 
 

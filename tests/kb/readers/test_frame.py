@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from onym.kb.readers._frame import bar_list, batches, kind, omim_numbers
+from onym.kb.readers._shared import bar_list, batches, kind, omim_numbers
 from onym.kb.schema import SCHEMA
 from onym.types import NameKind
 

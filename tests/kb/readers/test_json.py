@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from onym.errors import InputError
-from onym.kb.readers._json import objects, require_object, string, strings
+from onym.kb.readers._shared import objects, require_object, string, strings
 from onym.store.files.source import InputFile
 
 FILE = InputFile.from_bytes("a.json", b"")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.kb.readers._mesh import branches
+from onym.kb.readers._shared import branches
 
 
 def test_branches_are_distinct_and_sorted() -> None:

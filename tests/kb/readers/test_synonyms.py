@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.kb.readers._synonyms import synonym_kind
+from onym.kb.readers._shared import synonym_kind
 from onym.types import NameKind
 
 

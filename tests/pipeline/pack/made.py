@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from onym.linkers import linker_config
+from onym.packs.archive import PackRecord
+from onym.packs.build import build_pack
 from onym.pipeline.folder import build_pipeline
-from onym.pipeline.pack.build import build_pack
-from onym.pipeline.pack.record import PackRecord
 from onym.testing.tiny_reranker import save_reranker
 
 CORPUS = {"name": "bc5cdr", "licence": "public domain, a work of NLM", "documents": 500}

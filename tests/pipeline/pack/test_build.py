@@ -12,9 +12,9 @@ import onym
 from onym.errors import ConfigError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.kb.similarity import FOLDER as SIMILARITIES
+from onym.kb.search import FOLDER as SIMILARITIES
+from onym.packs.build import build_pack
 from onym.pipeline.folder import build_pipeline
-from onym.pipeline.pack.build import build_pack
 from tests.pipeline.pack.made import LICENCES, members, record_of, write_pack, write_pipeline
 
 
@@ -54,14 +54,14 @@ def test_answers_are_those_of_the_pipeline(tmp_path: Path, tiny_kb: Path) -> Non
 
 
 def test_what_is_derived_and_used_comes_along(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.kb.similarity._FEW", 0)
+    monkeypatch.setattr("onym.kb.search._FEW", 0)
     monkeypatch.setattr("onym.kb.name_table._FEW", 0)
     kb = shutil.copytree(tiny_kb, tmp_path / "kb")
     (kb / "tries").mkdir()
     write_pack(tmp_path / "a", kb)
     rooms = {name.split("/")[1] for name in members(tmp_path / "a" / "tiny.onymp") if name.startswith("knowledge-base/")}
     assert rooms >= {"CURRENT", SIMILARITIES, "name-tables"}
-    monkeypatch.setattr("onym.kb.similarity.write_similarity", None)
+    monkeypatch.setattr("onym.kb.search.write_similarity", None)
     monkeypatch.setattr("onym.kb.name_table.write_name_table", None)
     loaded = onym.load(tmp_path / "a" / "tiny.onymp")
     assert len(list(loaded.link_many([onym.Document(str(number), "fever") for number in range(20)]))) == 20
@@ -141,6 +141,6 @@ def test_an_encoder_and_its_index_come_along(tmp_path: Path, tiny_kb: Path, monk
     assert "indexes" in rooms
     assert "vectors" not in rooms, "an index is built of them, and found without"
     assert "models/minilm/model.safetensors" in found
-    monkeypatch.setattr("onym.index.derived.stage_index", None)
+    monkeypatch.setattr("onym.index.build.stage_index", None)
     shutil.rmtree(tmp_path / "p")
     assert onym.load(tmp_path / "dense.onymp").link("fever, heart attack") == expected

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from onym.packs.archive import PackedSource, PackRecord
+from onym.packs.card import card, front_matter, licences_page
 from onym.pipeline.config import PipelineConfig
-from onym.pipeline.pack.card import card, front_matter, licences_page
-from onym.pipeline.pack.record import PackedSource, PackRecord
 from tests.pipeline.pack.made import members, record_of, write_pack
 
 

@@ -13,10 +13,10 @@ import pytest
 import onym
 from onym.errors import ConfigError
 from onym.linkers import linker_config
-from onym.pipeline.folder import build_pipeline, read_pipeline
-from onym.pipeline.pack.build import build_pack
-from onym.pipeline.pack.compress import compressed
-from onym.store.parts import OpenContext
+from onym.packs.build import build_pack, compressed
+from onym.packs.locate import read_pipeline
+from onym.parts import OpenContext
+from onym.pipeline.folder import build_pipeline
 from onym.testing.tiny_encoder import save_encoder
 from tests.pipeline.pack.made import members, write_pipeline
 

@@ -8,8 +8,7 @@ import pytest
 
 import onym
 from onym.errors import ConfigError
-from onym.pipeline.pack.hub import write_hub_folder
-from onym.pipeline.pack.results import read_results
+from onym.packs.publish import read_results, write_hub_folder
 from tests.pipeline.pack.made import members, write_pack
 
 ROWS = Path(__file__).parents[3] / "results" / "e2e" / "rows.json"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onym.packs.folders import installed
 
 import onym
 from onym.errors import ConfigError, InputError, IntegrityError
-from onym.pipeline.pack.install import install_pack
-from onym.pipeline.packs import installed
+from onym.packs.install import install_pack
 from onym.store.archive import whole_archive
 from tests.pipeline.pack.made import members, write_pack
 
@@ -61,7 +61,7 @@ def test_what_fails_to_open_is_not_installed(pack: Path, tmp_path: Path, monkeyp
     def refuse(_: Path) -> None:
         raise InputError("pipeline-malformed", "no")
 
-    monkeypatch.setattr("onym.pipeline.pack.install.load", refuse)
+    monkeypatch.setattr("onym.packs.install.load", refuse)
     with pytest.raises(InputError):
         install_pack(pack, force=True)
     monkeypatch.undo()
@@ -73,6 +73,6 @@ def test_a_missing_package_is_no_fault_of_the_pack(pack: Path, monkeypatch: pyte
     def without_torch(_: Path) -> None:
         raise ConfigError("extra-missing", "a dense linker needs packages")
 
-    monkeypatch.setattr("onym.pipeline.pack.install.load", without_torch)
+    monkeypatch.setattr("onym.packs.install.load", without_torch)
     install_pack(pack)
     assert (installed("tiny") / "pipeline.json").is_file()

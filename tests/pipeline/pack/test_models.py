@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from onym.pipeline.pack.models import PackedModels, packed_corpora, restricted_models
-from onym.store.parts import ModelReference, TokenizerReference
+from onym.packs.build import PackedModels, packed_corpora, restricted_models
+from onym.parts import ModelReference, TokenizerReference
 from onym.testing.tiny_reranker import save_reranker
 
 

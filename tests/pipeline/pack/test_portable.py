@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.linkers._reranker import open_reranker
-from onym.pipeline.pack.portable import portable_files
+from onym.packs.build import portable_files
+from onym.rerank.trees import open_reranker
 from onym.testing.tiny_reranker import save_reranker
 
 

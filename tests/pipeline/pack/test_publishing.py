@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.pipeline.pack.publishing import require_publishable
+from onym.packs.publish import require_publishable
 from tests.pipeline.pack.made import record_of, write_pack
 
 

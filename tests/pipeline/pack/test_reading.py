@@ -9,9 +9,8 @@ import pytest
 
 import onym
 from onym.errors import InputError, IntegrityError
-from onym.pipeline.folder import read_pipeline
-from onym.pipeline.pack.reading import open_pack, unpacked
-from onym.pipeline.packs import is_pack, located
+from onym.packs.archive import open_pack, unpacked
+from onym.packs.locate import is_pack, located, read_pipeline
 from onym.store.archive import whole_archive
 from tests.pipeline.pack.made import members, write_pack
 
@@ -27,7 +26,7 @@ def test_a_pack_is_loaded_and_unpacked_once(pack: Path, monkeypatch: pytest.Monk
     folder = located(pack)
     assert (folder / "pipeline.json").is_file()
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    monkeypatch.setattr("onym.pipeline.pack.reading.unpack", None)
+    monkeypatch.setattr("onym.packs.archive.unpack", None)
     assert onym.load(str(pack)).link("fever").links[0].concept_id == "mesh:D005334"
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
     assert read_pipeline(pack).kb.path == "knowledge-base"

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from onym.errors import InputError, IntegrityError
-from onym.pipeline.pack.record import NOT_STATED, PackedSource, PackRecord
+from onym.packs.archive import NOT_STATED, PackedSource, PackRecord
 from tests.pipeline.pack.made import record_of, write_pack
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, InputError
-from onym.pipeline.pack.results import read_results
+from onym.packs.publish import read_results
 
 ROWS = [
     {"row": "bc5cdr/a", "dataset": "bc5cdr", "split": "test", "figures": {"strict_f1": 75.0, "documents": 500}},

@@ -11,7 +11,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.pipeline.pack.vocabularies import packed_sources, restricted_in, stated
+from onym.packs.licences import packed_sources, restricted_in, stated
 
 
 def kb_of(

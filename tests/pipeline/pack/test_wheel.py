@@ -16,8 +16,8 @@ import pytest
 
 import onym
 from onym.errors import ConfigError, IntegrityError
-from onym.pipeline.pack.wheel import write_wheel
-from onym.pipeline.packs import located
+from onym.packs.locate import located
+from onym.packs.publish import write_wheel
 from tests.pipeline.pack.made import write_pack
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.pipeline.pack.writing import whole_pack
+from onym.packs.archive import whole_pack
 from onym.store.models import folder_digest
 from onym.testing.tiny_reranker import save_reranker
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.catalogue.server import FileServer
 
-from onym.pipeline.recipes import PipelineRecipe
+from onym.packs.recipe import PipelineRecipe
 
 URL = "https://example.org/obo/fevers.obo"
 PATH = "/obo/fevers.obo"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from onym.packs.folders import pack_folder
 
 from onym.errors import ConfigError, InputError
 from onym.kb.releases import RELEASES
-from onym.pipeline.folder import load
-from onym.pipeline.packs import FILE, pack_folder
-from onym.pipeline.recipes import read_recipe, recipe_names
+from onym.packs.locate import load
+from onym.packs.recipe import read_recipe, recipe_names
+from onym.pipeline.config import FILE
 
 WANTED = {
     "hpo-phenotypes",

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, DownloadError, InputError
-from onym.pipeline.recipes import Origin
-from onym.pipeline.recipes.inputs import gather_inputs
+from onym.packs.recipe import Origin, gather_inputs
 from tests.pipeline.recipes.small import OBO, TERMS, URL, small_recipe, small_server
 
 LICENSED = {

@@ -7,16 +7,15 @@ from unittest.mock import patch
 
 import pytest
 from benchmarks.catalogue.server import FileServer, Stop
+from onym.packs.folders import installed
 
 from onym.errors import ConfigError, DownloadError, IntegrityError
-from onym.pipeline.folder import load, read_pipeline
-from onym.pipeline.packs import installed
-from onym.pipeline.recipes import Origin
-from onym.pipeline.recipes import install as module
-from onym.pipeline.recipes.install import install, is_installed
-from onym.pipeline.recipes.record import RECORD
-from onym.store.artefact.lock import exclusive
+from onym.packs import install as module
+from onym.packs.install import install, is_installed
+from onym.packs.locate import load, read_pipeline
+from onym.packs.recipe import RECORD, Origin
 from onym.store.download import Patience
+from onym.store.stage import exclusive
 from tests.pipeline.recipes.small import OBO, PATH, TERMS, TRAINED, small_recipe, small_server
 from tests.pipeline.recipes.test_record import RERANK
 
@@ -183,8 +182,8 @@ def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
 
 def test_a_model_with_a_vocabulary_alone_is_installed(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
+    from onym.models.tokens import Tokenizer
     from onym.testing.tiny_encoder import save_encoder
-    from onym.text.tokens import Tokenizer
 
     served = tmp_path / "served" / "owner" / "tiny" / "resolve" / ("0" * 40)
     save_encoder(served)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.pipeline.recipes import Origin
-from onym.pipeline.recipes.inputs import Inputs, gather_inputs
-from onym.pipeline.recipes.record import ATTRIBUTION, RECORD, identity_of, read_record, record_of, write_record
+from onym.packs.recipe import (
+    ATTRIBUTION,
+    RECORD,
+    Inputs,
+    Origin,
+    gather_inputs,
+    identity_of,
+    read_record,
+    record_of,
+    write_record,
+)
 from tests.pipeline.recipes.small import OBO, TRAINED, small_recipe
 
 RERANK = {

@@ -7,8 +7,8 @@ from benchmarks.exchange.fhir_rules import VERSIONS, fhir_problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.predictions.exchange.fhir import code_string, codeable_concept, coding, extension, string_of
-from onym.predictions.exchange.vocabularies import Vocabularies
+from onym.outputs.fhir import code_string, codeable_concept, coding, extension, string_of
+from onym.outputs.vocabularies import Vocabularies
 from onym.types import Candidate, Link, Mention
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)

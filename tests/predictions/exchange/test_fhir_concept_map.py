@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.predictions.exchange.fhir_concept_map import TERMS, write_concept_map
-from onym.predictions.exchange.vocabularies import Vocabularies
-from onym.predictions.mapping.terms import TermMapping
+from onym.outputs.fhir import TERMS, write_concept_map
+from onym.outputs.terms import TermMapping
+from onym.outputs.vocabularies import Vocabularies
 from onym.types import Candidate
 from onym.views import FhirVersion
 from tests.predictions.exchange.test_fhir import TEXT

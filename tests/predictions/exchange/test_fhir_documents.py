@@ -10,7 +10,7 @@ import pytest
 from benchmarks.exchange.fhir_rules import VERSIONS, fhir_problems
 from hypothesis import given
 
-from onym.predictions.exchange.fhir_documents import MENTION, fhir_document, write_fhir
+from onym.outputs.fhir import MENTION, fhir_document, write_fhir
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 from tests.predictions.exchange.test_fhir import TEXT
 

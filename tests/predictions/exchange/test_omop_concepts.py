@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError
-from onym.predictions.exchange.omop_concepts import CONCEPTS, RELATIONSHIPS, OmopConcepts, StandardConcept
+from onym.outputs.omop import CONCEPTS, RELATIONSHIPS, OmopConcepts, StandardConcept
 
 HEAD = "concept_id\tconcept_name\tdomain_id\tvocabulary_id\tconcept_class_id\tstandard_concept\tconcept_code\tvalid_start_date"
 PAIR = "concept_id_1\tconcept_id_2\trelationship_id\tvalid_start_date\tvalid_end_date\tinvalid_reason"

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from onym.errors import InputError
-from onym.predictions.exchange.omop_note_ids import NoteIds
+from onym.outputs.omop import NoteIds
 from onym.types import Document
 
 

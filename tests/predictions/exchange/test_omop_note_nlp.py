@@ -12,9 +12,17 @@ import pytest
 from benchmarks.exchange.omop_rules import OmopDatabase
 from hypothesis import given
 
-from onym.predictions.exchange.omop_concepts import OmopConcept, OmopConcepts, StandardConcept
-from onym.predictions.exchange.omop_note_ids import NoteIds
-from onym.predictions.exchange.omop_note_nlp import COLUMNS, OMITTED, NoteNlp, note_nlp_rows, write_note_nlp
+from onym.outputs.omop import NOTE_NLP_COLUMNS as COLUMNS
+from onym.outputs.omop import (
+    OMITTED,
+    NoteIds,
+    NoteNlp,
+    OmopConcept,
+    OmopConcepts,
+    StandardConcept,
+    note_nlp_rows,
+    write_note_nlp,
+)
 from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem
 from tests.predictions.exchange.test_fhir import TEXT
 

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from benchmarks.exchange.omop_rules import OmopDatabase
 
-from onym.predictions.exchange.omop_concepts import OmopConcept, OmopConcepts, StandardConcept
-from onym.predictions.exchange.omop_source_map import COLUMNS, UNKNOWN, SourceMap, short_code, source_map_rows
-from onym.predictions.mapping.terms import TermMapping
+from onym.outputs.omop import SOURCE_MAP_COLUMNS as COLUMNS
+from onym.outputs.omop import UNKNOWN, OmopConcept, OmopConcepts, SourceMap, StandardConcept, short_code, source_map_rows
+from onym.outputs.terms import TermMapping
 from onym.types import Candidate
 
 FEVER, INFARCT = Candidate("mesh:D005334", "fever", 0.9), Candidate("mesh:D009203", "heart attack", 0.8)

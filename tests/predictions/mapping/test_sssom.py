@@ -8,8 +8,8 @@ from pathlib import Path
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.predictions.mapping.sssom import COLUMNS, write_sssom
-from onym.predictions.mapping.terms import TermMapping
+from onym.outputs.terms import SSSOM_COLUMNS as COLUMNS
+from onym.outputs.terms import TermMapping, write_sssom
 from onym.types import Candidate
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.predictions.mapping.table import write_table
-from onym.predictions.mapping.terms import TermMapping
+from onym.outputs.terms import TermMapping, write_table
 from onym.types import Candidate
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.predictions.mapping.reading import read_terms
-from onym.predictions.mapping.terms import TermMapping, term_document
+from onym.outputs.terms import TermMapping, read_terms, term_document
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 
 

@@ -11,8 +11,9 @@ from benchmarks.serve.reconcile_schemas import specs_folder
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
+from onym.packs.locate import load
 from onym.pipeline import Pipeline, build_pipeline
-from onym.pipeline.folder import load, store_calibration
+from onym.pipeline.folder import store_calibration
 from tests.pipeline.calibrated import fitted
 
 HOSTILE = "<script>alert(1)</script>"

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from onym.store.artefact.arrays import Strings
-from onym.store.artefact.manifest import InputEntry, Manifest
-from onym.store.artefact.reader import Artefact
-from onym.store.artefact.stage import Record, staging
+from onym.store.arrays import Strings
+from onym.store.artefact import Artefact, InputEntry, Manifest
+from onym.store.stage import Record, staging
 
 
 def publish(dest: Path, value: int = 1, size: int = 3) -> Manifest:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.store.artefact import verified
-from onym.store.artefact.manifest import Manifest
+from onym.store import artefact as verified
+from onym.store.artefact import Manifest
 
 
 def rot(dest: Path, name: str, at: int, data: bytes) -> None:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
-from onym.store.artefact import arrays
-from onym.store.artefact.arrays import Ragged, Strings, open_array, release, smallest_offsets
-from onym.store.artefact.stage import Stage
+from onym.store import arrays
+from onym.store.arrays import Ragged, Strings, open_array, release, smallest_offsets
+from onym.store.stage import Stage
 
 TEXTS = st.lists(st.text(max_size=6))
 
@@ -77,7 +77,7 @@ def test_find_in_a_sorted_column_is_that_of_a_list(texts: list[str], wanted: str
 
 
 def test_find_between_fence_posts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.store.artefact.arrays._POSTS", 7)
+    monkeypatch.setattr("onym.store.arrays._POSTS", 7)
     words = sorted(f"w{i}" for i in range(1000))
     column = Strings.of(words)
     assert [column.find(word) for word in words] == list(range(1000))
@@ -132,7 +132,7 @@ def test_half_of_a_surrogate_pair_is_not_found() -> None:
 
 
 def test_a_column_may_be_longer_than_what_is_decoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.store.artefact.arrays._SLICE", 7)
+    monkeypatch.setattr("onym.store.arrays._SLICE", 7)
     good = Strings.of(["\u03b2-blocker", "", "x" * 50, "\U0001f600"] * 5)
     good.require_sound("column")
     data = good.data.copy()

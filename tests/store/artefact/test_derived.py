@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from onym.errors import ConfigError, IntegrityError
-from onym.store.artefact import derived
-from onym.store.artefact.derived import Locations, collect_derived, describe_derived, find_derived, open_derived
-from onym.store.artefact.reader import Artefact
-from onym.store.artefact.stage import Record, Stage, staging
+from onym.store import derived
+from onym.store.artefact import Artefact
 from onym.store.cache import cache_folder
+from onym.store.derived import Locations, collect_derived, describe_derived, find_derived, open_derived
+from onym.store.stage import Record, Stage, staging
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, IntegrityError
-from onym.store.artefact.lock import exclusive, exclusive_at
+from onym.store.stage import exclusive, exclusive_at
 
-HOLD = "import sys, time; from pathlib import Path; from onym.store.artefact.lock import exclusive\n"
+HOLD = "import sys, time; from pathlib import Path; from onym.store.stage import exclusive\n"
 HOLD += "with exclusive(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
-from onym.store.artefact.manifest import FileEntry, InputEntry, Manifest
+from onym.store.artefact import FileEntry, InputEntry, Manifest
 
 GOOD = Manifest(
     kind="test", format=1, config={"b": 1, "a": 2}, inputs=(), counts={}, files={"a.npy": FileEntry(bytes=3, sha256="0" * 64)}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from onym.errors import IntegrityError
-from onym.store.artefact.maps import map_file, require_whole_maps
-from onym.store.files.regular import open_regular
+from onym.store.arrays import map_file, require_whole_maps
+from onym.store.files.stream import open_regular
 
 
 def mapped(path: Path, dtype: str = "<u4", offset: int = 0) -> np.ndarray:

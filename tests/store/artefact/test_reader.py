@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from onym.errors import IntegrityError
-from onym.store.artefact import reader
-from onym.store.artefact.arrays import Strings
-from onym.store.artefact.manifest import Manifest
-from onym.store.artefact.reader import Artefact, artefact_files, check_artefact
-from onym.store.artefact.stage import Record, staging
-from onym.store.files.regular import RegularFile, open_regular
+from onym.store import artefact as reader
+from onym.store.arrays import Strings
+from onym.store.artefact import Artefact, Manifest, artefact_files, check_artefact
+from onym.store.files.stream import RegularFile, open_regular
 from onym.store.limits import DEFAULT_LIMITS
+from onym.store.stage import Record, staging
 from tests.store.artefact.published import publish, versions
 from tests.store.artefact.rotten import rot
 

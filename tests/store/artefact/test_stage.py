@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, IntegrityError, LimitError, OnymError
-from onym.store.artefact.reader import check_artefact
-from onym.store.artefact.stage import Record, _HashedWriter, staging
+from onym.store.artefact import check_artefact
+from onym.store.stage import Record, _HashedWriter, staging
 from tests.store.artefact.published import publish, value_of, versions
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.store.artefact import verified
-from onym.store.artefact.manifest import FileEntry, Manifest
+from onym.store import artefact as verified
+from onym.store.artefact import FileEntry, Manifest
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.store.artefact.work import Work
+from onym.store.stage import Work
 
 VALUES = np.arange(6, dtype=np.float32)
 

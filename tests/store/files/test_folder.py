@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.store.files.folder import folder_files
+from onym.store.files.source import folder_files
 
 Codes = dict[str, str]
 

@@ -7,8 +7,8 @@ import zlib
 import pytest
 
 from onym.errors import InputError, LimitError
-from onym.store.files.inflate import first_inflated, inflate
 from onym.store.files.source import InputFile
+from onym.store.guards.msgpack import first_inflated, inflate
 from onym.store.limits import Limits
 
 DATA = bytes(range(256)) * 4000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError, LimitError
-from onym.store.files.member import require_few, require_safe_name
+from onym.store.files.archives import require_few, require_safe_name
 from onym.store.files.source import Source
 from onym.store.limits import Limits
 from tests.store.archives import contents, tar_of, zip_of

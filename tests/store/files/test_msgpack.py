@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError, OnymError
-from onym.store.files.msgpack import MsgpackReader
+from onym.store.guards.msgpack import MsgpackReader
 
 ATOMS = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=40)
 VALUES = st.recursive(

@@ -12,7 +12,7 @@ import pytest
 from onym.errors import InputError, LimitError, OnymError
 from onym.store.files.input_file import InputFile
 from onym.store.files.parquet import iter_parquet, parquet_schema
-from onym.store.files.parquet_footer import read_row_groups
+from onym.store.guards.parquet import read_row_groups
 
 TABLE = pa.table({"id": ["1", "2", "3"], "spans": pa.array([[1, 2], [], None])})
 

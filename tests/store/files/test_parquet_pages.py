@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from onym.errors import LimitError
-from onym.store.files.parquet_footer import read_row_groups
-from onym.store.files.parquet_pages import PageSizes
+from onym.store.guards.parquet import PageSizes, read_row_groups
 
 ENOUGH = 10**9
 

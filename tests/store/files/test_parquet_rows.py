@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError
-from onym.store.files.parquet_rows import DecodedRows
+from onym.store.files.parquet import DecodedRows
 from onym.store.limits import Limits
 
 WORD = pa.dictionary(pa.int32(), pa.string())

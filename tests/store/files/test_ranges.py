@@ -7,8 +7,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.store.files.input_file import InputFile
-from onym.store.files.ranges import line_ranges, range_of
+from onym.store.files.input_file import InputFile, line_ranges, range_of
 
 
 @given(st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b"")), max_size=20), st.integers(1, 60))

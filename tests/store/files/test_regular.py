@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError
-from onym.store.files.regular import open_regular, read_regular
+from onym.store.files.stream import open_regular, read_regular
 
 
 def test_a_file_is_read_from_its_beginning(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError
-from onym.store.files.standard_input import spooled
+from onym.store.files.source import spooled
 from tests.store.archives import zip_of
 
 

@@ -9,8 +9,8 @@ from unittest.mock import patch
 import pytest
 
 from onym.errors import InputError
+from onym.store.files.archives import is_tar
 from onym.store.files.source import InputFile, Source
-from onym.store.files.tar import is_tar
 from tests.store.archives import contents, tar_of
 
 

@@ -9,7 +9,7 @@ from benchmarks.decoded.parquet_bytes import BINARY, I32, LIST, STRUCT, fields, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.store.files.thrift import ThriftError, ThriftReader, TooManyStructsError
+from onym.store.guards.parquet import ThriftError, ThriftReader, TooManyStructsError
 
 
 def test_numbers_texts_and_structs_are_read_and_lists_passed_over() -> None:

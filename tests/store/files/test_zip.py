@@ -10,8 +10,8 @@ from unittest.mock import patch
 import pytest
 
 from onym.errors import InputError, LimitError
+from onym.store.files.archives import is_zip
 from onym.store.files.source import Source
-from onym.store.files.zip import is_zip
 from tests.store.archives import zip_of
 
 
@@ -26,7 +26,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
 
 def test_a_zip_directory_is_bounded_before_it_is_parsed(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "a.zip", {f"{n}": b"" for n in range(100)})
-    with patch("onym.store.files.zip._DIRECTORY", 1_000), pytest.raises(LimitError, match="limit-members"):
+    with patch("onym.store.files.archives._DIRECTORY", 1_000), pytest.raises(LimitError, match="limit-members"):
         Source.open(path)
 
 

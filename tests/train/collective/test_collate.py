@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from onym.encoders.heads import BEGIN, INSIDE, OUTSIDE
-from onym.text.tokens import Tokenizer
+from onym.models.collective import BEGIN, INSIDE, OUTSIDE
+from onym.models.tokens import Tokenizer
 from onym.train.collective.collate import WindowCollate
 from onym.train.samples.windows import TrainingWindow, TrainingWindows
 from onym.types import Document, Mention

@@ -12,11 +12,11 @@ import torch
 from safetensors.torch import load_file
 
 from onym.detect.model import detector_of
-from onym.encoders.collective import Collective
-from onym.encoders.encoder import Encoder
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
+from onym.models.collective import Collective
+from onym.models.torch_encoder import Encoder
 from onym.train.collective import module as collective_module
 from onym.train.collective import trainer as collective_trainer
 from onym.train.collective.collective import collective, mention_vectors, name_vectors

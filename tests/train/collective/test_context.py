@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.encoders.collective import CollectiveSettings
+from onym.models.collective import CollectiveSettings
 from onym.train.collective.context import CollectiveContext
 from tests.train.tiny import collective_config
 

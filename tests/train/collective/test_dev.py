@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from onym.datasets import PreparedDataset
-from onym.encoders import loading
-from onym.encoders.collective import Collective, CollectiveSettings
 from onym.evaluate.end_to_end import score_end_to_end
 from onym.evaluate.evaluation import evaluate
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
-from onym.index.memory import index_in_memory
+from onym.index.build import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
-from onym.text.tokens import Tokenizer
+from onym.models import torch_loading as loading
+from onym.models.collective import Collective, CollectiveSettings
+from onym.models.tokens import Tokenizer
 from onym.train.collective.dev import CollectiveDev, f1, inference_model, spans_by_threshold
 from onym.types import Document, Mention
 from tests.train.collective.test_module import module

@@ -10,11 +10,11 @@ import torch
 from safetensors.torch import load_file
 from torch.nn.functional import logsigmoid, normalize
 
-from onym.encoders.heads import Heads
-from onym.encoders.settings import EncoderSettings
-from onym.encoders.vectors import vectors_of
+from onym.models.collective import Heads
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import Tokenizer
+from onym.models.torch_encoder import vectors_of
 from onym.testing.tiny_encoder import tiny_encoder
-from onym.text.tokens import Tokenizer
 from onym.train.collective.collate import WindowCollate
 from onym.train.collective.config import CollectiveLossConfig
 from onym.train.collective.module import CollectiveModule

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.settings import EncoderSettings
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
+from onym.models.settings import EncoderSettings
+from onym.models.torch_encoder import Encoder
 from onym.train.encoder import align as align_module
 from onym.train.encoder.collate import PairCollate
 from onym.train.encoder.config import EncoderTrainingConfig

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.settings import EncoderSettings
 from onym.kb import KnowledgeBase
+from onym.models.settings import EncoderSettings
+from onym.models.torch_encoder import Encoder
 from onym.train.encoder.collate import PairCollate
 from onym.train.samples.positives import PositivePairs
 from onym.train.samples.same import labels_of, same_of

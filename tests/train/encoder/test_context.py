@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from onym.encoders.settings import EncoderSettings
 from onym.errors import ConfigError
+from onym.models.settings import EncoderSettings
 from onym.testing.tiny_seq2seq import save_model
 from onym.train.encoder.context import EncoderContext
 from tests.train.tiny import encoder_config

@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from onym.datasets import PreparedDataset
-from onym.encoders import loading
-from onym.encoders.settings import EncoderSettings
 from onym.evaluate.evaluation import evaluate
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
+from onym.models import torch_loading as loading
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import Tokenizer
 from onym.testing.tiny_encoder import tiny_encoder
-from onym.text.tokens import Tokenizer
 from onym.train.dev import dev_documents
 from onym.train.encoder.dev import EncoderDev
 from onym.types import Document, Mention

@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.reading import Reading
-from onym.encoders.settings import EncoderSettings
 from onym.kb import KnowledgeBase
+from onym.models.encoder import Reading
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import Tokenizer
+from onym.models.torch_encoder import Encoder
 from onym.testing.tiny_encoder import tiny_encoder
-from onym.text.tokens import Tokenizer
 from onym.train.encoder import trainer as module
 from onym.train.encoder.collate import PairCollate
 from onym.train.encoder.config import EncoderLossConfig, EncoderOptimConfig

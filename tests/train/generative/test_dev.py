@@ -9,9 +9,9 @@ import torch
 
 from onym.datasets import PreparedDataset
 from onym.decoding.search import SearchConfig
-from onym.encoders import loading
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
+from onym.models import torch_loading as loading
 from onym.testing.tiny_seq2seq import tiny_bart
 from onym.train.generative.config import GenerativeDevConfig
 from onym.train.generative.dev import GenerativeDev, linker_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.detect._classifier import row_of
+from onym.detect.classifier import row_of
 from onym.train.mentions.collate import occurrences_of
 from onym.train.mentions.context import MentionsContext
 from tests.train.mentions.made import TYPES, config

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from onym.detect._classifier import SIZE, ClassifierSettings, MentionClassifier, row_of
 from onym.detect.base import Span
+from onym.detect.classifier import SIZE, ClassifierSettings, MentionClassifier, row_of
 from onym.train.mentions.collate import Occurrences
 from onym.train.mentions.dev import tuned
 

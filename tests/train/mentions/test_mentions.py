@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from onym.detect._classifier import open_classifier
+from onym.detect.classifier import open_classifier
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.train.run import train

@@ -8,7 +8,7 @@ import numpy as np
 
 from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
-from onym.linkers._features import NAMES
+from onym.rerank.features import NAMES
 from onym.train.rerank.collate import pairs_of, right_concepts
 from onym.train.rerank.context import RerankContext
 from onym.types import Mention

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onym.linkers._features import NAMES
+from onym.rerank.features import NAMES
 from onym.testing.tiny_trees import stump
 from onym.train.rerank.collate import Pairs
 from onym.train.rerank.dev import Outcomes, calibrated, figures_of, outcomes_of

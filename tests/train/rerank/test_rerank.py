@@ -11,7 +11,7 @@ from onym.datasets import PreparedDataset
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
-from onym.linkers._reranker import open_reranker
+from onym.rerank.trees import open_reranker
 from onym.train.run import train
 from onym.types import Document, Mention
 from tests.train.rerank.made import config

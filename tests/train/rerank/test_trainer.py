@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onym.errors import InputError
-from onym.linkers._features import NAMES
+from onym.rerank.features import NAMES
 from onym.train.rerank.collate import Pairs
 from onym.train.rerank.config import TreesConfig
 from onym.train.rerank.trainer import fit_trees

@@ -17,7 +17,7 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.store.artefact.arrays import Strings
+from onym.store.arrays import Strings
 from onym.train.samples.base import Positive, Samples
 from onym.train.samples.positives import PositivePairs, _pair
 from tests.train.samples.made_kb import made_kb

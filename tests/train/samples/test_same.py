@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
-from onym.store.artefact.arrays import Ragged, Strings
+from onym.store.arrays import Ragged, Strings
 from onym.train.losses.miner import hard_pairs
 from onym.train.samples.base import Positive
 from onym.train.samples.positives import PositivePairs

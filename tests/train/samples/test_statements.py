@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.text.layout import Layout
-from onym.text.template import GENBIOEL, GENRE, Template
-from onym.text.tokens import Tokenizer
+from onym.models.template import GENBIOEL, GENRE, Layout, Template
+from onym.models.tokens import Tokenizer
 from onym.train.samples.base import Sample, Samples
 from onym.train.samples.clauses import DEFINED, SINGLE, SYNONYMS
 from onym.train.samples.statements import KnowledgeSamples, Statement, Statements, closest

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.text.tokens import Tokenizer
+from onym.models.tokens import Tokenizer
 from onym.train.samples.windows import TrainingWindows
 from onym.types import Document, Mention
 

@@ -20,7 +20,7 @@ from onym.batch.pipes import error_reply
 from onym.batch.plan import Shard
 from onym.batch.worker import ShardRunner
 from onym.errors import ConfigError, InternalError, OnymError, missing_extra
-from onym.store.object_store import absolute
+from onym.store.storage import absolute
 
 LOCAL = "local"
 """The address of a cluster of this machine alone, which lives as long as the run; never one that somebody left running."""

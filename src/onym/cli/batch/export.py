@@ -35,7 +35,7 @@ def command(
     Example: onym batch export linked -o links.parquet
     """
     from onym.batch.exporting import export
-    from onym.pipeline.exports import ExportOptions, linked_export
+    from onym.outputs.exports import ExportOptions, linked_export
 
     options = ExportOptions.of(code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     with progress("exporting"):

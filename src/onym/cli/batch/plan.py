@@ -32,7 +32,7 @@ def command(
     Example: onym batch plan pubmed/ --pipeline mesh-pipeline -o linked
     """
     from onym.batch.planning import plan_batch
-    from onym.pipeline.packs import STARTER
+    from onym.packs.folders import STARTER
     from onym.store.limits import MIB
 
     if pipeline is None:

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from onym.cli._progress import Lines
     from onym.corpora.base import Item
-    from onym.corpora.plan import PlannedFile
     from onym.corpora.problems import ProblemLog
-    from onym.corpora.reading import Reading
+    from onym.corpora.reading import PlannedFile, Reading
 
 FAILED = 5
 """The exit status of a run that finished, but left something out: a file, a document or a mention."""
@@ -49,7 +48,7 @@ def counted(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
 def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) -> ProblemLog:
     """Open the file of problems of a run."""
     from onym.corpora.problems import MaxProblems, ProblemLog
-    from onym.store.output_path import STDOUT
+    from onym.store.output import STDOUT
 
     name = "stdout" if output == STDOUT else output.name
     path = problems or output.with_name(f"{name}.problems.jsonl")
@@ -64,7 +63,7 @@ def report_log(log: ProblemLog) -> None:
 
 def file_rows(files: Sequence[PlannedFile]) -> list[tuple[str, str]]:
     """Return how many files there are, and how many of them were ignored or failed, if any."""
-    from onym.corpora.plan import state_counts
+    from onym.corpora.reading import state_counts
 
     counts = state_counts(files)
     rows = [("files", len(files)), ("ignored", counts["ignored"]), ("failed", counts["failed"])]
@@ -73,7 +72,7 @@ def file_rows(files: Sequence[PlannedFile]) -> list[tuple[str, str]]:
 
 def files_as_dict(files: Sequence[PlannedFile]) -> dict[str, Any]:
     """Return the same, and every file, for machines."""
-    from onym.corpora.plan import state_counts
+    from onym.corpora.reading import state_counts
 
     counts = {f"files_{state}": count for state, count in state_counts(files).items()}
     return {"files": len(files), **counts, "inputs": [asdict(file) for file in files]}

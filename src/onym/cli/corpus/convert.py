@@ -43,10 +43,9 @@ def command(
 
     Example: onym corpus convert CDR_TestSet.PubTator.txt cdr --to brat
     """
-    from onym.corpora.corpus import read_corpus, require_output, require_writable, write_corpus
-    from onym.corpora.facets import describe_loss
+    from onym.corpora.corpus import describe_loss, read_corpus, require_output, require_writable, write_corpus
     from onym.corpora.reading import is_of_file
-    from onym.store.output_path import STDOUT
+    from onym.store.output import STDOUT
 
     require_output(output, require_writable(to), force=force)
     is_streamed = output == STDOUT

@@ -21,8 +21,8 @@ def command(
 
     Example: onym corpus stats CDR_TestSet.PubTator.txt
     """
+    from onym.corpora.check import corpus_stats
     from onym.corpora.corpus import read_corpus
-    from onym.corpora.stats import corpus_stats
 
     with progress("counting") as bar:
         reading = read_corpus(source, from_, follow_links=follow_links)

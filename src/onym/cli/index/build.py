@@ -27,16 +27,15 @@ def command(
 
     Example: onym index build hpo-kb --model minilm --kind sq8
     """
-    from onym.store.output_path import require_artefact
+    from onym.store.output import require_artefact
 
     if output:
         require_artefact(output)
-    from onym.encoders.opening import open_encoder
     from onym.index.artefact import open_index_artefact
-    from onym.index.build import build_index
-    from onym.index.derived import open_derived_index_artefact
+    from onym.index.build import build_index, open_derived_index_artefact
     from onym.index.kinds import kind_for
     from onym.kb import KnowledgeBase
+    from onym.models.opening import open_encoder
     from onym.store.models import folder_of
 
     known = KnowledgeBase.open(kb)

@@ -18,7 +18,7 @@ def command(
 
     Example: onym index info hpo-kb
     """
-    from onym.index.info import info
+    from onym.index.build import info
 
     found = [described for folder in folders for described in info(folder)]
     if json:

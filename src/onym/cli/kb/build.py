@@ -29,7 +29,7 @@ def command(
 
     Example: onym kb build hp.obo -o hpo-kb
     """
-    from onym.store.output_path import require_artefact
+    from onym.store.output import require_artefact
 
     require_artefact(output)
     from onym.cli.kb._recipe import recipe_of

@@ -24,7 +24,7 @@ def command(
     from onym.errors import ConfigError
     from onym.kb.releases import RELEASES
     from onym.store.download import download
-    from onym.store.output_path import require_file
+    from onym.store.output import require_file
 
     if name not in RELEASES:
         raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(RELEASES)}")

@@ -23,7 +23,7 @@ def command(
 
     Example: onym kb export hpo-kb --format biosyn -o hpo.txt
     """
-    from onym.store.output_path import require_file
+    from onym.store.output import require_file
 
     require_file(output, force=force, may_stream=True)
     from onym.kb import KnowledgeBase

@@ -18,7 +18,7 @@ def command(folder: Annotated[Path, typer.Argument(help="A knowledge base.")], j
     Example: onym kb joins open-kb > joins.txt
     """
     from onym.kb import KnowledgeBase
-    from onym.kb.frames import join_frame
+    from onym.kb.export import join_frame
 
     rows = join_frame(KnowledgeBase.open(folder))
     counts = dict(rows["rule"].value_counts().sort("rule").iter_rows())

@@ -16,7 +16,7 @@ def command(folder: Annotated[Path, typer.Argument(help="A knowledge base.")], j
     Example: onym kb types hpo-kb
     """
     from onym.kb import KnowledgeBase
-    from onym.kb.frames import type_frame
+    from onym.kb.export import type_frame
 
     rows = type_frame(KnowledgeBase.open(folder))
     if json:

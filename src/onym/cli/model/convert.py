@@ -20,7 +20,7 @@ def command(
 
     Example: onym model convert ANGEL_ncbi -o angel-ncbi
     """
-    from onym.store.output_path import require_folder
+    from onym.store.output import require_folder
 
     require_folder(output, force=force)
     from onym.decoding.convert import convert_weights

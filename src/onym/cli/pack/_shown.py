@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from onym.pipeline.pack.record import PackRecord
+    from onym.packs.archive import PackRecord
 
 
 def rows_of(record: PackRecord) -> list[tuple[str, str]]:

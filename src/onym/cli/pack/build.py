@@ -34,9 +34,9 @@ def command(
     Example: onym pack build mesh-pipeline -o mesh.onymp
     """
     from onym.cli.pack._shown import rows_of, values_of
-    from onym.pipeline.pack.build import build_pack, require_pack_output
-    from onym.pipeline.pack.vocabularies import stated
-    from onym.store.parts import OpenContext
+    from onym.packs.build import build_pack, require_pack_output
+    from onym.packs.licences import stated
+    from onym.parts import OpenContext
 
     require_pack_output(output, force=force)
     with progress("packing") as bar:

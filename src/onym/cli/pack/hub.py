@@ -23,10 +23,9 @@ def command(
 
     Example: onym pack hub mesh.onymp -o mesh-hub
     """
-    from onym.pipeline.pack.hub import write_hub_folder
-    from onym.pipeline.pack.results import read_results
-    from onym.store.hub import upload as upload_folder
-    from onym.store.output_path import require_folder
+    from onym.packs.publish import read_results, write_hub_folder
+    from onym.store.download import upload as upload_folder
+    from onym.store.output import require_folder
 
     require_folder(output, force=force)
     found = read_results(results, row or ()) if results else []

@@ -19,7 +19,7 @@ def command(
     Example: onym pack info mesh.onymp
     """
     from onym.cli.pack._shown import rows_of, values_of
-    from onym.pipeline.pack.reading import open_pack
+    from onym.packs.archive import open_pack
 
     record = open_pack(pack).record
     if json:

@@ -21,7 +21,7 @@ def command(
     Example: onym pack install mesh.onymp
     """
     from onym.cli.pack._shown import rows_of, values_of
-    from onym.pipeline.pack.install import install_pack
+    from onym.packs.install import install_pack
 
     with progress("installing"):
         record, folder = install_pack(pack, name, force=force)

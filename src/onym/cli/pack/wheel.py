@@ -20,7 +20,7 @@ def command(
 
     Example: onym pack wheel mesh.onymp -o dist
     """
-    from onym.pipeline.pack.wheel import require_wheel_folder, write_wheel
+    from onym.packs.publish import require_wheel_folder, write_wheel
 
     require_wheel_folder(output)
     with progress("packing"):

@@ -42,10 +42,10 @@ def command(
     from onym.detect import detector_config
     from onym.errors import ConfigError
     from onym.linkers import linker_config
+    from onym.parts import OpenContext
+    from onym.pipeline.config import FILE
     from onym.pipeline.folder import build_pipeline
-    from onym.pipeline.packs import FILE
-    from onym.store.output_path import require_file
-    from onym.store.parts import OpenContext
+    from onym.store.output import require_file
 
     require_file(output / FILE, force=force)
     of_detector = own_options(context.obj, DETECTOR_PREFIX)

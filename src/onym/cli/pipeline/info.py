@@ -18,7 +18,8 @@ def command(
 
     Example: onym pipeline info mesh-pipeline
     """
-    from onym.pipeline.folder import describe, read_pipeline
+    from onym.packs.locate import read_pipeline
+    from onym.pipeline.folder import describe
 
     config = read_pipeline(folder)
     if json:

@@ -26,7 +26,7 @@ def command(
 
     from onym.evaluate.run import tune_pipeline
     from onym.evaluate.task import EvaluationTask
-    from onym.pipeline import load
+    from onym.packs import load
 
     with progress("tuning"):
         pipeline = load(folder)

@@ -37,7 +37,7 @@ def command(
 
     Example: onym plot names --kb mesh --model minilm --model minilm-aligned -o names.png
     """
-    from onym.store.output_path import require_file
+    from onym.store.output import require_file
 
     require_file(output, force=force)
     from onym.cli.linking import allowed

@@ -23,15 +23,14 @@ def command(
 
     Example: onym trie build hpo-kb --tokenizer bart-base
     """
-    from onym.store.output_path import require_artefact
+    from onym.store.output import require_artefact
 
     if output:
         require_artefact(output)
     from onym.kb import KnowledgeBase
-    from onym.text.template import template_named
-    from onym.text.tokens import Tokenizer
-    from onym.trie.artefact import build_trie, open_trie_artefact
-    from onym.trie.derived import open_derived_trie_artefact
+    from onym.models.template import template_named
+    from onym.models.tokens import Tokenizer
+    from onym.trie.artefact import build_trie, open_derived_trie_artefact, open_trie_artefact
 
     of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), template_named(template)
     with progress("tokenising names", total=len(of[0].names)) as bar:

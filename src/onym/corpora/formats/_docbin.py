@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from onym.corpora.draft import MalformedError
+from onym.corpora.base import MalformedError
 from onym.errors import InputError, LimitError, missing_extra
-from onym.store.files.inflate import first_inflated, inflate, require_ratio
-from onym.store.files.msgpack import MsgpackReader
 from onym.store.files.source import InputFile
+from onym.store.guards.msgpack import MsgpackReader, first_inflated, inflate, require_ratio
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import MalformedError
+from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._bioc import (
     BiocAnnotation,
     BiocDocument,
@@ -19,8 +18,7 @@ from onym.corpora.formats._bioc import (
     items_of,
     preserved_in_bioc,
 )
-from onym.corpora.formats._files import any_looks, head
-from onym.corpora.formats._json import iter_objects
+from onym.corpora.formats._files import any_looks, head, iter_objects
 from onym.corpora.plain import Plain, identifier, number, objects, string
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Notes

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import MalformedError
+from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._bioc import (
     BiocAnnotation,
     BiocDocument,

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError
+from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import FileNames, any_looks, file_name, id_of_file, iter_lines, require_few_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.source import InputFile, Source

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, require_good
+from onym.corpora.base import ALL, Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import FileNames, file_name, id_of_file, iter_lines, require_few_lines, whole_text
 from onym.errors import InputError
 from onym.kb.curie import to_curie

@@ -12,8 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError
+from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import any_looks, head
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.errors import InputError

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
-from onym.corpora.draft import MalformedError
+from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style, preserve_all
 from onym.corpora.formats._docbin import ENTITY_ATTRS, Entity, PackedDoc, is_docbin, iter_packed
 from onym.corpora.formats._files import any_looks, first_bytes
 from onym.corpora.ids import ids_text, noted_ids
@@ -20,7 +19,7 @@ from onym.corpora.plain import Plain, from_plain, to_plain
 from onym.errors import LimitError, missing_extra
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS
-from onym.text.whole_tokens import WholeTokens
+from onym.text.boundaries import WholeTokens
 from onym.types import Document, Mention
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
-from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, require_good
+from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import iter_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.errors import InputError, OnymError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError, require_good
+from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
 from onym.corpora.ids import keeps_ids, noted_ids, written_ids
 from onym.store.files.lines import Line

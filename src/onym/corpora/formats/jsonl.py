@@ -9,10 +9,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
-from onym.corpora.draft import MalformedError
-from onym.corpora.formats._files import any_looks, head
-from onym.corpora.formats._json import iter_objects
+from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style, preserve_all
+from onym.corpora.formats._files import any_looks, head, iter_objects
 from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
 from onym.errors import InputError
 from onym.store.files.source import InputFile, Source

@@ -7,8 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style, preserve_all
-from onym.corpora.draft import MalformedError
+from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style, preserve_all
 from onym.corpora.formats._files import any_looks
 from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
 from onym.errors import InputError

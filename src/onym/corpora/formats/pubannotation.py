@@ -11,10 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from onym.corpora.base import ALL, Facet, Item, Output, Style
-from onym.corpora.draft import Draft, MalformedError
-from onym.corpora.formats._files import any_looks, head
-from onym.corpora.formats._json import iter_objects
+from onym.corpora.base import ALL, Draft, Facet, Item, MalformedError, Output, Style
+from onym.corpora.formats._files import any_looks, head, iter_objects
 from onym.corpora.plain import Plain, number, objects, string
 from onym.kb.curie import to_curie
 from onym.store.files.source import InputFile, Source

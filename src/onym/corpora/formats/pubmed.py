@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from onym.corpora.base import DELETED, Facet, Item, Output, Style
-from onym.corpora.draft import MalformedError
+from onym.corpora.base import DELETED, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import any_looks, head
 from onym.errors import ConfigError
 from onym.store.files.source import InputFile, Source

@@ -7,8 +7,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - as everybody calls it
 
-from onym.decoding.adapters.base import Heads, Keys
-from onym.decoding.adapters.dense import Norm, Projection, cross_keys
+from onym.decoding.adapters.base import Heads, Keys, Norm, Projection, cross_keys
 
 
 class BartAdapter:

@@ -9,8 +9,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - as everybody calls it
 
-from onym.decoding.adapters.base import Heads, Keys
-from onym.decoding.adapters.dense import Norm, Projection, cross_keys
+from onym.decoding.adapters.base import Heads, Keys, Norm, Projection, cross_keys
 
 _UNBOUNDED = 1 << 30
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu_new": partial(F.gelu, approximate="tanh"), "relu": F.relu}

@@ -15,8 +15,7 @@ from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all, s
 from onym.evaluate.end_to_end.mistakes import EndToEndMistakes, find_mistakes
 from onym.evaluate.end_to_end.protocols import NOT_IN_GOLD, require_end_to_end
 from onym.evaluate.task import EvaluationTask
-from onym.predictions.file import Predictions
-from onym.predictions.identity import DocumentName, DocumentNames
+from onym.outputs.predictions import DocumentName, DocumentNames, Predictions
 from onym.types import Document, Mention, Problem
 
 UNREADABLE = "predicted mentions or documents that could not be read"
@@ -119,7 +118,7 @@ def evaluate_end_to_end(
 def predicted_documents(gold: Iterable[Document], predictions: Predictions) -> list[Document]:
     """Return the gold documents with predicted mentions instead: the best answer of each, none where it was left unlinked.
 
-    >>> from onym.predictions.file import Prediction
+    >>> from onym.outputs.predictions import Prediction
     >>> made = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})
     >>> [doc] = predicted_documents([Document("1", "fever")], made)
     >>> doc.mentions[0].concept_ids

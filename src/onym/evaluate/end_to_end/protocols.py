@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from onym.datasets.overlap import corpus_document
 from onym.errors import ConfigError, InputError, shown_id
 from onym.evaluate.cases import CanonicalId
-from onym.predictions.identity import DocumentName, DocumentNames
+from onym.outputs.predictions import DocumentName, DocumentNames
 from onym.types import Document
 
 Offsets = tuple[int, int]

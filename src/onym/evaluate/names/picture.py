@@ -16,7 +16,7 @@ from onym.store.models import folder_of
 from onym.types import Progress, silent
 
 if TYPE_CHECKING:
-    from onym.encoders.encoder import Encoder
+    from onym.models.torch_encoder import Encoder
 
 MAX_MODELS = 3
 FORMATS: dict[str, Format] = {".png": "png", ".svg": "svg"}
@@ -92,7 +92,7 @@ def titles(models: Sequence[str]) -> list[str]:
 
 def _open_encoder(model: str, name: str, *, download: bool, device: str) -> Encoder:
     try:
-        from onym.encoders.encoder import Encoder
+        from onym.models.torch_encoder import Encoder
     except ImportError as e:
         raise missing_extra("an encoder", "dense") from e
     return Encoder.open(folder_of(model, download=download), precision="fp32", device=device, name=name)

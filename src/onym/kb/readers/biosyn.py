@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import curies
-from onym.kb.readers._files import head, matching_files
-from onym.kb.readers._frame import bar_list, batches, kind, omim_numbers
+from onym.kb.readers._shared import bar_list, batches, head, kind, matching_files, omim_numbers
 from onym.store.files.lines import Block, iter_blocks
 from onym.store.files.source import InputFile, Source
 from onym.types import NameKind

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import curies
-from onym.kb.readers._frame import bar_list, batches, kind, omim_numbers
+from onym.kb.readers._shared import bar_list, batches, kind, omim_numbers
 from onym.store.files.lines import Block, iter_blocks
 from onym.store.files.source import Source
 from onym.store.files.table import TableFormat, iter_table

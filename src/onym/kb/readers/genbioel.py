@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from onym.kb.curie import to_curie
-from onym.kb.readers._files import head, matching_files
-from onym.kb.readers._json import strings
+from onym.kb.readers._shared import head, matching_files, strings
 from onym.kb.schema import Rows
 from onym.store.files.json import iter_pairs
 from onym.store.files.source import InputFile, Source

@@ -8,9 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from onym.errors import InputError, LimitError
-from onym.kb.readers._files import head, matching_files
-from onym.kb.readers._frame import batches, kind
-from onym.kb.readers._mesh import ABBREVIATION_TAGS
+from onym.kb.readers._shared import ABBREVIATION_TAGS, batches, head, kind, matching_files
 from onym.store.files.lines import Block, iter_blocks
 from onym.store.files.source import InputFile, Source
 from onym.types import NameKind

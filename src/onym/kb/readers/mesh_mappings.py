@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from onym.kb.curie import curies
-from onym.kb.readers._frame import batches
+from onym.kb.readers._shared import batches
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, header, iter_table
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import polars as pl
 import pyarrow as pa
 
-from onym.kb.readers._frame import bar_list, batches, kind
+from onym.kb.readers._shared import bar_list, batches, kind
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, header, iter_table
 from onym.types import NameKind

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from onym.kb.readers._files import head, matching_files
-from onym.kb.readers._mesh import ABBREVIATION_TAGS, branches
+from onym.kb.readers._shared import ABBREVIATION_TAGS, branches, head, matching_files
 from onym.kb.schema import Rows
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from onym.errors import InputError, LimitError
 from onym.kb.curie import to_curie
-from onym.kb.readers._synonyms import synonym_kind
+from onym.kb.readers._shared import synonym_kind
 from onym.kb.schema import Rows
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile, Source

@@ -8,9 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from onym.kb.curie import to_curie
-from onym.kb.readers._files import head, matching_files
-from onym.kb.readers._json import objects, require_object, string
-from onym.kb.readers._synonyms import synonym_kind
+from onym.kb.readers._shared import head, matching_files, objects, require_object, string, synonym_kind
 from onym.kb.schema import Rows
 from onym.store.files.json import iter_items
 from onym.store.files.source import InputFile, Source

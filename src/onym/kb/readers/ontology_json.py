@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import to_curie
-from onym.kb.readers._files import head, matching_files
-from onym.kb.readers._json import objects, require_object, string, strings
+from onym.kb.readers._shared import head, matching_files, objects, require_object, string, strings
 from onym.kb.schema import Rows
 from onym.store.files.json import first_byte, iter_items, iter_pairs
 from onym.store.files.source import InputFile, Source

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 import pyarrow as pa
 
-from onym.kb.readers._frame import batches, kind
+from onym.kb.readers._shared import batches, kind
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, iter_table
 from onym.types import NameKind

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from onym.errors import ConfigError
 from onym.kb.curie import curies
-from onym.kb.readers._frame import bar_list, batches, kind
+from onym.kb.readers._shared import bar_list, batches, kind
+from onym.parts import PartConfig
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, header, iter_table
-from onym.store.parts import PartConfig
 from onym.types import NameKind
 
 USUAL = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from onym.kb import KnowledgeBase
-from onym.store.artefact.arrays import Strings
+from onym.store.arrays import Strings
 from onym.types import Candidate
 
 _MAX_DEFAULT = 50

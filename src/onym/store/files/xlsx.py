@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from onym.errors import ConfigError, InputError, LimitError, missing_extra
-from onym.store.files.regular import open_regular
-from onym.store.files.zip import zip_files
+from onym.store.files.archives import zip_files
+from onym.store.files.stream import open_regular
 from onym.store.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from onym.detect._words import word_edges, word_spans
-from onym.encoders.documents import window_rows
-from onym.encoders.heads import BEGIN, INSIDE, OUTSIDE, Detect
-from onym.text.tokens import Tokenizer
+from onym.detect.spans import word_edges, word_spans
+from onym.models.collective import BEGIN, INSIDE, OUTSIDE, Detect
+from onym.models.documents import window_rows
+from onym.models.tokens import Tokenizer
 from onym.train.samples.base import Batch
 from onym.train.samples.windows import NOT_LINKED, TrainingWindow
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.loading import in_precision
-from onym.index.derived import open_derived_index
+from onym.index.build import open_derived_index
+from onym.models.torch_encoder import Encoder
+from onym.models.torch_loading import in_precision
 from onym.store.output import whole_file
 from onym.train.collective.collate import WindowCollate
 from onym.train.collective.context import CollectiveContext

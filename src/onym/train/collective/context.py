@@ -10,17 +10,16 @@ from typing import Any
 
 import torch
 
-from onym.encoders.collective import HEADS, NAMES, Collective, CollectiveSettings, heads_bytes
-from onym.encoders.encoder import Encoder
-from onym.encoders.heads import Heads
-from onym.encoders.reading import Reading
-from onym.encoders.settings import EncoderSettings, read_settings
 from onym.errors import ConfigError
 from onym.index.vectors import NameVectors, open_derived_vectors
+from onym.models.collective import HEADS, NAMES, Collective, CollectiveSettings, Heads, heads_bytes
+from onym.models.encoder import Reading
+from onym.models.settings import EncoderSettings, read_settings
+from onym.models.tokens import FILE, Tokenizer
+from onym.models.torch_encoder import Encoder
 from onym.store.models import weight_files
-from onym.text.expansion import expand_abbreviations
+from onym.text.analysis import expand_abbreviations
 from onym.text.normal import normal_name
-from onym.text.tokens import FILE, Tokenizer
 from onym.train.collective.config import CollectiveTrainingConfig
 from onym.train.collective.dev import CollectiveDev, inference_model
 from onym.train.collective.module import CollectiveModule

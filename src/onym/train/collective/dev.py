@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from onym.detect._labels import wanted_types
-from onym.detect._overlaps import resolved
-from onym.detect._spans import scored_spans
-from onym.detect._tags import tagged_spans
 from onym.detect.base import Span
-from onym.encoders.collective import Collective, CollectiveSettings
-from onym.encoders.documents import DocumentReader, ReadText
-from onym.encoders.encoder import Encoder
-from onym.encoders.loading import in_precision
+from onym.detect.overlaps import resolved
+from onym.detect.spans import scored_spans, tagged_spans, wanted_types
 from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.metrics import score
-from onym.index.memory import index_in_memory
+from onym.index.build import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
-from onym.predictions.file import Predictions, predictions_of
+from onym.models.collective import Collective, CollectiveSettings
+from onym.models.documents import DocumentReader, ReadText
+from onym.models.tokens import Tokenizer
+from onym.models.torch_encoder import Encoder
+from onym.models.torch_loading import in_precision
+from onym.outputs.predictions import Predictions, predictions_of
 from onym.text.analysis import analysed
-from onym.text.tokens import Tokenizer
 from onym.train.collective.module import CollectiveModule
 from onym.train.samples.targets import concepts_of
 from onym.types import Document, Mention

@@ -10,10 +10,10 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from onym.encoders.documents import hidden_of
-from onym.encoders.heads import Heads
-from onym.encoders.settings import EncoderSettings
-from onym.encoders.vectors import comparable, vectors_of
+from onym.models.collective import Heads
+from onym.models.documents import hidden_of
+from onym.models.settings import EncoderSettings
+from onym.models.torch_encoder import comparable, vectors_of
 from onym.store.output import whole_file
 from onym.train.collective.config import CollectiveLossConfig
 from onym.train.samples.base import Batch

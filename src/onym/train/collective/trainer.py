@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from transformers import TrainerCallback
 
-from onym.encoders.collective import NAMES
-from onym.encoders.loading import quiet
-from onym.encoders.reading import Reading
+from onym.models.collective import NAMES
+from onym.models.encoder import Reading
+from onym.models.torch_loading import quiet
 from onym.train.config import EpochOptimConfig
 from onym.train.samples.base import Batch, RepeatedSamples
 from onym.train.samples.negatives import Floats, Ints, Negatives

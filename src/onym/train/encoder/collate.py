@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from onym.encoders.reading import Reading
 from onym.kb import KnowledgeBase
+from onym.models.encoder import Reading
 from onym.train.samples.base import Batch, Positive
 from onym.train.samples.same import labels_of, same_of
 

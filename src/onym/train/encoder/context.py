@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.reading import Reading
-from onym.encoders.settings import EncoderSettings, read_settings
-from onym.text.tokens import FILE, Tokenizer
+from onym.models.encoder import Reading
+from onym.models.settings import EncoderSettings, read_settings
+from onym.models.tokens import FILE, Tokenizer
+from onym.models.torch_encoder import Encoder
 from onym.train.context import TrainingContext
 from onym.train.dev import dev_documents, dev_names
 from onym.train.encoder.config import EncoderTrainingConfig

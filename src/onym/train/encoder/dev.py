@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from onym.encoders.encoder import Encoder
-from onym.encoders.loading import in_precision
-from onym.encoders.settings import EncoderSettings
 from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.metrics import score
-from onym.index.memory import index_in_memory
+from onym.index.build import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
-from onym.predictions.file import Predictions, predictions_of
-from onym.text.tokens import Tokenizer
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import Tokenizer
+from onym.models.torch_encoder import Encoder
+from onym.models.torch_loading import in_precision
+from onym.outputs.predictions import Predictions, predictions_of
 from onym.types import Document
 
 _TOP = 10

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from onym.encoders.encoder import Encoder
-from onym.index.derived import open_derived_index
+from onym.index.build import open_derived_index
 from onym.linkers.dense import DenseLinker
+from onym.models.torch_encoder import Encoder
 from onym.train.encoder.align import name_pairs, train_pairs
 from onym.train.encoder.context import EncoderContext
 from onym.train.encoder.trainer import AlignTrainer

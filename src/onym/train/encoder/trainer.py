@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from onym.encoders.batches import batches
-from onym.encoders.settings import EncoderSettings
-from onym.encoders.vectors import vectors_of
+from onym.models.encoder import batches
+from onym.models.settings import EncoderSettings
+from onym.models.torch_encoder import vectors_of
 from onym.train.encoder.config import EncoderLossConfig, EncoderOptimConfig
 from onym.train.losses.contrastive import ContrastiveLoss
 from onym.train.losses.miner import all_pairs, hard_pairs

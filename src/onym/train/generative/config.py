@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from onym.store.config import Strict
+from onym.config import Strict
 from onym.train.config import DataConfig, DevConfig, OptimConfig, StartConfig, TrainingConfig
 
 GenerativeStage = Literal["pretrain", "finetune", "prefer"]

@@ -10,9 +10,8 @@ from typing import Any
 
 from onym.decoding.adapters import adapter_of
 from onym.linkers.generative import ModelSettings
-from onym.text.layout import Layout
-from onym.text.template import template_named
-from onym.text.tokens import FILE, Tokenizer
+from onym.models.template import Layout, template_named
+from onym.models.tokens import FILE, Tokenizer
 from onym.train.context import TrainingContext
 from onym.train.dev import evenly_spaced
 from onym.train.generative.collate import NameCollate

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from onym.decoding.adapters import adapter_of
-from onym.decoding.results import Decoded
-from onym.decoding.search import SearchConfig
-from onym.encoders.loading import in_precision
+from onym.decoding.search import Decoded, SearchConfig
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import Config, GenerativeLinker
-from onym.text.layout import Layout
+from onym.models.template import Layout
+from onym.models.torch_loading import in_precision
 from onym.train.generative.config import GenerativeDevConfig
 from onym.train.samples.targets import DocMention, gold_concepts, is_name_of
-from onym.trie.derived import open_derived_trie
+from onym.trie.artefact import open_derived_trie
 
 
 class GenerativeDev:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from onym.detect._classifier import context_features, row_of, surface_features
 from onym.detect.base import Span
+from onym.detect.classifier import context_features, row_of, surface_features
 from onym.text.analysis import analysed
 from onym.train.mentions.context import MentionsContext
 from onym.types import Document

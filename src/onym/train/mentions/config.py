@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from onym.config import Strict
 from onym.detect.dictionary import Config as DictionaryConfig
-from onym.store.config import Strict
 from onym.train.corpora import CorporaConfig
 
 MentionsStage = Literal["mentions"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from onym.detect._classifier import ClassifierSettings, MentionClassifier
+from onym.detect.classifier import ClassifierSettings, MentionClassifier
 from onym.train.mentions.collate import Occurrences
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onym.detect._classifier import RECORD, ClassifierSettings, MentionClassifier, write_classifier
+from onym.detect.classifier import RECORD, ClassifierSettings, MentionClassifier, write_classifier
 from onym.store.output import whole_folder
 from onym.train.corpora import renamed
 from onym.train.mentions.collate import occurrences_of

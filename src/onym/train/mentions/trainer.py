@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onym.detect._classifier import SIZE, Floats
+from onym.detect.classifier import SIZE, Floats
 from onym.errors import InputError, missing_extra
 from onym.train.mentions.collate import Occurrences
 from onym.train.mentions.config import RegressionConfig

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.evaluate.cases import ConceptResolver
-from onym.linkers._features import FeatureMaker
-from onym.linkers._pool import Floats, Ints, Pooling
+from onym.rerank.features import FeatureMaker
+from onym.rerank.pool import Floats, Ints, Pooling
 from onym.text.analysis import analysed
 from onym.train.rerank.context import RerankContext
 from onym.types import Document, Mention

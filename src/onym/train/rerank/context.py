@@ -12,10 +12,10 @@ from onym.datasets.training import TrainingCorpus
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers import dense
-from onym.linkers._features import FEATURES
-from onym.linkers._memory import Counts, KbMemory, Memory, Own, count_mentions
 from onym.linkers.rerank import RerankParts, open_parts
-from onym.store.parts import OpenContext
+from onym.parts import OpenContext
+from onym.rerank.features import FEATURES
+from onym.rerank.memory import Counts, KbMemory, Memory, Own, count_mentions
 from onym.train.corpora import OfCorpora
 from onym.train.rerank.config import RerankTrainingConfig
 from onym.types import Document

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.calibrate import Isotonic, area_under_roc, expected_calibration_error
-from onym.linkers._features import NAMES
-from onym.linkers._pool import Floats
-from onym.linkers._trees import Trees
+from onym.rerank.features import NAMES
+from onym.rerank.pool import Floats
+from onym.rerank.trees import Trees
 from onym.train.rerank.collate import Pairs
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from onym.calibrate import Isotonic
-from onym.linkers._memory import write_memory
-from onym.linkers._reranker import MEMORY, RECORD, RerankerOrigin, write_reranker
-from onym.linkers._trees import Trees
+from onym.rerank.memory import write_memory
+from onym.rerank.trees import MEMORY, RECORD, RerankerOrigin, Trees, write_reranker
 from onym.store.output import whole_folder
 from onym.train.rerank.context import RerankContext
 

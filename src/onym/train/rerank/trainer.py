@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import InputError, missing_extra
-from onym.linkers._features import NAMES
-from onym.linkers._trees import Floats, Trees
+from onym.rerank.features import NAMES
+from onym.rerank.trees import Floats, Trees
 from onym.train.rerank.collate import Pairs
 from onym.train.rerank.config import TreesConfig
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from onym.kb import KnowledgeBase
-from onym.kb.similarity import open_similarity
+from onym.kb.search import open_similarity
 from onym.text.normal import normal_name
 from onym.train.samples.order import draw
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from onym.datasets.overlap import corpus_span
 from onym.kb import KnowledgeBase
-from onym.text.expansion import expand_abbreviations
-from onym.text.layout import Layout
+from onym.models.template import Layout
+from onym.text.analysis import expand_abbreviations
 from onym.train.samples.base import Sample
 from onym.train.samples.order import OrderedSamples, draw
 from onym.train.samples.targets import Choice, DocMention, targets_of

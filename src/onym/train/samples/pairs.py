@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from onym.errors import IntegrityError
-from onym.store.artefact.arrays import Strings
+from onym.models.template import Layout
+from onym.store.arrays import Strings
 from onym.store.output import whole_file
-from onym.text.layout import Layout
 from onym.train.samples.base import Pair
 from onym.train.samples.order import Shuffled
 from onym.train.samples.preferences import PreferencePair

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.store.artefact.arrays import smallest_offsets
+from onym.store.arrays import smallest_offsets
 from onym.train.samples.base import Positive
 from onym.train.samples.order import Ints, OrderedSamples, permute
 

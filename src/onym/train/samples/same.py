@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.kb import KnowledgeBase
-from onym.store.artefact.arrays import Ragged
+from onym.store.arrays import Ragged
 from onym.train.samples.base import Positive
 from onym.train.samples.order import Ints
 

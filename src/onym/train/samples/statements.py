@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.text.layout import Layout
+from onym.models.template import Layout
 from onym.train.samples.base import Sample
 from onym.train.samples.clauses import Clause, clause_of, templates_for
 from onym.train.samples.order import Shuffled, draw_rows, pick

@@ -12,7 +12,7 @@ import numpy as np
 
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
-from onym.kb.similarity import open_similarity
+from onym.kb.search import open_similarity
 from onym.text.normal import normal_name
 from onym.types import Document, Mention
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onym.encoders.windows import Window, windows
-from onym.text.tokens import Placed, Tokenizer
+from onym.models.documents import Window, windows
+from onym.models.tokens import Placed, Tokenizer
 from onym.train.samples.order import OrderedList
 from onym.train.samples.targets import DocMention
 from onym.types import Document, DocumentKey

@@ -11,7 +11,7 @@ from pydantic import Field
 from onym.detect.base import Detected, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
-from onym.store.parts import OpenContext
+from onym.parts import OpenContext
 from onym.types import Document
 
 

@@ -11,7 +11,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.kb.ranking import rank_concepts
 from onym.linkers.base import LinkerConfig, link_batches
-from onym.store.parts import OpenContext
+from onym.parts import OpenContext
 from onym.types import Document, Link, LinkedDocument
 
 

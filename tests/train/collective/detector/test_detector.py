@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from onym.detect.model import Config, detector_of
-from onym.encoders.collective import Collective
 from onym.errors import ConfigError
+from onym.models.collective import Collective
 from onym.train.collective import trainer
 from onym.train.collective.detector.context import DetectorContext
 from onym.train.collective.detector.detector import detect

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect._labels import WantedType
-from onym.detect._overlaps import resolved
-from onym.detect._spans import scored_spans
-from onym.encoders import loading
+from onym.detect.overlaps import resolved
+from onym.detect.spans import WantedType, scored_spans
+from onym.models import torch_loading as loading
 from onym.train.collective.detector.context import DetectorContext
 from tests.train.collective.detector.made import config
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from onym.text.tokens import Tokenizer
+from onym.models.tokens import Tokenizer
 from onym.train.collective.detector.corpora import LabelledCorpus
 from onym.train.collective.detector.windows import LabelledCollate, LabelledWindows
 from onym.types import Document, Mention

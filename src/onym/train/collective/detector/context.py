@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from onym.encoders.collective import HEADS, Collective, CollectiveSettings, Label, heads_bytes
-from onym.encoders.settings import EncoderSettings
-from onym.text.tokens import FILE, Tokenizer
+from onym.models.collective import HEADS, Collective, CollectiveSettings, Label, heads_bytes
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import FILE, Tokenizer
 from onym.train.collective.config import CollectiveLossConfig
 from onym.train.collective.detector.config import DetectorTrainingConfig
 from onym.train.collective.detector.corpora import LabelledCorpus, labelled_corpora

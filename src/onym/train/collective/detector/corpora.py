@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from onym.datasets.training import TrainingCorpus
-from onym.encoders.collective import Label
+from onym.models.collective import Label
 from onym.train.collective.detector.config import DetectorDataConfig
 from onym.train.corpora import renamed
 from onym.types import Document

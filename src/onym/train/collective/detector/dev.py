@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from onym.detect._labels import WantedType
-from onym.detect._overlaps import resolved
-from onym.detect._spans import scored_spans
 from onym.detect.base import Span
-from onym.encoders.collective import Collective
+from onym.detect.overlaps import resolved
+from onym.detect.spans import WantedType, scored_spans
+from onym.models.collective import Collective
 from onym.train.collective.detector.corpora import LabelledCorpus
 from onym.train.collective.dev import THRESHOLDS, f1
 

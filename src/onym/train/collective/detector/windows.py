@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from onym.detect._words import word_spans
-from onym.encoders.documents import window_rows
-from onym.encoders.windows import Window, windows
-from onym.text.tokens import Placed, Tokenizer
+from onym.detect.spans import word_spans
+from onym.models.documents import Window, window_rows, windows
+from onym.models.tokens import Placed, Tokenizer
 from onym.train.collective.detector.corpora import LabelledCorpus
 from onym.train.samples.base import Batch
 from onym.train.samples.order import OrderedList

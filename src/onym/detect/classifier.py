@@ -1,0 +1,134 @@
+"""Tells mentions from words: *lead* the metal from what may lead to something, a *strain* of muscles from one of mice.
+
+A logistic regression over features of a name where it stands: the name, how it is written, its type, and the words around it.
+The features are hashed into one column of weights: no list of words is needed. `onym train mentions` learns them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from binascii import crc32
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from onym.detect.base import Span
+from onym.errors import ConfigError, IntegrityError
+from onym.store.artefact import Artefact
+from onym.store.cache import Verify
+from onym.store.stage import Record, staging
+from onym.text.normal import normal_name
+
+KIND, FORMAT = "mention-classifier", 1
+WEIGHTS, RECORD = "weights", "training.json"
+SIZE = 2**18
+"""How many weights there are."""
+_AROUND = 40  # characters in which the next words are looked for
+_WORD = re.compile(r"\w+|[^\w\s]")
+_CACHE_SIZE = 100_000  # surfaces: texts repeat themselves
+Floats = npt.NDArray[np.float32]
+
+
+class ClassifierSettings(BaseModel):
+    """The least probability of a mention: of any, and as each corpus that was learnt from annotates."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    threshold: float = Field(default=0.5, ge=0, le=1)
+    conventions: dict[str, float] = Field(default_factory=dict)
+
+
+class MentionClassifier:
+    """Gives the probability that a span with a name of the knowledge base is a mention.
+
+    >>> weights = np.zeros(SIZE, dtype=np.float32)
+    >>> weights[row_of("after=to")] = -3
+    >>> classifier = MentionClassifier(weights, ClassifierSettings())
+    >>> [round(classifier.probability(text, Span(0, 4)), 2) for text in ("lead to", "lead in blood")]
+    [0.05, 0.5]
+    """
+
+    def __init__(self, weights: Floats, settings: ClassifierSettings, digest: str = "") -> None:
+        self.settings, self.digest = settings, digest
+        self._weights: list[float] = weights.tolist()
+        self._of_surface = lru_cache(_CACHE_SIZE)(self._surface_sum)
+
+    def threshold(self, convention: str = "") -> float:
+        """Return the least probability of a mention, as a corpus annotates or in general."""
+        if convention and convention not in self.settings.conventions:
+            known = ", ".join(self.settings.conventions)
+            raise ConfigError(
+                "config-invalid", f"the classifier did not learn from {convention!r}", fix=f"it learnt from {known}"
+            )
+        return self.settings.conventions[convention] if convention else self.settings.threshold
+
+    def probability(self, text: str, span: Span, convention: str = "") -> float:
+        """Return the probability that a span is a mention."""
+        surface = text[span.start : span.end]
+        found: float = self._of_surface(surface, span.type, convention)
+        weights = self._weights
+        for feature in context_features(text, span):
+            found += weights[row_of(feature)]
+        return 1 / (1 + math.exp(-max(-500.0, found)))
+
+    def _surface_sum(self, surface: str, kind: str, convention: str) -> float:
+        return sum(self._weights[row_of(feature)] for feature in surface_features(surface, kind, convention))
+
+
+def row_of(feature: str) -> int:
+    """Return the row of a feature's weight."""
+    return crc32(feature.encode("utf-8", "surrogatepass")) % SIZE
+
+
+def surface_features(surface: str, kind: str, convention: str = "") -> list[str]:
+    """Return what a span says by itself; with a convention, also what that says as a corpus annotates."""
+    name = normal_name(surface)
+    words = name.split()
+    first = "upper" if surface.isupper() else "title" if surface[:1].isupper() else "lower"
+    shape = f"{first}{'+digit' if any(map(str.isdigit, surface)) else ''} {min(len(surface), 8)}"
+    general = ["", f"name={name}", f"type={kind}", f"words={min(len(words), 4)} {kind}"]
+    own = [f"shape={shape}", f"last={words[-1] if words else ''}", f"end={name[-4:]}", f"end={name[-3:]}"]
+    return [*general, *own, *(f"{feature}|{convention}" for feature in general if convention)]
+
+
+def context_features(text: str, span: Span) -> Iterator[str]:
+    """Yield what the two words before and behind a span say."""
+    before = ["", "", *_WORD.findall(text[max(0, span.start - _AROUND) : span.start].lower())]
+    after = [*_WORD.findall(text[span.end : span.end + _AROUND].lower()), "", ""]
+    last, first = before[-1], after[0]
+    yield from (f"before={last}", f"after={first}", f"before2={before[-2]}", f"after2={after[1]}")
+    yield from (f"left={before[-2]} {last}", f"right={first} {after[1]}")
+    yield from (f"{span.type} before={last}", f"{span.type} after={first}")
+    yield f"{text[span.start : span.end].lower()} after={first}"
+
+
+def write_classifier(weights: Floats, settings: ClassifierSettings, record: Mapping[str, Any], dest: Path) -> None:
+    """Publish a classifier in the folder `dest`."""
+    with staging(dest / WEIGHTS) as stage:
+        stage.write_array("weights", weights.astype("<f4"))
+        stage.write_json(RECORD, dict(record))
+        counts = {"weights": int(np.count_nonzero(weights))}
+        stage.publish(dest / WEIGHTS, KIND, FORMAT, Record(settings.model_dump(mode="json"), [], counts))
+
+
+def open_classifier(folder: Path | str, *, verify: Verify = "once") -> MentionClassifier:
+    """Open a classifier; its weights are checked each time."""
+    artefact = Artefact.open(Path(folder) / WEIGHTS, KIND, FORMAT, verify)
+    try:
+        settings = ClassifierSettings.model_validate_json(json.dumps(artefact.manifest.config), strict=True)
+    except ValidationError as e:
+        what = "the manifest does not say how the classifier is used"
+        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train it again") from e
+    weights = np.array(artefact.array("weights", "f"), dtype=np.float32)
+    if len(weights) != SIZE or not np.isfinite(weights).all():
+        what = "the weights are not those of a classifier"
+        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train it again")
+    artefact.remember()
+    return MentionClassifier(weights, settings, artefact.digest)

@@ -1,0 +1,221 @@
+"""The detector by spans: every span of whole words has a score, and those likely enough are mentions (Bhowmik et al.)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from onym.detect.base import Detected, Span, detect_batches
+from onym.detect.overlaps import resolved
+from onym.errors import ConfigError
+from onym.models.collective import BEGIN, INSIDE, OUTSIDE, Collective, CollectiveSettings, Label
+from onym.models.documents import ReadText
+from onym.models.encoder import Vectors
+from onym.models.tensors import require_finite
+from onym.models.tokens import Placed
+from onym.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class WantedType:
+    """A type of mentions: the columns whose mean is its probability, and the least that makes a mention."""
+
+    type: str
+    columns: tuple[int, ...]
+    threshold: float
+
+
+def wanted_types(
+    settings: CollectiveSettings, types: Collection[str] = (), convention: str = "", threshold: float | None = None
+) -> tuple[WantedType, ...]:
+    """Return what a model is to find; no types are all that it knows. A corpus may lack a type: then the others answer.
+
+    >>> labels = (Label(type="Disease", corpus="a"), Label(type="Disease", corpus="b", threshold=0.3), Label(type="Gene"))
+    >>> settings = CollectiveSettings(labels=labels)
+    >>> [(each.type, each.columns, each.threshold) for each in wanted_types(settings)]
+    [('Disease', (0, 1), 0.4), ('Gene', (2,), 0.5)]
+    >>> [(each.type, each.columns) for each in wanted_types(settings, ["Disease"], "b")]
+    [('Disease', (1,))]
+    """
+    labels = settings.labels or (Label(threshold=settings.threshold),)
+    known = tuple(dict.fromkeys(label.type for label in labels))
+    corpora = tuple(dict.fromkeys(label.corpus for label in labels if label.corpus))
+    if unknown := sorted(set(types) - set(known)):
+        raise ConfigError(
+            "config-invalid", f"the detector finds no {unknown[0]!r}", fix=f"it finds {', '.join(known) or 'no types'}"
+        )
+    if convention and convention not in corpora:
+        what = f"the detector did not learn from {convention!r}"
+        raise ConfigError("config-invalid", what, fix=f"it learnt from {', '.join(corpora) or 'one corpus'}")
+    return tuple(_wanted(name, labels, convention, threshold) for name in known if not types or name in types)
+
+
+def _wanted(name: str, labels: Sequence[Label], convention: str, threshold: float | None) -> WantedType:
+    same_type = [at for at, label in enumerate(labels) if label.type == name]
+    columns = [at for at in same_type if labels[at].corpus == convention] or same_type
+    least = sum(labels[at].threshold for at in columns) / len(columns) if threshold is None else threshold
+    return WantedType(name, tuple(columns), least)
+
+
+Marks = npt.NDArray[np.bool_]
+
+
+def word_edges(text: str, tokens: Placed) -> tuple[Marks, Marks]:
+    """Return of each token whether a word begins with it, and whether one ends with it; an empty one does neither.
+
+    A word is broken where two tokens meet that are not both letters and digits there: `cocaine-induced` has three.
+
+    >>> tokens = Placed(np.array([1, 2, 3, 4]), np.array([0, 2, 4, 5]), np.array([2, 4, 5, 8]))
+    >>> [marks.tolist() for marks in word_edges("feve-ish", tokens)]
+    [[True, False, True, True], [False, True, True, True]]
+    """
+    is_there = tokens.ends > tokens.starts
+    rows = np.flatnonzero(is_there)
+    starts, ends = tokens.starts[rows].tolist(), tokens.ends[rows].tolist()
+    joined = [
+        end > start or (end == start and text[end - 1].isalnum() and text[start].isalnum())
+        for end, start in zip(ends, starts[1:], strict=False)
+    ]
+    begins, finishes = np.zeros(len(tokens), dtype=np.bool_), np.zeros(len(tokens), dtype=np.bool_)
+    if len(rows):
+        begins[rows] = ~np.array([False, *joined])
+        finishes[rows] = ~np.array([*joined, False])
+    return begins, finishes
+
+
+def word_spans(text: str, tokens: Placed, max_tokens: int) -> npt.NDArray[np.int64]:
+    """Return all spans of whole words of at most so many tokens, in order. *Shape:* (spans, 2): first token, last token + 1.
+
+    >>> tokens = Placed(np.array([1, 2, 3]), np.array([0, 5, 9]), np.array([4, 9, 14]))
+    >>> word_spans("high fevers again", tokens, 2).tolist()
+    [[0, 1], [1, 3]]
+    """
+    begins, finishes = word_edges(text, tokens)
+    firsts = np.flatnonzero(begins)
+    lasts = firsts[:, None] + np.arange(1, max_tokens + 1)[None, :]  # (words, lengths)
+    is_end = np.zeros(len(tokens) + max_tokens + 1, dtype=np.bool_)
+    is_end[1 : len(tokens) + 1] = finishes
+    rows, lengths = np.nonzero(is_end[lasts])
+    return np.stack([firsts[rows], lasts[rows, lengths]], 1).astype(np.int64)
+
+
+Ints = npt.NDArray[np.integer[Any]]
+
+
+class SpanDetector:
+    """Finds mentions with a model that scores spans. With `nested`, a mention may lie inside another.
+
+    `types` are those that are looked for, by default all that the model knows, as the corpus `convention` annotates them.
+
+    Needs: a model that `onym train collective` taught to find mentions by spans.
+    When to use: where names are written in ways that no vocabulary has.
+    Related: `TagDetector`, `DictionaryDetector`.
+    """
+
+    def __init__(
+        self,
+        model: Collective,
+        *,
+        types: Collection[str] = (),
+        convention: str = "",
+        threshold: float | None = None,
+        nested: bool = False,
+    ) -> None:
+        self.model, self._nested = model, nested
+        self._wanted = wanted_types(model.settings, types, convention, threshold)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used."""
+        about = {"detector": "spans", **self.model.config, "nested": self._nested}
+        if not self.model.settings.labels:
+            return about | {"threshold": self._wanted[0].threshold}
+        return about | {"types": [asdict(each) for each in self._wanted]}
+
+    def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
+        """Yield each document with the mentions that are found in its text."""
+        return detect_batches(documents, self._find)
+
+    def _find(self, batch: Sequence[Document]) -> Iterator[list[Span]]:
+        for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
+            yield resolved(scored_spans(self.model, doc.text, read, self._wanted), nested=self._nested)
+
+
+@torch.inference_mode()
+def scored_spans(model: Collective, text: str, read: ReadText, wanted: Sequence[WantedType]) -> list[Span]:
+    """Return all spans that are likely enough to be of a type that is wanted for."""
+    word_ranges = word_spans(text, read.tokens, model.settings.max_span_tokens)
+    if not len(word_ranges):
+        return []
+    firsts, lasts = torch.from_numpy(word_ranges).unbind(1)
+    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()  # (spans, labels)
+    starts, ends = read.tokens.starts[word_ranges[:, 0]], read.tokens.ends[word_ranges[:, 1] - 1]
+    return [span for each in wanted for span in _spans_of(each, chances, starts, ends)]
+
+
+def _spans_of(wanted: WantedType, chances: Vectors, starts: Ints, ends: Ints) -> Iterator[Span]:
+    chance = chances[:, wanted.columns].mean(axis=1)
+    for row in (chance >= wanted.threshold).nonzero()[0].tolist():
+        yield Span(int(starts[row]), int(ends[row]), float(chance[row]), wanted.type)
+
+
+class TagDetector:
+    """Finds mentions with a model that tags words. What it finds never overlaps.
+
+    Needs: a model that `onym train collective` taught to find mentions by tags.
+    When to use: where names are written in ways that no vocabulary has, and mentions may be long.
+    Related: `SpanDetector`, `DictionaryDetector`.
+    """
+
+    def __init__(self, model: Collective, *, threshold: float | None = None) -> None:
+        self.model = model
+        self._threshold = model.settings.threshold if threshold is None else threshold
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used."""
+        return {"detector": "tags", **self.model.config, "threshold": self._threshold}
+
+    def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
+        """Yield each document with the mentions that are found in its text."""
+        return detect_batches(documents, self._find)
+
+    def _find(self, batch: Sequence[Document]) -> Iterator[list[Span]]:
+        for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
+            yield tagged_spans(self.model, doc.text, read, self._threshold)
+
+
+@torch.inference_mode()
+def tagged_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
+    """Return the mentions: runs of words each of which is inside one with at least that probability.
+
+    A word has the tag of its first token. The score of a mention is the mean of its words' probabilities.
+    """
+    begins, finishes = word_edges(text, read.tokens)
+    words = np.flatnonzero(begins)
+    if not len(words):
+        return []
+    chances = require_finite(model.heads.tag_scores(read.states[torch.from_numpy(words)])).softmax(1).numpy()
+    starts, ends = read.tokens.starts[words], read.tokens.ends[np.flatnonzero(finishes)]
+    found: list[Span] = []
+    run: list[float] = []
+    first = 0
+    for word, (chance, is_begin) in enumerate(
+        zip(1 - chances[:, OUTSIDE], chances[:, BEGIN] >= chances[:, INSIDE], strict=True)
+    ):
+        if run and (chance < threshold or is_begin):
+            found.append(_span(starts[first], ends[word - 1], run))
+            run = []
+        if chance >= threshold:
+            first = first if run else word
+            run.append(float(chance))
+    return [*found, _span(starts[first], ends[-1], run)] if run else found
+
+
+def _span(start: Any, end: Any, chances: list[float]) -> Span:
+    return Span(int(start), int(end), sum(chances) / len(chances))

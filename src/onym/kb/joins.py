@@ -1,0 +1,236 @@
+"""The rules by which concepts are joined, and what they look at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import polars as pl
+
+from onym.kb.curie import prefix_of
+from onym.kb.recipe import JoinConfig, NameRule
+
+
+class JoinRule(IntEnum):
+    """Why two concepts of two vocabularies are one. The numbers stand in artefacts."""
+
+    ONE_TO_ONE = 0  # a cross-reference that is the only one of both between their vocabularies
+    MANY_TO_ONE = 1  # one of several cross-references, and the preferred name says which
+    SHARED_ID = 2  # both refer to the same id of a third vocabulary, such as a CAS number
+    NAME = 3  # the preferred name of one is a name of exactly one concept of the other vocabulary
+
+    @property
+    def label(self) -> str:
+        """The rule as people write it."""
+        return self.name.lower().replace("_", "-")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the rules look at. All ids are of current concepts, except those that `shared` refers to."""
+
+    edges: pl.DataFrame  # low, high, one_to_one: cross-references between current concepts of two vocabularies
+    shared: pl.DataFrame  # concept, xref: cross-references to ids of third vocabularies
+    names: pl.DataFrame  # concept, name, is_preferred
+    groups: pl.DataFrame  # concept, group
+    ranks: pl.DataFrame  # prefix, rank: vocabularies in their order of precedence
+
+    def after(self, joined: pl.DataFrame) -> Evidence:
+        """Return the evidence after some joins, which count as cross-references for the rules that follow."""
+        known = joined.select(low="concept", high="final", one_to_one=pl.lit(value=True))
+        return replace(self, edges=pl.concat([self.edges, known]).unique(["low", "high"], keep="first", maintain_order=True))
+
+
+def oriented(pairs: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
+    """Return pairs `a`, `b` of two vocabularies as `low`, `high`, whatever else they carry, without those of one vocabulary."""
+    for side in ("a", "b"):
+        table = ranks.select(pl.col("prefix").alias(f"{side}_prefix"), pl.col("rank").alias(f"{side}_rank"))
+        pairs = pairs.with_columns(prefix_of(side).alias(f"{side}_prefix"))
+        pairs = pairs.join(table, on=f"{side}_prefix", how="left", maintain_order="left")
+    first = pl.col("a_rank") < pl.col("b_rank")
+    return pairs.filter(pl.col("a_rank") != pl.col("b_rank")).with_columns(
+        high=pl.when(first).then("a").otherwise("b"), low=pl.when(first).then("b").otherwise("a")
+    )
+
+
+def uncontradicted(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+    """Drop the pairs of which either concept has a cross-reference to another concept of the other's vocabulary."""
+    stated = edges.select("low", "high", stated=pl.lit(value=True))
+    pairs = pairs.join(stated, on=["low", "high"], how="left", maintain_order="left")
+    for end, other in (("low", "high"), ("high", "low")):
+        taken = edges.select(end, prefix_of(other).alias("vocabulary"), referred=pl.lit(value=True)).unique()
+        pairs = pairs.with_columns(prefix_of(other).alias("vocabulary"))
+        pairs = pairs.join(taken, on=[end, "vocabulary"], how="left", maintain_order="left")
+        pairs = pairs.filter(pl.col("stated").is_not_null() | pl.col("referred").is_null()).drop("referred", "vocabulary")
+    return pairs.drop("stated")
+
+
+def unrivalled(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs whose concepts stand in no other pair of the same two vocabularies."""
+    lone_low = pl.len().over("low", prefix_of("high")) == 1
+    lone_high = pl.len().over("high", prefix_of("low")) == 1
+    return pairs.filter(lone_low & lone_high)
+
+
+class Union:
+    """Sets of concepts that are one. Each set keeps the id of the concept whose vocabulary comes first.
+
+    >>> union = Union()
+    >>> union.join(pl.DataFrame({"low": ["mondo:1", "mondo:2"], "high": ["mesh:1", "mesh:1"]}), JoinRule.NAME)
+    >>> union.frame().rows(), union.refused
+    ([('mondo:1', 'mesh:1', 3)], 1)
+    """
+
+    def __init__(self, undone: Collection[str] = ()) -> None:
+        self.refused = 0
+        self.undone = 0
+        self.counts: Counter[JoinRule] = Counter()
+        self._kept_apart = frozenset(undone)
+        self._parent: dict[str, str] = {}
+        self._rule: dict[str, JoinRule] = {}
+        self._vocabularies: dict[str, frozenset[str]] = {}
+
+    def join(self, pairs: pl.DataFrame, rule: JoinRule) -> None:
+        """Join pairs in order, refusing whatever would bring two concepts of one vocabulary together."""
+        for low, high in pairs.select("low", "high").iter_rows():
+            if low in self._kept_apart or high in self._kept_apart:
+                self.undone += 1
+                continue
+            self._join(low, high, rule)
+
+    def frame(self) -> pl.DataFrame:
+        """Return the concepts that are another one now: concept, final, rule."""
+        rows = [(concept, self._root(concept), int(rule)) for concept, rule in self._rule.items()]
+        return pl.DataFrame(rows, schema={"concept": pl.String, "final": pl.String, "rule": pl.UInt8}, orient="row")
+
+    def _join(self, low: str, high: str, rule: JoinRule) -> None:
+        a, b = self._root(high), self._root(low)
+        mine, theirs = (self._vocabularies.get(each, frozenset({each.partition(":")[0]})) for each in (a, b))
+        if mine & theirs:
+            self.refused += a != b
+            return
+        self._parent[b] = a
+        self._rule[b] = rule
+        self._vocabularies[a] = mine | theirs
+        self.counts[rule] += 1
+
+    def _root(self, concept: str) -> str:
+        while (up := self._parent.get(concept, concept)) != concept:
+            concept = up
+        return concept
+
+
+_BOTH, _ONE = 2, 1  # how many of the two preferred names say so
+_SAID_BY = {
+    "first": pl.col("high_says"),
+    "either": pl.lit(value=True),
+    "both": pl.col("votes") == _BOTH,
+}
+
+
+def by_name(evidence: Evidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
+    """Return pairs of one semantic group: the preferred name of one is a name of exactly one concept of the other vocabulary.
+
+    `rules` are those of the vocabularies of `low`, see `JoinConfig`. Cross-references must not contradict.
+    """
+    names = evidence.names.select("concept", "name").unique().with_columns(vocabulary=prefix_of("concept"))
+    lone = names.filter(pl.len().over("vocabulary", "name") == 1).select("name", b="concept")
+    found = _preferred(evidence, "a").join(lone, on="name").filter(prefix_of("a") != prefix_of("b")).select("a", "b").unique()
+    said = oriented(found, evidence.ranks).with_columns(high_says=pl.col("a") == pl.col("high"))
+    pairs = said.group_by("low", "high").agg(votes=pl.len(), high_says=pl.col("high_says").any())
+    clear = _choose(uncontradicted(_of_one_group(pairs, evidence.groups), evidence.edges))
+    return clear.filter(_allowed(rules)).select("low", "high")
+
+
+def by_xref_and_name(evidence: Evidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
+    """Return pairs with a cross-reference that is not one-to-one, where the preferred name of `low` is a name of `high`."""
+    loose = evidence.edges.filter(~pl.col("one_to_one") & prefix_of("low").is_in(list(rules))).select("low", "high")
+    finer, coarser = (_says_so(loose, evidence, *ends) for ends in (("low", "high"), ("high", "low")))
+    both = coarser.with_columns(votes=pl.lit(_BOTH))
+    pairs = finer.join(both, on=["low", "high"], how="left").with_columns(pl.col("votes").fill_null(_ONE))
+    return _choose(pairs).select("low", "high")
+
+
+def _allowed(rules: Mapping[str, NameRule]) -> pl.Expr:
+    """Tell whether the rule of a pair's vocabulary is met; a vocabulary without a rule is not joined by name."""
+    return pl.any_horizontal(
+        pl.lit(value=False), *((prefix_of("low") == prefix) & _SAID_BY[rule] for prefix, rule in rules.items())
+    )
+
+
+def _preferred(evidence: Evidence, column: str) -> pl.DataFrame:
+    return evidence.names.filter("is_preferred").select("name", pl.col("concept").alias(column)).unique()
+
+
+def _says_so(pairs: pl.DataFrame, evidence: Evidence, one: str, other: str) -> pl.DataFrame:
+    """Return the pairs in which the preferred name of one end is a name of the other."""
+    said = pairs.join(_preferred(evidence, one), on=one)
+    names = evidence.names.select("name", pl.col("concept").alias(other))
+    return said.join(names, on=[other, "name"], how="semi").select("low", "high").unique()
+
+
+def _of_one_group(pairs: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    low, high = (groups.select(pl.col("concept").alias(end), "group") for end in ("low", "high"))
+    same = pairs.join(low, on="low").join(high, on=["high", "group"], how="semi")
+    return same.drop("group").unique()
+
+
+def _choose(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs without a rival, the more certain ones first; each leaves fewer rivals to the others."""
+    found_pairs = []
+    for votes in (_BOTH, _ONE):
+        taken = unrivalled(pairs.filter(pl.col("votes") >= votes)).sort("low", "high")
+        found_pairs.append(taken)
+        pairs = _without_ends(pairs, taken)
+    return pl.concat(found_pairs)
+
+
+def _without_ends(pairs: pl.DataFrame, taken: pl.DataFrame) -> pl.DataFrame:
+    """Drop the pairs of a concept that is taken already by one of the same vocabulary."""
+    for end, other in (("low", "high"), ("high", "low")):
+        busy = taken.select(end, prefix_of(other).alias("vocabulary"))
+        pairs = pairs.with_columns(prefix_of(other).alias("vocabulary")).join(busy, on=[end, "vocabulary"], how="anti")
+        pairs = pairs.drop("vocabulary")
+    return pairs
+
+
+def by_shared_id(evidence: Evidence, vocabularies: Sequence[str]) -> pl.DataFrame:
+    """Return pairs that share an id of one of the vocabularies, such as `cas`, and that cross-references do not contradict."""
+    used = evidence.shared.filter(prefix_of("xref").is_in(list(vocabularies))).unique()
+    lone = used.filter(pl.len().over("xref", prefix_of("concept")) == 1)
+    found = lone.rename({"concept": "a"}).join(lone.rename({"concept": "b"}), on="xref")
+    found = found.filter(prefix_of("a") < prefix_of("b")).select("a", "b").unique()
+    pairs = oriented(found, evidence.ranks).select("low", "high")
+    return unrivalled(uncontradicted(pairs, evidence.edges)).sort("low", "high")
+
+
+Propose = Callable[[Evidence], pl.DataFrame]
+
+
+def join_all(evidence: Evidence, joins: JoinConfig) -> Union:
+    """Join what the chosen rules propose. What one rule has joined no later rule may contradict."""
+    union = Union(joins.undo)
+    for rule, propose in _rules(joins):
+        union.join(propose(evidence.after(union.frame())), rule)
+    return union
+
+
+def _rules(joins: JoinConfig) -> Iterator[tuple[JoinRule, Propose]]:
+    yield JoinRule.ONE_TO_ONE, lambda evidence: evidence.edges.filter("one_to_one")
+    if joins.by_name and joins.many_to_one == "apart":
+        yield JoinRule.MANY_TO_ONE, lambda evidence: by_xref_and_name(evidence, joins.by_name)
+    if joins.by_name:
+        yield JoinRule.NAME, lambda evidence: by_name(evidence, joins.by_name)
+    if joins.shared_ids:
+        yield JoinRule.SHARED_ID, lambda evidence: by_shared_id(evidence, joins.shared_ids)
+
+
+def xref_edges(xrefs: pl.DataFrame, standing: pl.DataFrame, ranks: pl.DataFrame, *, merge: bool = True) -> pl.DataFrame:
+    """Return (low, high, one_to_one) for each cross-reference between two current concepts; none unless `merge`."""
+    current = standing.rename({"concept": "xref"}) if merge else standing.rename({"concept": "xref"}).clear()
+    both = xrefs.join(current, on="xref", how="semi", maintain_order="left").rename({"concept": "a", "xref": "b"})
+    pairs = oriented(both, ranks).select("low", "high").unique(maintain_order=True)
+    single = (pl.len().over("low", prefix_of("high")) == 1) & (pl.len().over("high", prefix_of("low")) == 1)
+    return pairs.with_columns(one_to_one=single)

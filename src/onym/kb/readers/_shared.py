@@ -1,0 +1,130 @@
+"""What several readers share: files, tables, JSON, and kinds of synonyms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from onym.errors import InputError
+from onym.kb.schema import SCHEMA
+from onym.store.files.source import InputFile
+from onym.types import NameKind
+
+_HEAD = 64 * 1024
+
+
+def head(file: InputFile) -> bytes:
+    """Return the first bytes of a file, without a byte order mark and leading white space."""
+    return file.head(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+
+
+def matching_files(files: list[InputFile], looks_right: Callable[[InputFile], bool]) -> list[InputFile]:
+    """Return the files that look right; all of them where none does, so that reading says what is wrong with them."""
+    return [file for file in files if looks_right(file)] or files
+
+
+_COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, as the schema has them
+
+
+def batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    """Yield the frame in the schema of all readers; columns that it lacks are unknown.
+
+    >>> [batch.schema.equals(SCHEMA) for batch in batches(pl.DataFrame({"concept_id": ["demo:1"], "name": ["Fever"]}))]
+    [True]
+    """
+    if frame.height:
+        rows = frame.select(name for name in SCHEMA.names if name in frame.columns).to_arrow(compat_level=_COMPACT)
+        columns = [
+            rows[field.name].cast(field.type) if field.name in rows.column_names else pa.nulls(frame.height, field.type)
+            for field in SCHEMA
+        ]
+        yield from pa.table(columns, schema=SCHEMA).to_batches()
+
+
+def kind(value: NameKind) -> pl.Expr:
+    """Return a kind as a literal column."""
+    return pl.lit(int(value), dtype=pl.UInt8).alias("kind")
+
+
+def bar_list(column: str, separator: str = "|") -> pl.Expr:
+    """Return a column of `a| b|c` as lists, members without space around them and without empty ones."""
+    member = pl.element().str.strip_chars()
+    return pl.col(column).str.split(separator).list.eval(member.filter(member != ""))
+
+
+def omim_numbers() -> pl.Expr:
+    """Return the members of a list, for `list.eval`, with OMIM's prefix before bare numbers: MEDIC writes them so."""
+    return pl.element().str.replace(r"^([0-9]+)$", "omim:${1}")
+
+
+def require_object(value: Any, file: InputFile) -> dict[str, Any]:
+    """Return the value if it is an object."""
+    if not isinstance(value, dict):
+        raise InputError("json-shape", f"an object was expected, not {_kind(value)}", where=file.name)
+    return value
+
+
+def string(value: dict[str, Any], key: str, file: InputFile) -> str | None:
+    """Return the string at `key`, or None where there is none."""
+    found = value.get(key)
+    if found is None or isinstance(found, str):
+        return found or None
+    raise InputError("json-shape", f"{key!r} should be a string, not {_kind(found)}", where=file.name)
+
+
+def strings(value: dict[str, Any], key: str, file: InputFile) -> list[str]:
+    """Return the list of strings at `key`, empty where there is none."""
+    found = value.get(key)
+    if found is None:
+        return []
+    if isinstance(found, list) and all(isinstance(member, str) for member in found):
+        return found
+    raise InputError("json-shape", f"{key!r} should be a list of strings", where=file.name)
+
+
+def objects(value: dict[str, Any], key: str, file: InputFile) -> list[dict[str, Any]]:
+    """Return the list of objects at `key`, empty where there is none."""
+    found = value.get(key)
+    if found is None:
+        return []
+    if isinstance(found, list):
+        return [require_object(member, file) for member in found]
+    raise InputError("json-shape", f"{key!r} should be a list of objects", where=file.name)
+
+
+def _kind(value: Any) -> str:
+    return {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}.get(type(value), "a number")
+
+
+ABBREVIATION_TAGS = ("ABB", "ABX", "ACR", "ACX")  # lexical tags of a term: abbreviations and acronyms, embedded ones too
+
+
+def branches(tree_numbers: Iterable[str]) -> list[str]:
+    """Return the top branches of tree numbers.
+
+    >>> branches(["C04.557.337", "C04.588", "C15.604"])
+    ['C04', 'C15']
+    """
+    return sorted({number.strip()[:3] for number in tree_numbers if number.strip()})
+
+
+_ABBREVIATIONS = {"abbreviation", "acronym", "omo:0003000", "omo_0003000", "omo:0003012", "omo_0003012"}
+_WITHDRAWN = {"obsolete_synonym", "deprecated", "exclude"}  # HPO's word, and MONDO's two
+_NOT_NAMES = {"formula", "smiles", "inchi", "inchikey"}  # ChEBI lists these among the synonyms
+
+
+def synonym_kind(scope: NameKind, type_name: str) -> NameKind | None:
+    """Return the kind of a synonym, or None where it is no name at all.
+
+    >>> synonym_kind(NameKind.EXACT, "http://purl.obolibrary.org/obo/mondo#ABBREVIATION").label
+    'abbreviation'
+    """
+    last = type_name.rpartition("#")[2].rpartition("/")[2].lower()
+    if last in _NOT_NAMES:
+        return None
+    if last in _WITHDRAWN:
+        return NameKind.SUPPRESSED
+    return NameKind.ABBREVIATION if last in _ABBREVIATIONS else scope

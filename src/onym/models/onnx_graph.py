@@ -1,0 +1,177 @@
+"""The graph of BERT, and of RoBERTa, which is the same but for its positions (Devlin et al. 2019, section 3).
+
+From the ids of tokens, their positions and what is added to the attention, to a vector for each token. Matrices in int8 are
+multiplied in fp32: rounding what a layer reads to int8 as well would be twice as fast, and moves vectors by ten times as much.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+from onym.errors import InputError
+from onym.models.onnx_shape import EncoderShape
+from onym.models.tensors import Arrays, Floats, not_finite, require_finite, scales_of
+
+IDS, POSITIONS, ATTENTION, HIDDEN = "ids", "positions", "attention", "hidden"
+_PREFIXES = ("", "bert.", "roberta.")
+_OPSET, _IR = 20, 10
+_MAX_SCALE = 1e30
+_AXES = [0, 2, 1, 3]  # (texts, tokens, heads, size) -> (texts, heads, tokens, size)
+
+
+class Graph(NamedTuple):
+    """A model for ONNX Runtime, and the weights that it refers to by name, which lie in memory and not in it."""
+
+    model: bytes
+    weights: Arrays
+
+
+def encoder_graph(shape: EncoderShape, arrays: Arrays) -> Graph:
+    """Return the graph of an encoder with weights, each of which has to be of the size that the configuration says.
+
+    *Shape:* ids and positions (texts, tokens), attention (texts, 1, 1, tokens) -> hidden (texts, tokens, width).
+    """
+    making = _Making(shape, arrays)
+    making.end(making.layers(making.embedded()))
+    return Graph(making.model(), making.weights)
+
+
+class _Making:
+    """Nodes in the order in which they are computed, and the weights that they use."""
+
+    def __init__(self, shape: EncoderShape, arrays: Arrays) -> None:
+        self.weights: Arrays = {}
+        self._shape, self._arrays = shape, arrays
+        self._nodes: list[NodeProto] = []
+        self._constants: dict[str, TensorProto] = {}  # sizes: ONNX Runtime wants to see them in the model
+        self._prefix = next((each for each in _PREFIXES if f"{each}embeddings.word_embeddings.weight" in arrays), "")
+
+    def embedded(self) -> str:
+        """Return what the first layer reads: tokens with their positions."""
+        shape = self._shape
+        tokens = self._rows_of("embeddings.word_embeddings.weight", shape.vocab_size, IDS)
+        positions = self._rows_of("embeddings.position_embeddings.weight", shape.max_position_embeddings, POSITIONS)
+        kinds = self._matrix("embeddings.token_type_embeddings.weight", (shape.type_vocab_size, shape.hidden_size))
+        both = self._op("Add", self._op("Add", tokens, positions), self._kept("kind", np.ascontiguousarray(kinds[:, 0])))
+        return self._normed(both, "embeddings.LayerNorm")
+
+    def layers(self, values: str) -> str:
+        """Return what the last layer makes of values."""
+        shape = self._shape
+        for number in range(shape.num_hidden_layers):
+            layer = f"encoder.layer.{number}"
+            read = self._attention(values, f"{layer}.attention.self")
+            read = self._linear(read, f"{layer}.attention.output.dense", shape.hidden_size, shape.hidden_size)
+            values = self._normed(self._op("Add", read, values), f"{layer}.attention.output.LayerNorm")
+            inner = self._linear(values, f"{layer}.intermediate.dense", shape.hidden_size, shape.intermediate_size)
+            inner = self._linear(self._op("Gelu", inner), f"{layer}.output.dense", shape.intermediate_size, shape.hidden_size)
+            values = self._normed(self._op("Add", inner, values), f"{layer}.output.LayerNorm")
+        return values
+
+    def end(self, values: str) -> None:
+        """Let values be what the graph returns."""
+        self._nodes.append(helper.make_node("Identity", [values], [HIDDEN]))
+
+    def model(self) -> bytes:
+        """Return the model, without its weights."""
+        info, texts, tokens = helper.make_tensor_value_info, "texts", "tokens"
+        graph = helper.make_graph(
+            self._nodes,
+            "encoder",
+            [
+                info(IDS, TensorProto.INT64, [texts, tokens]),
+                info(POSITIONS, TensorProto.INT64, [texts, tokens]),
+                info(ATTENTION, TensorProto.FLOAT, [texts, 1, 1, tokens]),
+            ],
+            [info(HIDDEN, TensorProto.FLOAT, [texts, tokens, self._shape.hidden_size])],
+            [*self._constants.values(), *(_elsewhere(name, values) for name, values in self.weights.items())],
+        )
+        found = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)
+        return bytes(found.SerializeToString())
+
+    def _attention(self, values: str, name: str) -> str:
+        """Attention of several heads, softmax(QK'/sqrt(size))V (Vaswani et al. 2017, section 3.2)."""
+        width, heads = self._shape.hidden_size, self._shape.num_attention_heads
+        apart = self._constant("apart", np.array([0, 0, heads, width // heads]))
+        together = self._constant("together", np.array([0, 0, width]))
+        query, key, value = (
+            self._op("Reshape", self._linear(values, f"{name}.{part}", width, width), apart)
+            for part in ("query", "key", "value")
+        )
+        query, value = self._op("Transpose", query, perm=_AXES), self._op("Transpose", value, perm=_AXES)
+        products = self._op("MatMul", query, self._op("Transpose", key, perm=[0, 2, 3, 1]))
+        products = self._op("Mul", products, self._constant("scale", np.array([(width // heads) ** -0.5], dtype=np.float32)))
+        shares = self._op("Softmax", self._op("Add", products, ATTENTION), axis=-1)
+        return self._op("Reshape", self._op("Transpose", self._op("MatMul", shares, value), perm=_AXES), together)
+
+    def _linear(self, values: str, name: str, inputs: int, outputs: int) -> str:
+        matrix = self._matrix(f"{name}.weight", (outputs, inputs))
+        product = self._op("MatMul", values, self._kept(f"{name}.weight", matrix))
+        return self._op("Add", product, self._kept(f"{name}.bias", self._array(f"{name}.bias", (outputs,))))
+
+    def _normed(self, values: str, name: str) -> str:
+        parts = (f"{name}.weight", f"{name}.bias")
+        weights = [self._kept(part, self._array(part, (self._shape.hidden_size,))) for part in parts]
+        return self._op("LayerNormalization", values, *weights, epsilon=self._shape.layer_norm_eps)
+
+    def _rows_of(self, name: str, rows: int, ids: str) -> str:
+        """Return rows of a table, which stays in int8 if it is: few of them are looked at."""
+        scales = scales_of(self._arrays, self._prefix + name)
+        if scales is None:
+            return self._op("Gather", self._kept(name, self._array(name, (rows, self._shape.hidden_size))), ids)
+        table = self._kept(name, self._raw(name, (rows, self._shape.hidden_size), "i"))
+        whole = self._op("Cast", self._op("Gather", table, ids), to=TensorProto.FLOAT)
+        return self._op("Mul", whole, self._op("Gather", self._kept(f"{name}_scale", _bounded(scales, name)[:, None]), ids))
+
+    def _matrix(self, name: str, size: tuple[int, int]) -> Floats:
+        """Return a matrix in fp32, whatever it is kept in, with a column for each output. *Shape:* `size`, turned."""
+        scales = scales_of(self._arrays, self._prefix + name)
+        if scales is None:
+            return np.ascontiguousarray(self._array(name, size).T)
+        found = np.empty(size[::-1], dtype=np.float32)
+        np.multiply(self._raw(name, size, "i").T, _bounded(scales, name), out=found)
+        return found
+
+    def _array(self, name: str, size: tuple[int, ...]) -> Floats:
+        with np.errstate(all="ignore"):
+            return require_finite(self._raw(name, size, "f").astype(np.float32), name)
+
+    def _raw(self, name: str, size: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
+        found = self._arrays.get(self._prefix + name)
+        if found is None or found.shape != size or found.dtype.kind != kind:
+            problem = "is missing" if found is None else f"is {found.dtype} of the size {found.shape}, and should be {size}"
+            raise InputError("model-malformed", f"the weight {name} {problem}", fix="fetch the model again")
+        return found
+
+    def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        name = f"{kind}-{len(self._nodes)}"
+        self._nodes.append(helper.make_node(kind, inputs, [name], **attributes))
+        return name
+
+    def _constant(self, name: str, values: npt.NDArray[Any]) -> str:
+        self._constants[name] = numpy_helper.from_array(values, name)
+        return name
+
+    def _kept(self, name: str, values: npt.NDArray[Any]) -> str:
+        self.weights[name] = values
+        return name
+
+
+def _bounded(scales: Floats, name: str) -> Floats:
+    """Return scales whose products with numbers of int8 are finite."""
+    if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # it is not, if one is no number
+        raise not_finite(name)
+    return scales
+
+
+def _elsewhere(name: str, values: npt.NDArray[Any]) -> TensorProto:
+    """Return a weight that is handed over beside the model."""
+    found = TensorProto(name=name, dims=values.shape, data_location=TensorProto.EXTERNAL)
+    found.data_type = helper.np_dtype_to_tensor_dtype(values.dtype)
+    for key, value in (("location", "memory"), ("length", str(values.nbytes))):
+        found.external_data.add(key=key, value=value)
+    return found

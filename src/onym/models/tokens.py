@@ -1,0 +1,218 @@
+"""Tokenizers: text to the token ids of a model, without it. `tokenizers` comes with `onym[generative]` and `onym[onnx]`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import ConfigError, InputError, OnymError, missing_extra
+from onym.store.arrays import Ragged
+from onym.store.cache import file_digest
+from onym.store.files.stream import read_regular
+from onym.store.guards.tokenizer import require_tame
+from onym.store.limits import DEFAULT_LIMITS, panics_as_errors
+from onym.store.models import find_model_file
+
+FILE = "tokenizer.json"
+_MAX_AROUND = 16  # tokens
+_PROBE = "Any text, 1 é."
+_EOS = ("</s>", "[SEP]", "<|endoftext|>")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Tokens of a text, each with its span in code points; one that stands for nothing in the text has an empty span."""
+
+    ids: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def span(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return the first token and the one after the last of those that share a character with a span; None if none does.
+
+        >>> tokens = Placed(np.array([5, 6, 7]), np.array([0, 5, 9]), np.array([4, 9, 14]))
+        >>> tokens.span(6, 12), tokens.span(4, 5)
+        ((1, 3), None)
+        """
+        inside = np.flatnonzero((self.starts < end) & (self.ends > start) & (self.ends > self.starts))
+        return (int(inside[0]), int(inside[-1]) + 1) if len(inside) else None
+
+
+class Tokenizer:
+    """A tokenizer.json: what the models of a family share. Special tokens are only where a caller puts them.
+
+    `before` and `after` are what the tokenizer itself would put around a text, such as BART's `<s>` and `</s>`. `digest` is the
+    SHA-256 of the data, where it is known.
+    """
+
+    def __init__(self, data: bytes, where: str = FILE, *, digest: str | None = None) -> None:
+        require_tame(data, where)
+        with _readable(where):
+            self._fast = _parsed(data)
+            self._fast.no_padding()
+            self._fast.no_truncation()
+            self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
+            self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
+            around: list[int] = self._fast.encode("").ids
+            known = self._fast.encode(_PROBE, add_special_tokens=False).ids  # a broken part is found out now, not by a document
+        self.data = data
+        self.digest = (digest or hashlib.sha256(data).hexdigest())[:16]
+        self.eos = self._special(where)
+        if not known or len(around) > _MAX_AROUND or not all(token < self.vocabulary for token in around):
+            what = "the tokenizer finds no token in a text, or puts many around it, or such as it does not have"
+            raise InputError("tokenizer-malformed", what, where=where, fix="fetch it again")
+        end = around.index(self.eos) if self.eos in around else len(around)
+        self.before, self.after = tuple(around[:end]), tuple(around[end:])
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Tokenizer:
+        """Read the tokenizer of a model's folder."""
+        path = find_model_file(Path(folder), FILE)
+        if path is None:
+            fix = "save the fast tokenizer of the model's family there, as tokenizer.json"
+            raise ConfigError("tokenizer-missing", "the model has no tokenizer of its own", where=str(folder), fix=fix)
+        return cls(read_regular(path, DEFAULT_LIMITS.tokenizer_bytes + 1), str(path), digest=file_digest(path))
+
+    def ids(self, text: str) -> list[int]:
+        """Return the tokens of a text, without special ones."""
+        with _encodable([text]):
+            found: list[int] = self._fast.encode(text, add_special_tokens=False).ids
+        return found
+
+    def ids_of(self, texts: Sequence[str]) -> Ragged:
+        """Return the tokens of many texts."""
+        with _encodable(texts):
+            found = [each.ids for each in self._fast.encode_batch_fast(list(texts), add_special_tokens=False)]
+        offsets = np.zeros(len(found) + 1, dtype=np.int64)
+        np.cumsum([len(each) for each in found], out=offsets[1:])
+        flat = np.fromiter((token for each in found for token in each), dtype=np.int32, count=int(offsets[-1]))
+        return Ragged(offsets, flat)
+
+    def placed(self, text: str) -> Placed:
+        """Return the tokens of a text and where each stands in it, without special ones and without the space around one."""
+        with _encodable([text]):
+            found = self._fast.encode(text, add_special_tokens=False)
+        offsets = np.array([_trimmed(text, *span) for span in found.offsets], dtype=np.int64).reshape(-1, 2)
+        return Placed(np.array(found.ids, dtype=np.int64), offsets[:, 0], offsets[:, 1])
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens, for people to look at."""
+        with _encodable([]):
+            return str(self._fast.decode(list(ids), skip_special_tokens=True))
+
+    def _special(self, where: str) -> int:
+        for name in _EOS:
+            if (found := self._fast.token_to_id(name)) is not None:
+                return int(found)
+        raise InputError("tokenizer-malformed", "the tokenizer has no token for the end of a text", where=where)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without the space around it: tokenizers differ in whether a space belongs to the word behind it."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+@contextmanager
+def _readable(where: str) -> Iterator[None]:
+    """Turn whatever tokenizers raises for a file that it cannot read into an error with a code."""
+    try:
+        with panics_as_errors():
+            yield
+    except OnymError:
+        raise
+    except Exception as e:  # a plain one, mostly
+        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="fetch it again") from e
+
+
+@contextmanager
+def _encodable(texts: Sequence[str]) -> Iterator[None]:
+    """Turn whatever tokenizers raises for a text into an error with a code, and without the text."""
+    try:
+        with panics_as_errors():
+            yield
+    except Exception:
+        if any("\ud800" <= char <= "\udfff" for text in texts for char in text):
+            raise InputError("input-encoding", "half of a surrogate pair", fix="check where the text comes from") from None
+        raise InputError("tokenizer-failed", "the tokenizer cannot read a text", fix="use another model") from None
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        from tokenizers import Tokenizer as Fast
+    except ImportError as e:
+        raise missing_extra("a tokenizer", "generative") from e
+    return Fast.from_buffer(data)
+
+
+VOCABULARY = "vocab.txt"
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_CLS, _SEP = "[CLS]", "[SEP]"
+
+
+def wordpiece_tokenizer(vocabulary: bytes, *, lowercase: bool = True, where: str = VOCABULARY) -> bytes:
+    """Return the tokenizer.json of a vocab.txt: BERT's normalisation, its words, and the longest known pieces of each.
+
+    >>> made = json.loads(wordpiece_tokenizer("\\n".join([*_SPECIAL, "fever", "##ish"]).encode()))
+    >>> made["model"]["type"], made["model"]["vocab"]["##ish"]
+    ('WordPiece', 6)
+    """
+    ids = {token: number for number, token in enumerate(_tokens(vocabulary, where))}
+    if missing := [token for token in _SPECIAL if token not in ids]:
+        what = f"the vocabulary has no {missing[0]}"
+        raise InputError("tokenizer-malformed", what, where=where, fix="fetch the model again")
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    normalizer = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True}
+    parts = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added(token, ids[token]) for token in _SPECIAL],
+        "normalizer": {**normalizer, "strip_accents": None, "lowercase": lowercase},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": _around(ids),
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {**model, "vocab": ids},
+    }
+    return json.dumps(parts, ensure_ascii=False).encode()
+
+
+def _tokens(vocabulary: bytes, where: str) -> list[str]:
+    """Return the tokens, one per line; only line feeds end a line, for other separators are tokens themselves."""
+    try:
+        lines = vocabulary.decode().replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as e:
+        raise InputError("tokenizer-malformed", "the vocabulary is not UTF-8", where=where, fix="fetch the model again") from e
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _added(token: str, number: int) -> dict[str, Any]:
+    off = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": number, "content": token, "special": True, **off}
+
+
+def _around(ids: dict[str, int]) -> dict[str, Any]:
+    """Return what puts [CLS] before a text and [SEP] after it."""
+
+    def special(token: str, text: int = 0) -> dict[str, Any]:
+        return {"SpecialToken": {"id": token, "type_id": text}}
+
+    first, second = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
+    single = [special(_CLS), first, special(_SEP)]
+    known = {token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in (_CLS, _SEP)}
+    pair = [*single, second, special(_SEP, 1)]
+    return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known}

@@ -1,0 +1,120 @@
+"""The encoder: a model of BERT's or RoBERTa's kind that makes a vector of a short text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from onym.errors import InputError
+from onym.models.device import Precision
+from onym.models.encoder import MIN_LENGTH, Rows, TextEncoder, Vectors, about_model, require_vocabulary
+from onym.models.settings import EncoderSettings, pooled, read_settings
+from onym.models.tensors import require_finite
+from onym.models.tokens import Tokenizer
+from onym.models.torch_loading import fix_thread_count, open_pretrained
+
+
+def vectors_of(model: Any, ids: Tensor, mask: Tensor, settings: EncoderSettings) -> Tensor:
+    """Return the vectors of padded texts, in fp32 at least whatever the model's precision.
+
+    *Shape:* ids and mask (texts, tokens) -> (texts, width).
+    """
+    hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
+    hidden = hidden if hidden.dtype.itemsize > 4 else hidden.float()
+    return comparable(pooled(hidden, mask, settings.pooling), settings)
+
+
+def comparable(vectors: Tensor, settings: EncoderSettings) -> Tensor:
+    """Return vectors so that their product is their similarity. *Shape:* (texts, width) -> the same."""
+    return normalize(vectors, dim=-1) if settings.similarity == "cosine" else vectors
+
+
+FAMILIES = {
+    "bert": "BertModel",
+    "camembert": "CamembertModel",
+    "distilbert": "DistilBertModel",
+    "electra": "ElectraModel",
+    "modernbert": "ModernBertModel",
+    "mpnet": "MPNetModel",
+    "roberta": "RobertaModel",
+    "xlm-roberta": "XLMRobertaModel",
+}
+"""The families that are known, each with the class of transformers that opens it."""
+
+
+class Encoder(TextEncoder):
+    """An encoder that torch computes, on the CPU or a GPU; `model` is opened for inference."""
+
+    def __init__(
+        self, model: Any, tokenizer: Tokenizer, settings: EncoderSettings | None = None, about: dict[str, Any] | None = None
+    ) -> None:
+        require_vocabulary(tokenizer, model.config.vocab_size)
+        settings = settings or EncoderSettings()
+        settings = settings.changed(length=min(settings.length, max_length(model)))
+        super().__init__(tokenizer, settings, model.config.pad_token_id, about)
+        self.width: int = model.config.hidden_size
+        self.precision = str(model.dtype).removeprefix("torch.")
+        self._model = model
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path | str,
+        settings: EncoderSettings | None = None,
+        precision: Precision = "auto",
+        *,
+        device: str = "auto",
+        name: str = "",
+    ) -> Encoder:
+        """Open the encoder of a folder; where no settings are given, the folder's own count.
+
+        `name` is what the model is called beside results, where that is not the folder's name.
+        """
+        folder = Path(folder)
+        model = open_body(folder, precision, device=device)
+        about = about_model(folder, name, sum(parameter.numel() for parameter in model.parameters()))
+        return cls(model, Tokenizer.open(folder), settings or read_settings(folder), about)
+
+    def encode(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Vectors:
+        """Return the vectors of texts, as every encoder does, in as many threads whoever calls."""
+        fix_thread_count()
+        return super().encode(texts, progress=progress)
+
+    def _vectors(self, ids: Rows, mask: Rows) -> Vectors:
+        device = self._model.device
+        tokens, is_token = (torch.from_numpy(each).to(device) for each in (ids, mask))
+        with torch.inference_mode():
+            found = require_finite(vectors_of(self._model, tokens, is_token, self.settings))
+        return np.asarray(found.cpu().numpy(), dtype=np.float32)
+
+
+def open_body(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
+    """Return the model of an encoder's folder, for inference, without its layer over the first token, which no pooling uses."""
+    model = open_pretrained(FAMILIES, folder, precision, device=device, what="an encoder", spare="pooler.")
+    _require_readable(model, folder)
+    model.pooler = None
+    return model
+
+
+def _require_readable(model: Any, folder: Path) -> None:
+    """Refuse a model that cannot fill a text, or that can read hardly any of it."""
+    pad = model.config.pad_token_id
+    if not isinstance(pad, int) or not 0 <= pad < model.config.vocab_size:
+        what = "the configuration does not name the token that fills a text"
+        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
+    if max_length(model) < MIN_LENGTH:
+        what = f"the model reads less than {MIN_LENGTH} tokens"
+        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
+
+
+def max_length(model: Any) -> int:
+    """Return how many tokens the model can read: RoBERTa and its kin count positions from behind the padding's id."""
+    positions = getattr(model.embeddings, "position_embeddings", None)
+    first = getattr(positions, "padding_idx", None)
+    return int(model.config.max_position_embeddings) - (0 if first is None else first + 1)

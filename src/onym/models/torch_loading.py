@@ -1,0 +1,191 @@
+"""Opening a model with transformers: from its checked configuration and its tensors alone, and whole or not at all."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from onym.errors import InputError, OnymError, missing_extra
+from onym.models.device import Precision, resolve_device, resolve_precision
+from onym.models.settings import CONFIG, config_of, read_shape
+from onym.models.tensors import read_files, require_finite, require_small_header
+from onym.store.limits import panics_as_errors
+from onym.store.models import require_safe
+
+_TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64)
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """Return the tensors of a model by their names, from its one file or from its shards."""
+    return read_files(folder, read_tensors)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file, which lie where it lies until they are used."""
+    from safetensors.torch import load_file
+
+    require_small_header(path)
+    try:
+        with panics_as_errors():
+            found: dict[str, Tensor] = load_file(path)
+    except Exception as e:  # of a damaged file safetensors raises whatever its parts raise
+        raise InputError("model-malformed", "the weights cannot be read", where=str(path), fix="fetch it again") from e
+    if other := [str(each.dtype) for each in found.values() if each.dtype not in _TYPES]:
+        what = f"a tensor is of the type {other[0].removeprefix('torch.')}, which no model here has"
+        raise InputError("model-malformed", what, where=str(path), fix="save it in float32, float16 or bfloat16")
+    return found
+
+
+_SPARE = 4_000_000  # weights that may be missing: a layer that is not used, positions that are computed
+
+
+def open_pretrained(
+    families: Mapping[str, str],
+    folder: Path,
+    precision: Precision = "auto",
+    *,
+    device: str = "auto",
+    what: str,
+    spare: str = "",
+) -> Any:
+    """Return the model of a folder on a device, for inference. `families` has the class of transformers of each family.
+
+    Transformers is told neither the folder nor a name: it gets the configuration and the tensors, and can read nothing else.
+    `what` says what the model has to be, as "a seq2seq model". Weights whose names begin with `spare` may be missing: the
+    caller does not use them.
+    """
+    target = resolve_device(device)
+    require_safe(folder)
+    family, shape = read_shape(folder, families, what)
+    kind, tensors = getattr(library(), families[family]), read_weights(folder)
+    try:
+        with quiet():
+            config = config_of(kind.config_class, shape, str(folder / CONFIG))
+            _require_filled(kind, config, tensors, folder)
+            model, found = kind.from_pretrained(
+                None, config=config, state_dict=tensors, local_files_only=True, dtype=torch.float32, output_loading_info=True
+            )
+    except OnymError:
+        raise
+    except Exception as e:  # of a damaged file transformers raises whatever its parts raise
+        problem = f"the model cannot be opened: its configuration or its weights are not those of {what}"
+        raise InputError("model-malformed", problem, where=str(folder), fix="fetch it again") from e
+    _require_whole({name for name in found["missing_keys"] if not (spare and name.startswith(spare))}, folder)
+    model = for_inference(model.to(target), precision)
+    for values in chain(model.parameters(), model.buffers()):
+        require_finite(values, str(folder))
+    return model
+
+
+def in_precision(model: Any, precision: Precision) -> Any:
+    """Return a copy of a model, for inference, on the same device."""
+    return for_inference(copy.deepcopy(model), precision)
+
+
+def for_inference(model: Any, precision: Precision) -> Any:
+    """Turn a model into one for inference; `auto` is the precision that is fast on its device."""
+    is_bf16 = resolve_precision(precision, model.device) == "bf16"
+    model = model.to(torch.bfloat16 if is_bf16 else torch.float32)
+    return model.eval().requires_grad_(False)
+
+
+def library() -> Any:
+    """Return transformers, or tell what has to be installed."""
+    try:
+        import transformers
+    except ImportError as e:
+        raise missing_extra("a model", "generative") from e
+    return transformers
+
+
+def _require_filled(kind: Any, config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
+    """Refuse a configuration of a far larger model than the weights are of: transformers would make room for all of it."""
+    with torch.device("meta"):
+        needed = sum(each.numel() for each in kind(config).parameters())
+    if needed > 2 * sum(each.numel() for each in tensors.values()) + _SPARE:
+        what = "the configuration is of a larger model than the weights are"
+        raise InputError("model-malformed", what, where=str(folder), fix="fetch it again")
+
+
+def _require_whole(missing: set[str], folder: Path) -> None:
+    """Refuse a model some of whose weights are not there: transformers would make them up."""
+    if missing:
+        what = f"{len(missing):,} weights are missing, {min(missing)} the first"
+        raise InputError("model-malformed", what, where=str(folder), fix="fetch it again")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers from writing to stderr: what matters of it becomes an error."""
+    logging = library().utils.logging
+    level, has_bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity(logging.CRITICAL)
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if has_bar:
+            logging.enable_progress_bar()
+
+
+_LOCK = threading.Lock()
+_WORKERS = "onym-worker"
+
+
+def fix_thread_count() -> int:
+    """Fix in how many threads torch computes for the calling thread, and return it. Call it before anything is computed.
+
+    >>> fix_thread_count() == torch.get_num_threads()
+    True
+    """
+    with _LOCK:
+        return torch.get_num_threads()
+
+
+def single_core_workers(count: int) -> ThreadPoolExecutor:
+    """Return so many workers that compute on one core each. All threads of the process share them.
+
+    >>> list(single_core_workers(2).map(lambda _: torch.get_num_threads(), range(3)))
+    [1, 1, 1]
+    """
+    with _LOCK:
+        return _workers(count)
+
+
+@cache
+def _workers(count: int) -> ThreadPoolExecutor:
+    own = torch.get_num_threads()
+    started = threading.Barrier(count)
+    pool = ThreadPoolExecutor(count, _WORKERS, initializer=_use_one_core)
+    try:
+        list(pool.map(lambda _: started.wait(), range(count)))  # each waits for the others: so there are as many
+    finally:
+        torch.set_num_threads(own)
+    return pool
+
+
+def _use_one_core() -> None:
+    torch.get_num_threads()  # else torch would take the number of the process once more at its first use here
+    torch.set_num_threads(1)
+
+
+def _forget_workers() -> None:
+    global _LOCK  # noqa: PLW0603 - that of the parent may be locked by a thread that is not there
+    _LOCK = threading.Lock()
+    _workers.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_workers)  # a child has none of its parent's threads

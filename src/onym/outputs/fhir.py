@@ -1,0 +1,271 @@
+"""Values of FHIR: strings, codes and decimals that its rules allow, extensions, and the CodeableConcept of a link.
+
+FHIR's JSON is the same for these in R4, R4B and R5.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from onym._version import __version__
+from onym.linkers.base import AnswerSource as Source
+from onym.outputs.terms import TermMapping, shown_name
+from onym.outputs.vocabularies import Vocabularies
+from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.views import FhirVersion
+
+Resource = dict[str, Any]
+"""A resource or an element of one, as JSON has it."""
+BASE = "urn:onym:fhir"
+"""What the addresses of Onym's own extensions begin with."""
+_DIGITS = 6
+_NO_STRING = re.compile(r"[^\S \t\n\r]|[\x00-\x08\x0e-\x1f]")  # control characters, and white space that is none to FHIR
+_NAMED = Vocabularies()
+
+
+def string_of(text: str) -> str | None:
+    r"""Return a text as FHIR allows it: control characters and unusual white space are spaces; None for one that says nothing.
+
+    >>> string_of("heart\x01attack"), string_of(" ")
+    ('heart attack', None)
+    """
+    found = _NO_STRING.sub(" ", text)
+    return found if found.strip() else None
+
+
+def code_string(text: str) -> str | None:
+    r"""Return a text as a FHIR code: white space is single spaces, and none at the ends; None for one that says nothing.
+
+    >>> code_string(" heart \t attack ")
+    'heart attack'
+    """
+    return " ".join(_NO_STRING.sub(" ", text).split()) or None
+
+
+def extension(name: str, kind: str, value: Any) -> list[Resource]:
+    """Return an extension of Onym's own; none where there is no value, or one that FHIR cannot store.
+
+    >>> extension("start", "UnsignedInt", 7)
+    [{'url': 'start', 'valueUnsignedInt': 7}]
+    >>> extension("score", "Decimal", float("nan"))
+    []
+    """
+    if isinstance(value, float):
+        value = round(value, _DIGITS) if math.isfinite(value) else None
+    return [] if value is None else [{"url": name, f"value{kind}": value}]
+
+
+def coding(candidate: Candidate, vocabularies: Vocabularies = _NAMED) -> Resource:
+    """Return a concept as a Coding: code system, code and preferred name. No person selected it.
+
+    >>> coding(Candidate("mesh:D005334", "pyrexia", 0.9, "Fever"))
+    {'system': 'https://www.nlm.nih.gov/mesh', 'code': 'D005334', 'display': 'Fever', 'userSelected': False}
+    """
+    coded = vocabularies.coded(candidate.concept_id)
+    version = {"version": coded.version} if coded.version else {}
+    shown = string_of(candidate.preferred_name or candidate.name)
+    display = {"display": shown} if shown else {}
+    return {"system": coded.system, **version, "code": coded.code, **display, "userSelected": False}
+
+
+def codeable_concept(link: Link, vocabularies: Vocabularies = _NAMED, *, text: bool = True) -> Resource | None:
+    """Return the answer of a link as a CodeableConcept; its text is the mention. None where nothing could be in it.
+
+    Further candidates are left out: in a CodeableConcept, several codings mean the same. An unlinked mention has text alone.
+
+    >>> from onym.types import Mention
+    >>> fever = Link(Mention(0, 7, "Pyrexia"), (Candidate("hp:0001945", "pyrexia", 1.0, "Fever"),))
+    >>> codeable_concept(fever)["coding"][0]["code"], codeable_concept(fever)["text"]
+    ('HP:0001945', 'Pyrexia')
+    >>> codeable_concept(Link(Mention(0, 3, "zzz"))), codeable_concept(Link(Mention(0, 3, "zzz")), text=False)
+    ({'text': 'zzz'}, None)
+    """
+    found: Resource = {} if link.concept_id is None else {"coding": [coding(link.candidates[0], vocabularies)]}
+    shown = string_of(link.mention.surface) if text else None
+    return found | ({"text": shown} if shown else {}) or None
+
+
+TERMS = "urn:onym:terms"
+"""The code system of terms that have no other."""
+_RELATIONS = {"R4B": ("equivalence", "relatedto"), "R5": ("relationship", "related-to")}
+_NO_MATCH: dict[str, Resource] = {"R4B": {"target": [{"equivalence": "unmatched"}]}, "R5": {"noMap": True}}
+
+
+@dataclass
+class _Element:
+    """A code, and its targets by the vocabulary that they are of."""
+
+    display: str | None
+    targets: dict[str, dict[str, Resource]] = field(default_factory=dict)
+
+
+def write_concept_map(
+    mappings: Iterable[TermMapping],
+    linker: Source,
+    file: BinaryIO,
+    *,
+    version: FhirVersion = "R4B",
+    vocabularies: Vocabularies | None = None,
+    code_column: int | None = None,
+    source: str = "",
+) -> None:
+    """Write a ConceptMap. A code that several rows have is one element, with the targets of all of them; empty rows have none.
+
+    The code of a term is in the column `code_column` of its row; by default it is the term. `source` is the URI of the codes.
+    """
+    vocabularies = vocabularies or Vocabularies()
+    elements: dict[str, _Element] = {}
+    for mapping in mappings:
+        code = code_string(mapping.cells[code_column] if code_column is not None else mapping.term)
+        if not mapping.term or not code:
+            continue
+        element = elements.setdefault(code, _Element(string_of(mapping.term)))
+        if mapping.answer:
+            prefix = mapping.answer.concept_id.partition(":")[0]
+            found = element.targets.setdefault(vocabularies.system(prefix), {})
+            found.setdefault(mapping.answer.concept_id, _target(mapping, mapping.answer, linker, version, vocabularies))
+    resource = _resource(elements, linker, version, vocabularies, source or TERMS)
+    file.write(json.dumps(resource, ensure_ascii=False, indent=1).encode() + b"\n")
+
+
+def _resource(
+    elements: dict[str, _Element], linker: Source, version: FhirVersion, vocabularies: Vocabularies, source: str
+) -> Resource:
+    default = vocabularies.system(next(iter(linker.kb.order.vocabularies), ""))
+    groups = _groups(elements, version, default, source)
+    content = json.dumps([linker.config, linker.kb.digest, groups])
+    key = str(uuid.uuid5(uuid.NAMESPACE_OID, content))
+    made = f"onym {__version__}, linker {linker.config['linker']}, knowledge base {linker.kb.digest}"
+    return {
+        "resourceType": "ConceptMap",
+        "id": key,
+        "url": f"urn:uuid:{key}",
+        "name": "OnymMapping",
+        "title": "Terms mapped by Onym",
+        "status": "draft",
+        "description": f"Proposed by {made}. Not reviewed.",
+        **({"group": groups} if groups else {}),
+    }
+
+
+def _groups(elements: dict[str, _Element], version: FhirVersion, default: str, source: str) -> list[Resource]:
+    """Return a group for each vocabulary of the answers; terms without an answer are in the first one."""
+    systems = list(dict.fromkeys(system for each in elements.values() for system in each.targets)) or [default]
+    groups = []
+    for number, system in enumerate(systems):
+        inside = [
+            _element(code, each, system, version)
+            for code, each in elements.items()
+            if system in each.targets or (number == 0 and not each.targets)
+        ]
+        if inside:
+            groups.append({**_scope("source", source, version), **_scope("target", system, version), "element": inside})
+    return groups
+
+
+def _scope(name: str, system: str, version: FhirVersion) -> Resource:
+    """Return the code system of a group's side. In R5 the version is a part of the URI, in R4B an element of its own."""
+    uri, _, number = system.partition("|")
+    return {name: system} if version == "R5" or not number else {name: uri, f"{name}Version": number}
+
+
+def _element(code: str, element: _Element, system: str, version: FhirVersion) -> Resource:
+    display = {"display": element.display} if element.display else {}
+    targets = list(element.targets.get(system, {}).values())
+    return {"code": code, **display, **({"target": targets} if targets else _NO_MATCH[version])}
+
+
+def _target(
+    mapping: TermMapping, answer: Candidate, linker: Source, version: FhirVersion, vocabularies: Vocabularies
+) -> Resource:
+    key, otherwise = _RELATIONS[version]
+    shown = string_of(shown_name(answer, linker.kb))
+    found = [
+        *extension(f"{BASE}:confidence", "Decimal", mapping.confidence),
+        *extension(f"{BASE}:score", "Decimal", float(answer.score)),
+    ]
+    return {
+        **({"extension": found} if found else {}),
+        "code": vocabularies.coded(answer.concept_id).code,
+        **({"display": shown} if shown else {}),
+        key: "equivalent" if mapping.is_exact else otherwise,
+        "comment": _comment(mapping, answer),
+    }
+
+
+def _comment(mapping: TermMapping, answer: Candidate) -> str:
+    ties = f"; {mapping.tied} more with the same score" if mapping.tied else ""
+    return f"matched name: {code_string(answer.name) or '-'}{ties}"
+
+
+MENTION = f"{BASE}:mention"
+CODE = {"coding": [{"system": BASE, "code": "linked-document", "display": "Concepts named in a document"}]}
+_IDS = uuid.uuid5(uuid.NAMESPACE_OID, BASE)
+
+
+def write_fhir(
+    linked: Iterable[LinkedDocument], file: BinaryIO, vocabularies: Vocabularies | None = None, *, text: bool = True
+) -> None:
+    """Write a line for each document that was linked; without `text`, the texts of mentions are left out."""
+    for each in linked:
+        if each.is_complete:
+            resource = fhir_document(each, vocabularies, text=text)
+            file.write(json.dumps(resource, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+
+def fhir_document(linked: LinkedDocument, vocabularies: Vocabularies | None = None, *, text: bool = True) -> Resource:
+    """Return a linked document as a `Basic` resource. The same document has the same id.
+
+    >>> from onym.types import Candidate, Mention
+    >>> fever = Mention(5, 10, "fever")
+    >>> link = Link(fever, (Candidate("mesh:D005334", "fever", 1.0, "Fever"),), confidence=0.98)
+    >>> resource = fhir_document(LinkedDocument(Document("n1", "High fever", (fever,)), (link,)))
+    >>> resource["resourceType"], resource["subject"]["identifier"]["value"]
+    ('Basic', 'n1')
+    >>> [each["url"] for each in resource["extension"][0]["extension"]]
+    ['start', 'end', 'concept', 'confidence', 'score']
+    """
+    vocabularies = vocabularies or Vocabularies()
+    mentions = [_mention(link, vocabularies, text=text) for link in linked.links]
+    return {
+        "resourceType": "Basic",
+        "id": str(uuid.uuid5(_IDS, json.dumps(linked.document.key))),
+        **({"extension": mentions} if mentions else {}),
+        "code": CODE,
+        **_subject(linked.document),
+    }
+
+
+def _subject(doc: Document) -> Resource:
+    name = string_of(doc.id)
+    return {"subject": {"type": "DocumentReference", "identifier": {"value": name}}} if name else {}
+
+
+def _mention(link: Link, vocabularies: Vocabularies, *, text: bool) -> Resource:
+    """Return what is known of a mention. `start` and `end` count code points of the document's text, end exclusive."""
+    mention = link.mention
+    parts = [
+        {"url": "part", "extension": [*extension("start", "UnsignedInt", start), *extension("end", "UnsignedInt", end)]}
+        for start, end in mention.parts
+    ]
+    is_linked = link.concept_id is not None
+    kind = mention.type or (link.candidates[0].type if is_linked else "")
+    values = [
+        *extension("start", "UnsignedInt", mention.start),
+        *extension("end", "UnsignedInt", mention.end),
+        *parts,
+        *extension("concept", "CodeableConcept", codeable_concept(link, vocabularies, text=text)),
+        *extension("type", "String", string_of(kind)),
+        *extension("confidence", "Decimal", link.confidence),
+        *extension("score", "Decimal", float(link.candidates[0].score) if is_linked else None),
+        *extension("ties", "UnsignedInt", link.tied or None),
+        *extension("nil-reason", "Code", link.nil_reason),
+        *(each for mark in link.assertion or () for each in extension("assertion", "Code", mark)),
+    ]
+    return {"url": MENTION, "extension": values}

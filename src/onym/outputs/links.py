@@ -1,0 +1,214 @@
+"""Linking a corpus to a file: all candidates as predictions, or the answers in any corpus format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from onym.corpora.base import Facet, Item, Style, iter_items
+from onym.corpora.corpus import require_output, require_writable, unwritable, write_linked_corpus
+from onym.corpora.isolation import INTERNAL
+from onym.corpora.problems import ProblemLog
+from onym.corpora.reading import is_loss
+from onym.detect import with_assertion
+from onym.errors import ConfigError
+from onym.kb.masks import ConceptMask
+from onym.linkers.base import Linker, describe_filter, link_among, source_of
+from onym.outputs.exports import EXPORTS, NO_OPTIONS, ExportOptions, linked_export, require_linked_export, write_linked_export
+from onym.outputs.predictions import lines_of, write_predictions
+from onym.outputs.rows import is_table, require_rows, write_flat
+from onym.store.output import require_file, whole_file
+from onym.types import Document, LinkedDocument, Problem
+
+Sink = Callable[[Iterable[LinkedDocument]], None]
+"""Takes linked documents one by one."""
+PREDICTIONS, TABLE = "predictions", "table"
+
+
+@dataclass
+class LinkCounts:
+    """What became of the mentions. `tied` counts those with several concepts at the best score; `onym.kb.order` decides them.
+
+    `left_out` counts documents and mentions that could not be read, `problems` documents that could not be linked, and `bugs`
+    what a bug is to blame for.
+    """
+
+    documents: int = 0
+    mentions: int = 0
+    linked: int = 0
+    tied: int = 0
+    left_out: int = 0
+    problems: int = 0
+    bugs: int = 0
+    lost: Counter[Facet] = field(default_factory=Counter)
+    stages: Counter[str] = field(default_factory=Counter)
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the counts; of a cascade there is also `by_exact` and so on: how many mentions each part answered."""
+        counts = asdict(self)
+        del counts["lost"], counts["stages"], counts["bugs"]
+        return counts | {f"by_{stage}": count for stage, count in sorted(self.stages.items())}
+
+    def add(self, linked: LinkedDocument) -> None:
+        """Count a document."""
+        self.documents += 1
+        self.mentions += len(linked.links)
+        self.linked += sum(link.concept_id is not None for link in linked.links)
+        self.tied += sum(link.tied > 0 for link in linked.links)
+        self.problems += not linked.is_complete
+        self.bugs += any(problem.code == INTERNAL for problem in linked.problems)
+        self.stages.update(link.stage for link in linked.links if link.stage)
+
+
+def write_links(
+    items: Iterable[Item],
+    linker: Linker,
+    path: Path,
+    format: str = PREDICTIONS,  # noqa: A002
+    *,
+    top_k: int = 10,
+    only: ConceptMask | None = None,
+    restrict: bool = False,
+    assertion: bool = False,
+    text: bool = True,
+    style: Style = "",
+    options: ExportOptions = NO_OPTIONS,
+    force: bool = False,
+    log: ProblemLog | None = None,
+    sink: Sink | None = None,
+) -> LinkCounts:
+    """Link every annotated mention and write the answers; the output appears only when complete. `log` notes the problems.
+
+    With `only`, other concepts compete, unless `restrict` is set: see `link_among`. With `assertion`, links say what the text
+    asserts of their mentions; `require_assertion` refuses formats that cannot store it.
+    """
+    said = {"assertion": True} if assertion else {}
+    source = source_of(linker, top_k, **said, **describe_filter(only, restrict=restrict))
+
+    def link(docs: Iterable[Document]) -> Iterable[LinkedDocument]:
+        linked = link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
+        return map(with_assertion, linked) if assertion else linked
+
+    return write_linked(
+        items,
+        link,
+        source,
+        path,
+        format,
+        text=text,
+        style=style,
+        options=options,
+        force=force,
+        log=log,
+        sink=sink,
+    )
+
+
+def format_of(path: Path | None) -> str:
+    """Return the format of an output where none is named; None is the terminal.
+
+    >>> format_of(None), format_of(Path("links.csv")), format_of(Path("links.jsonl"))
+    ('table', 'table', 'predictions')
+    """
+    if path is not None and (export := linked_export(path)):
+        return export
+    return TABLE if path is None or is_table(path) else PREDICTIONS
+
+
+def require_linked_output(
+    path: Path,
+    format: str,  # noqa: A002
+    *,
+    assertion: bool = False,
+    force: bool = False,
+    options: ExportOptions = NO_OPTIONS,
+) -> None:
+    """Refuse, before any work, an output that could not be written in a format."""
+    if assertion:
+        require_assertion(format)
+    require_linked_export(path, format, options, force=force)
+    if format == TABLE:
+        require_rows(path)
+    if format in (PREDICTIONS, TABLE, *EXPORTS):
+        require_file(path, force=force, may_stream=True)
+    else:
+        require_output(path, require_writable(format), force=force)
+
+
+def require_assertion(format: str) -> None:  # noqa: A002
+    """Refuse a format that cannot store what a text asserts of its mentions."""
+    if format not in (PREDICTIONS, TABLE, *EXPORTS) and not hasattr(require_writable(format), "write_linked"):
+        fix = "write predictions, a table, jsonl, parquet, fhir or omop"
+        raise ConfigError("config-invalid", f"{format} cannot store assertion marks", fix=fix)
+
+
+def write_linked(
+    items: Iterable[Item],
+    link: Callable[[Iterable[Document]], Iterable[LinkedDocument]],
+    source: dict[str, Any],
+    path: Path,
+    format: str = PREDICTIONS,  # noqa: A002
+    *,
+    text: bool = True,
+    style: Style = "",
+    options: ExportOptions = NO_OPTIONS,
+    force: bool = False,
+    log: ProblemLog | None = None,
+    sink: Sink | None = None,
+) -> LinkCounts:
+    """Write what `link` makes of documents. `source` is what the answers depend on, for the first line of predictions.
+
+    Without `text`, a table has no column of the mentions' texts. A `sink` takes the linked documents instead of a file. The
+    `options` are of FHIR and OMOP.
+    """
+    counts = LinkCounts()
+    linked = link(_documents(log.watch(items) if log else items, counts))
+    linked = _counted(log.watch_linked(linked) if log else linked, counts)
+    if sink is not None:
+        sink(linked)
+    elif format in EXPORTS:
+        kept = _writable(linked, counts, log)
+        write_linked_export(kept, path, format, options, source=source, text=text, force=force)
+    elif format in (PREDICTIONS, TABLE):
+        with whole_file(path, force=force) as file:
+            if format == TABLE:
+                write_flat(_writable(linked, counts, log), path, file, text=text, style=style or "obo")
+            else:
+                write_predictions(lines_of(_writable(linked, counts, log)), source, file)
+    else:
+        written = write_linked_corpus(linked, path, format, force=force, style=style)
+        counts.left_out += len(written.left_out)
+        if log:
+            for problem in written.problems:
+                log.add(problem)
+        counts.lost = written.lost
+    return counts
+
+
+def _writable(linked: Iterable[LinkedDocument], counts: LinkCounts, log: ProblemLog | None) -> Iterator[LinkedDocument]:
+    """Leave out what no file can hold, such as an id from a file name that is no UTF-8."""
+    for each in linked:
+        if problem := unwritable(each.document):
+            counts.left_out += 1
+            if log:
+                log.add(problem)
+        else:
+            yield each
+
+
+def _documents(items: Iterable[Item], counts: LinkCounts) -> Iterator[Document]:
+    for item in iter_items(items):
+        if isinstance(item, Problem):
+            counts.left_out += is_loss(item)
+            counts.bugs += item.code == INTERNAL
+        else:
+            yield item
+
+
+def _counted(linked: Iterable[LinkedDocument], counts: LinkCounts) -> Iterator[LinkedDocument]:
+    for each in linked:
+        counts.add(each)
+        yield each

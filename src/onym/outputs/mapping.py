@@ -1,0 +1,157 @@
+"""From a column of terms in one table to their concepts in another."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from onym.corpora.isolation import require_complete
+from onym.kb.masks import ConceptMask
+from onym.linkers.base import Linker
+from onym.outputs.exports import NO_OPTIONS, ExportOptions, mapping_export, require_mapping_export, write_mapping_export
+from onym.outputs.rows import require_rows
+from onym.outputs.terms import TermMapping, TermTable, count_rows, read_terms, term_document, write_sssom, write_table
+from onym.pipeline.pipeline import Pipeline
+from onym.store.files.xlsx import require_few_rows
+from onym.store.output import require_file, whole_file
+from onym.types import LinkedDocument, Progress, require_text, silent
+from onym.views import IdStyle, Row
+
+SSSOM = ".sssom.tsv"
+MAPPED_COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
+"""The columns of the flat table that a term becomes."""
+_NOTHING: Row = dict.fromkeys(MAPPED_COLUMNS)
+
+
+def map_terms(
+    table: TermTable, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+) -> Iterator[TermMapping]:
+    """Yield each row with the concepts of its term; an empty cell has none.
+
+    A column holds terms of one kind: with `only`, other concepts are ignored and do not compete. A pipeline has its own.
+    """
+    rows: deque[tuple[str, ...]] = deque()
+
+    def terms() -> Iterator[str]:
+        for cells in table.rows:
+            rows.append(cells)
+            yield cells[table.column]
+
+    for linked in link_terms(terms(), linker, top_k=top_k, only=only):
+        yield TermMapping.of(rows.popleft(), linked)
+
+
+def link_terms(
+    terms: Iterable[str], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+) -> Iterator[LinkedDocument]:
+    """Yield each term, linked as a document of one mention; an empty one has none. A term that cannot be linked is an error.
+
+    >>> from onym.kb import KnowledgeBase
+    >>> from onym.linkers.exact import ExactLinker
+    >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> [len(linked.links) for linked in link_terms(["Fever", ""], linker)]
+    [1, 0]
+    """
+    documents = (term_document(term, str(number)) for number, term in enumerate(terms, 1))
+    if isinstance(linker, Pipeline):
+        return require_complete(linker.for_terms().link_many(documents))
+    return require_complete(linker.link(documents, top_k=top_k, only=only))
+
+
+def mapped_rows(
+    terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+) -> list[Row]:
+    """Return a row of `MAPPED_COLUMNS` for each term; None has one of nulls."""
+    for number, term in enumerate(terms, 1):
+        if term is not None:
+            require_text(term, where=f"row {number}")
+    distinct = [term for term in dict.fromkeys(terms) if term is not None]
+    linked = link_terms(distinct, linker, top_k=top_k, only=only)
+    rows = {term: _cut(each) for term, each in zip(distinct, linked, strict=True)}
+    return [_NOTHING if term is None else rows[term] for term in terms]
+
+
+def _cut(linked: LinkedDocument) -> Row:
+    return next(({name: row[name] for name in MAPPED_COLUMNS} for row in linked.rows()), _NOTHING)
+
+
+def map_table(
+    path: Path,
+    column: str,
+    linker: Linker | Pipeline,
+    output: Path,
+    *,
+    top_k: int = 5,
+    only: ConceptMask | None = None,
+    style: IdStyle = "obo",
+    force: bool = False,
+    options: ExportOptions = NO_OPTIONS,
+    progress: Progress = silent,
+) -> Counter[str]:
+    """Map a column of terms; the name of `output` says the format, and `-` is a table on standard output. Return counts."""
+    require_mapping(path, column, output, force=force, options=options)
+    table = read_terms(path, column)
+    return write_mappings(
+        table, linker, output, top_k=top_k, only=only, style=style, force=force, options=options, progress=progress
+    )
+
+
+def write_mappings(
+    table: TermTable,
+    linker: Linker | Pipeline,
+    output: Path,
+    *,
+    top_k: int = 5,
+    only: ConceptMask | None = None,
+    style: IdStyle = "obo",
+    force: bool = False,
+    options: ExportOptions = NO_OPTIONS,
+    progress: Progress = silent,
+) -> Counter[str]:
+    """Map an open table, whose output was found writable by `require_mapping`."""
+    counts = new_counts()
+    mappings = counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
+    source = linker.linker if isinstance(linker, Pipeline) else linker
+    if mapping_export(output):
+        write_mapping_export(mappings, table.columns, source, output, options, counts=counts, force=force)
+        return counts
+    with whole_file(output, force=force) as file:
+        if output.name.endswith(SSSOM):
+            write_sssom(mappings, source, file)
+        else:
+            write_table(mappings, table.columns, linker.kb, output, file, style=style)
+    return counts
+
+
+def require_mapping(path: Path, column: str, output: Path, *, force: bool = False, options: ExportOptions = NO_OPTIONS) -> int:
+    """Refuse, before any work, a table without the column, and an output that could not be written; `-` is standard output.
+
+    Returns the number of rows.
+    """
+    require_mapping_export(output, options)
+    if not mapping_export(output):
+        require_rows(output)
+    require_file(output, force=force, may_stream=True)
+    rows = count_rows(path, column)
+    if options.code_column:
+        read_terms(path, options.code_column)
+    if output.suffix == ".xlsx":
+        require_few_rows(rows, str(output))
+    return rows
+
+
+def new_counts() -> Counter[str]:
+    """Return the counts of a mapping before its first row."""
+    return Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
+
+
+def counted(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress = silent) -> Iterator[TermMapping]:
+    """Yield mappings, and count them."""
+    for mapping in mappings:
+        counts["rows"] += 1
+        counts["mapped" if mapping.answer else "unmapped" if mapping.term else "empty"] += 1
+        counts["tied"] += mapping.is_tied
+        progress("mapping", counts["rows"])
+        yield mapping

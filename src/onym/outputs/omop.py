@@ -1,0 +1,381 @@
+"""OMOP's concept ids, from the vocabularies that a site downloads from Athena: `CONCEPT.csv`, `CONCEPT_RELATIONSHIP.csv`.
+
+A code leads to a concept of its own vocabulary, the *source* concept. Tables of OMOP also want the *standard* concept, which
+is that concept itself or the ones it maps to. The files are licensed, so Onym has none of it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from onym.errors import InputError, shown_id
+from onym.outputs.rows import write_plain_csv
+from onym.outputs.terms import TermMapping
+from onym.outputs.vocabularies import Vocabularies
+from onym.store.files.source import InputFile
+from onym.store.files.table import TableFormat, iter_table
+from onym.types import AssertionMark, Document, Link, LinkedDocument
+from onym.views import styled
+
+NO_CONCEPT = 0
+"""What OMOP writes where there is no concept."""
+CONCEPTS, RELATIONSHIPS = "CONCEPT.csv", "CONCEPT_RELATIONSHIP.csv"
+_STANDARD, _MAPS_TO = "S", "Maps to"
+_LIMIT = 2**31  # ids are 32-bit integers
+Key = tuple[str, str]
+"""A vocabulary_id and a concept_code."""
+
+
+class StandardConcept(NamedTuple):
+    """A concept that tables of OMOP are analysed by."""
+
+    id: int
+    vocabulary: str
+
+
+class OmopConcept(NamedTuple):
+    """The concept of a code, and the standard concepts that it stands for: none, one or several."""
+
+    id: int
+    standard: tuple[StandardConcept, ...] = ()
+
+
+class OmopConcepts:
+    """The concepts of codes. One that is not known has none.
+
+    >>> OmopConcepts({("SNOMED", "386661006"): OmopConcept(437663)}).find("SNOMED", "386661006").id
+    437663
+    >>> OmopConcepts().find("MeSH", "D005334") is None
+    True
+    """
+
+    def __init__(self, concepts: dict[Key, OmopConcept] | None = None) -> None:
+        self._concepts = concepts or {}
+
+    def __len__(self) -> int:
+        """Return how many codes are known."""
+        return len(self._concepts)
+
+    def find(self, vocabulary: str, code: str) -> OmopConcept | None:
+        """Return the concept of a code."""
+        return self._concepts.get((vocabulary, code))
+
+    @classmethod
+    def read(cls, folder: Path, vocabularies: Collection[str]) -> OmopConcepts:
+        """Read the concepts of some vocabularies from the folder of a download. Without relationships, none is mapped on."""
+        ids: dict[Key, int] = {}
+        standard: dict[int, tuple[StandardConcept, ...]] = {}
+        for number, vocabulary, code, mark in _rows(folder / CONCEPTS, _CONCEPT, "vocabulary_id", vocabularies):
+            concept = _whole_number(number, folder / CONCEPTS)
+            ids[vocabulary, code] = concept
+            if mark == _STANDARD:
+                standard[concept] = (StandardConcept(concept, vocabulary),)
+        if (folder / RELATIONSHIPS).exists():
+            standard |= _mapped(folder, {concept for concept in ids.values() if concept not in standard})
+        return cls({key: OmopConcept(concept, standard.get(concept, ())) for key, concept in ids.items()})
+
+
+_CONCEPT = ("concept_id", "vocabulary_id", "concept_code", "standard_concept")
+_RELATIONSHIP = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason")
+
+
+def _mapped(folder: Path, concepts: Collection[int]) -> dict[int, tuple[StandardConcept, ...]]:
+    """Return the standard concepts that others map to."""
+    wanted = {str(concept) for concept in concepts}
+    pairs = [
+        (first, second)
+        for first, second, relation, invalid in _rows(folder / RELATIONSHIPS, _RELATIONSHIP, "concept_id_1", wanted)
+        if relation == _MAPS_TO and not invalid and first != second
+    ]
+    targets = {second for _, second in pairs}
+    vocabularies = {
+        number: vocabulary
+        for number, vocabulary, _, mark in _rows(folder / CONCEPTS, _CONCEPT, "concept_id", targets)
+        if mark == _STANDARD
+    }
+    found: dict[int, set[StandardConcept]] = {}
+    for first, second in pairs:
+        if second in vocabularies:
+            target = StandardConcept(_whole_number(second, folder / RELATIONSHIPS), vocabularies[second])
+            found.setdefault(int(first), set()).add(target)
+    return {concept: tuple(sorted(each)) for concept, each in found.items()}
+
+
+def _rows(path: Path, columns: Sequence[str], by: str, values: Collection[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows whose column `by` has one of these values; Athena separates by tabs, and quotes nothing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = pa.array(sorted(values), pa.large_string())
+    for batch in iter_table(InputFile.from_path(path), TableFormat(), columns):
+        kept = batch.filter(pc.is_in(batch.column(by), value_set=wanted))
+        yield from zip(*(kept.column(name).to_pylist() for name in columns), strict=True)
+
+
+def _whole_number(text: str, path: Path) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) >= _LIMIT:
+        fix = "name the folder that was downloaded from Athena, unpacked"
+        raise InputError("omop-vocabulary", "a concept_id is no 32-bit whole number", where=str(path), fix=fix)
+    return int(text)
+
+
+NOTE_ID_COLUMNS: dict[str, type] = {"note_id": int, "document": str, "source": str, "ordinal": int}
+"""What a line of keys has: the number, and the id, file and ordinal of the document."""
+_LIMIT = 2**31
+_FIX = "let the documents have the note_id of OMOP's table note as their id, or number them: --note-keys FILE"
+
+
+class NoteIds:
+    """Gives documents their note_id; with a file of `keys` they are numbered from 1.
+
+    >>> NoteIds().of(Document("4711", "fever"))
+    4711
+    >>> NoteIds().of(Document("ward 7", "fever"))
+    Traceback (most recent call last):
+    onym.errors.InputError: [omop-note-id] the id of a document is no note_id...
+    """
+
+    def __init__(self, keys: BinaryIO | None = None) -> None:
+        self._keys = keys
+        self._seen: set[int] = set()
+        self._count = 0
+        if keys is not None:
+            write_plain_csv([], NOTE_ID_COLUMNS, keys)
+
+    def of(self, doc: Document) -> int:
+        """Return the note_id of a document: to be called once for each, in their order."""
+        if self._keys is not None:
+            self._count += 1
+            row = (self._count, doc.id, doc.source, doc.ordinal)
+            write_plain_csv([row], NOTE_ID_COLUMNS, self._keys, header=False)
+            return self._count
+        number = _note_id(doc)
+        if number in self._seen:
+            raise InputError("omop-note-id", "two documents have the same note_id", where=_where(doc), fix=_FIX)
+        self._seen.add(number)
+        return number
+
+
+def _note_id(doc: Document) -> int:
+    if not doc.id.isascii() or not doc.id.isdecimal() or int(doc.id) >= _LIMIT:
+        raise InputError("omop-note-id", "the id of a document is no note_id", where=_where(doc), fix=_FIX)
+    return int(doc.id)
+
+
+def _where(doc: Document) -> str:
+    return f"document {shown_id(doc.id)}" + (f" ({doc.source}, {doc.ordinal})" if doc.ordinal else "")
+
+
+NOTE_NLP_COLUMNS: dict[str, type] = {
+    "note_nlp_id": int,
+    "note_id": int,
+    "section_concept_id": int,
+    "snippet": str,
+    "offset": str,
+    "lexical_variant": str,
+    "note_nlp_concept_id": int,
+    "note_nlp_source_concept_id": int,
+    "nlp_system": str,
+    "nlp_date": str,
+    "nlp_datetime": str,
+    "term_exists": str,
+    "term_temporal": str,
+    "term_modifiers": str,
+}
+OMITTED = "[omitted]"
+"""The lexical_variant where texts are left out: the column may not be empty."""
+_BREAKS = str.maketrans("\r\n", "  ")
+_TEXT, _MODIFIERS = 250, 2000  # code points that the columns have
+_NOT_THERE: tuple[AssertionMark, ...] = ("negated", "hypothetical", "other-experiencer")
+_MODIFIER_OF: dict[AssertionMark, str] = {
+    "negated": "negation=true",
+    "possible": "uncertainty=true",
+    "historical": "history=true",
+    "hypothetical": "conditional=true",
+    "other-experiencer": "subject=other",
+}
+
+
+@dataclass(frozen=True)
+class NoteNlp:
+    """What rows have besides links: the day of the run, the system, names of vocabularies and ids of concepts."""
+
+    nlp_date: datetime.date
+    nlp_system: str = "onym"
+    vocabularies: Vocabularies = field(default_factory=Vocabularies)
+    concepts: OmopConcepts = field(default_factory=OmopConcepts)
+    text: bool = True
+
+
+def write_note_nlp(linked: Iterable[LinkedDocument], table: NoteNlp, file: BinaryIO, keys: BinaryIO | None = None) -> None:
+    """Write the table as CSV for a database: a header, empty cells for NULL, and texts as they are."""
+    write_plain_csv(note_nlp_rows(linked, table, NoteIds(keys)), NOTE_NLP_COLUMNS, file)
+
+
+def note_nlp_rows(linked: Iterable[LinkedDocument], table: NoteNlp, notes: NoteIds) -> Iterator[list[Any]]:
+    """Yield the rows of documents that were linked.
+
+    >>> from onym.types import Candidate, Document, Mention
+    >>> fever = Mention(3, 8, "fever")
+    >>> link = Link(fever, (Candidate("mesh:D005334", "fever", 1.0, "Fever"),), assertion=("negated",))
+    >>> linked = LinkedDocument(Document("7", "No fever", (fever,)), (link,))
+    >>> (row,) = note_nlp_rows([linked], NoteNlp(datetime.date(2026, 1, 2)), NoteIds())
+    >>> row[:6], row[9], row[11:]
+    ([1, 7, None, 'No fever', '3', 'fever'], '2026-01-02', ['N', 'present', 'code=MESH:D005334;end=8;score=1.0;negation=true'])
+    """
+    number = 0
+    for each in linked:
+        if not each.is_complete:
+            continue
+        note = notes.of(each.document)
+        for link in each.links:
+            for source, standard in _concept_ids(link, table):
+                number += 1
+                yield [number, note, *_row(link, each.document.text, source, standard, table)]
+
+
+def _row(link: Link, text: str, source: int, standard: int, table: NoteNlp) -> list[Any]:
+    mention = link.mention
+    exists, temporal = _asserted(link)
+    return [
+        None,
+        _snippet(text, mention.start, mention.end) if table.text else None,
+        str(mention.start),
+        _storable(mention.surface[:_TEXT]) if table.text else OMITTED,
+        standard,
+        source,
+        table.nlp_system[:_TEXT],
+        table.nlp_date.isoformat(),
+        None,
+        exists,
+        temporal,
+        _modifiers(link)[:_MODIFIERS],
+    ]
+
+
+def _concept_ids(link: Link, table: NoteNlp) -> list[tuple[int, int]]:
+    """Return the ids of the source concept and of each standard concept."""
+    found = table.concepts.find(*table.vocabularies.omop(link.concept_id)) if link.concept_id else None
+    if found is None:
+        return [(NO_CONCEPT, NO_CONCEPT)]
+    return [(found.id, each.id) for each in found.standard] or [(found.id, NO_CONCEPT)]
+
+
+def _asserted(link: Link) -> tuple[str | None, str | None]:
+    if link.assertion is None:
+        return None, None
+    is_there = not any(mark in _NOT_THERE for mark in link.assertion)
+    return "Y" if is_there else "N", "past" if "historical" in link.assertion else "present"
+
+
+def _modifiers(link: Link) -> str:
+    answer = link.candidates[0] if link.concept_id else None
+    values = {
+        "code": styled(answer.concept_id) if answer else None,
+        "end": link.mention.end,
+        "confidence": None if link.confidence is None else round(link.confidence, 4),
+        "score": round(float(answer.score), 4) if answer else None,
+        "nil": link.nil_reason,
+    }
+    marks = [_MODIFIER_OF[mark] for mark in link.assertion or ()]
+    said = [f"{name}={value}".replace(";", ",") for name, value in values.items() if value is not None]
+    return _storable(";".join([*said, *marks]))
+
+
+def _snippet(text: str, start: int, end: int) -> str:
+    """Return the mention with as much text on both sides as the column has room for; line breaks are spaces."""
+    before = max(0, start - max(0, _TEXT - (end - start)) // 2)
+    return _storable(text[before : before + _TEXT].translate(_BREAKS))
+
+
+def _storable(text: str) -> str:
+    return text.replace("\x00", "\ufffd")  # the character that PostgreSQL cannot store
+
+
+SOURCE_MAP_COLUMNS: dict[str, type] = {
+    "source_code": str,
+    "source_concept_id": int,
+    "source_vocabulary_id": str,
+    "source_code_description": str,
+    "target_concept_id": int,
+    "target_vocabulary_id": str,
+    "valid_start_date": str,
+    "valid_end_date": str,
+    "invalid_reason": str,
+}
+SOURCE_VOCABULARY = "ONYM_TERMS"
+"""The vocabulary of codes that have no other."""
+UNKNOWN = "not in OMOP"
+"""What is counted: terms with an answer whose code leads to no standard concept."""
+NO_VOCABULARY = "None"  # of OMOP's concept 0
+_START, _END = "1970-01-01", "2099-12-31"
+_CODE, _DESCRIPTION, _DIGEST = 50, 255, 8  # characters of the columns, and of what tells long codes apart
+
+
+@dataclass(frozen=True)
+class SourceMap:
+    """What rows have besides mappings: the vocabulary of the codes, their column, and ids of concepts."""
+
+    concepts: OmopConcepts
+    source_vocabulary: str = SOURCE_VOCABULARY
+    code_column: int | None = None
+    vocabularies: Vocabularies = field(default_factory=Vocabularies)
+
+
+def write_source_map(mappings: Iterable[TermMapping], table: SourceMap, counts: Counter[str], file: BinaryIO) -> None:
+    """Write the table as CSV for a database, and count the terms whose answer has no standard concept."""
+    write_plain_csv(source_map_rows(mappings, table, counts), SOURCE_MAP_COLUMNS, file)
+
+
+def source_map_rows(mappings: Iterable[TermMapping], table: SourceMap, counts: Counter[str]) -> Iterator[list[Any]]:
+    """Yield the rows, in the order in which codes come first; a code without any standard concept has one row."""
+    targets: dict[str, dict[StandardConcept, None]] = {}
+    descriptions: dict[str, str] = {}
+    counts[UNKNOWN] += 0
+    for mapping in mappings:
+        code = short_code(mapping.cells[table.code_column] if table.code_column is not None else mapping.term)
+        if not mapping.term or not code:
+            continue
+        found = _standard(mapping, table)
+        counts[UNKNOWN] += bool(mapping.answer and not found)
+        targets.setdefault(code, {}).update(dict.fromkeys(found))
+        descriptions.setdefault(code, mapping.term[:_DESCRIPTION].replace("\x00", "\ufffd"))
+    for code, found_all in targets.items():
+        for target in found_all or (StandardConcept(NO_CONCEPT, NO_VOCABULARY),):
+            yield [
+                code,
+                NO_CONCEPT,
+                table.source_vocabulary,
+                descriptions[code],
+                target.id,
+                target.vocabulary,
+                _START,
+                _END,
+                None,
+            ]
+
+
+def short_code(text: str) -> str:
+    """Return a text as a source_code: at most 50 characters, the end of a longer one being a digest of all of it.
+
+    >>> short_code(" heart  attack ")
+    'heart attack'
+    >>> short_code("carcinoma " * 9)
+    'carcinoma carcinoma carcinoma carcinoma c~b68f761f'
+    """
+    code = " ".join(text.replace("\x00", "\ufffd").split())
+    if len(code) <= _CODE:
+        return code
+    digest = hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{code[: _CODE - _DIGEST - 1]}~{digest}"
+
+
+def _standard(mapping: TermMapping, table: SourceMap) -> tuple[StandardConcept, ...]:
+    found = table.concepts.find(*table.vocabularies.omop(mapping.answer.concept_id)) if mapping.answer else None
+    return found.standard if found else ()

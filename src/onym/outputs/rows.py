@@ -1,0 +1,202 @@
+"""Files of rows, for people and dataframes. The ending of the file's name says how they are written.
+
+    .tsv  .csv    text, with a header
+    .jsonl        an object for each row
+    .parquet      columns with their types
+    .xlsx         the first sheet of a workbook; needs `pip install 'onym[xlsx]'`
+
+A cell of text that begins as a formula does, with = + - or @, gets an apostrophe before it in .tsv and .csv, so that no
+spreadsheet computes it; so does one that begins with an apostrophe. `read_rows` takes it away again. In .xlsx such a cell is
+stored as text.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+from onym.errors import ConfigError
+from onym.store.files.xlsx import read_cells, require_xlsx, write_xlsx
+from onym.types import LinkedDocument
+from onym.views import COLUMNS, IdStyle, frame_of, kinds_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Columns: TypeAlias = Mapping[str, type]
+"""The names of columns, and what is in them: `str`, `int` or `float`, or nothing."""
+Values: TypeAlias = Sequence[Any]
+_GUARD = "'"
+_GUARDED = ("=", "+", "-", "@", "\t", "\r", _GUARD)
+_ROWS = 10_000  # that are written together
+_SEPARATORS = {".tsv": "\t", ".csv": ","}
+
+
+def require_rows(path: Path) -> None:
+    """Refuse a file whose name does not say how rows are to be written; standard output is .tsv.
+
+    >>> require_rows(Path("links.doc"))
+    Traceback (most recent call last):
+    onym.errors.ConfigError: [config-invalid] the name of a table cannot end with '.doc'...
+    """
+    if path.suffix not in WRITERS and str(path) != "-":
+        fix = f"let it end with {', '.join(WRITERS)}"
+        raise ConfigError("config-invalid", f"the name of a table cannot end with {path.suffix!r}", where=str(path), fix=fix)
+    if path.suffix == ".xlsx":
+        require_xlsx()
+
+
+def write_rows(rows: Iterable[Values], columns: Columns, path: Path, file: BinaryIO) -> None:
+    """Write rows one by one to a file that will have the name of `path`.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write_rows([("=1+1", 3)], {"text": str, "end": int}, Path("links.csv"), file)
+    >>> file.getvalue()
+    b"text,end\\n'=1+1,3\\n"
+    """
+    WRITERS[path.suffix or ".tsv"](rows, columns, file)
+
+
+def read_rows(path: Path, kinds: Columns) -> pl.DataFrame:
+    """Read a table that was written here; `kinds` says what is in columns that are not text."""
+    import polars as pl
+
+    require_rows(path)
+    if path.suffix == ".parquet":
+        return pl.read_parquet(path)
+    if path.suffix == ".jsonl":
+        lines = path.read_bytes().decode().split("\n")[:-1]  # unlike str.splitlines, at line feeds alone
+        objects = [json.loads(line) for line in lines]
+        names = list(objects[0]) if objects else list(kinds)
+        return frame_of([[each[name] for name in names] for each in objects], _kinds(names, kinds))
+    if path.suffix == ".xlsx":
+        head, *rows = read_cells(path)
+        return _typed([str(name) for name in head], rows, kinds)
+    with path.open(encoding="utf-8", newline="") as lines_of_text:
+        names, *cells = csv.reader(lines_of_text, delimiter=_SEPARATORS[path.suffix])
+    return _typed(names, [[_unguarded(cell) for cell in row] for row in cells], kinds)
+
+
+def _kinds(names: Iterable[str], kinds: Columns) -> dict[str, type]:
+    return {name: kinds.get(name, str) for name in names}
+
+
+def _typed(names: Sequence[str], rows: Sequence[Values], kinds: Columns) -> pl.DataFrame:
+    columns = _kinds(names, kinds)
+    values = [
+        [None if cell in (None, "") else kind(cell) for cell, kind in zip(row, columns.values(), strict=True)] for row in rows
+    ]
+    return frame_of(values, columns)
+
+
+def write_plain_csv(rows: Iterable[Values], columns: Columns, file: BinaryIO, *, header: bool = True) -> None:
+    """Write rows for a database: texts as they are, without a guard against formulas, and nothing for None.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write_plain_csv([("=1+1", None)], {"text": str, "end": int}, file)
+    >>> file.getvalue()
+    b'text,end\\n=1+1,\\n'
+    """
+    writer = csv.writer(_LineFeeds(file))
+    if header:
+        writer.writerow(columns)
+    writer.writerows(rows)
+
+
+def _write_separated(rows: Iterable[Values], columns: Columns, file: BinaryIO, separator: str) -> None:
+    writer = csv.writer(_LineFeeds(file), delimiter=separator)
+    writer.writerow(columns)
+    writer.writerows([_guarded(value) for value in row] for row in rows)
+
+
+class _LineFeeds:
+    """Ends lines with a line feed alone; a writer of CSV quotes carriage returns only if its own lines end with one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, line: str) -> None:
+        self._file.write(line.removesuffix("\r\n").encode() + b"\n")
+
+
+def _guarded(value: Any) -> Any:
+    """Return a value as a cell; text that would be a formula is guarded."""
+    return f"{_GUARD}{value}" if isinstance(value, str) and value.startswith(_GUARDED) else value
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith(_GUARD) else cell
+
+
+def _write_lines(rows: Iterable[Values], columns: Columns, file: BinaryIO) -> None:
+    for row in rows:
+        file.write(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False).encode() + b"\n")
+
+
+def _write_parquet(rows: Iterable[Values], columns: Columns, file: BinaryIO) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    with pq.ParquetWriter(file, schema) as writer:
+        for batch in _batches(iter(rows)):
+            values = {name: [row[at] for row in batch] for at, name in enumerate(columns)}
+            writer.write_table(pa.Table.from_pydict(values, schema))
+
+
+def _batches(rows: Iterator[Values]) -> Iterator[list[Values]]:
+    while batch := list(islice(rows, _ROWS)):
+        yield batch
+
+
+WRITERS: dict[str, Callable[[Iterable[Values], Columns, BinaryIO], None]] = {
+    ".tsv": lambda rows, columns, file: _write_separated(rows, columns, file, "\t"),
+    ".csv": lambda rows, columns, file: _write_separated(rows, columns, file, ","),
+    ".jsonl": _write_lines,
+    ".parquet": _write_parquet,
+    ".xlsx": lambda rows, columns, file: write_xlsx(rows, list(columns), file),
+}
+"""How a table is written, by the ending of its name."""
+
+
+TEXT = "text"
+_TABLES = (".tsv", ".csv", ".xlsx")
+
+
+def is_table(path: Path) -> bool:
+    """Tell whether a file's name says that it is a flat table: .jsonl and .parquet may be corpora too.
+
+    >>> is_table(Path("links.csv")), is_table(Path("links.jsonl"))
+    (True, False)
+    """
+    return path.suffix in _TABLES
+
+
+def write_flat(
+    linked: Iterable[LinkedDocument], path: Path, file: BinaryIO, *, text: bool = True, style: IdStyle = "obo"
+) -> None:
+    """Write the rows of linked documents one by one; without `text`, the column of mentions' texts is left out."""
+    columns = kinds_of([name for name in COLUMNS if text or name != TEXT])
+    write_rows(([row[name] for name in columns] for each in linked for row in each.rows(style)), columns, path, file)
+
+
+def read_flat(path: Path) -> pl.DataFrame:
+    """Read a flat table that was written here.
+
+    >>> from onym.types import Candidate, Document, Link, Mention
+    >>> doc = Document("1", "=SUM(1)", (Mention(0, 7, "=SUM(1)"),))
+    >>> linked = LinkedDocument(doc, (Link(doc.mentions[0], (Candidate("hp:0001945", "fever", 1.0),)),))
+    >>> path = getfixture("tmp_path") / "links.csv"
+    >>> with path.open("wb") as file:
+    ...     write_flat([linked], path, file)
+    >>> "'=SUM(1)" in path.read_text(), read_flat(path)["text"].to_list()
+    (True, ['=SUM(1)'])
+    """
+    return read_rows(path, kinds_of())

@@ -1,0 +1,378 @@
+"""Building a pack: a pipeline with all that it refers to, in one file. The same pipeline gives the same bytes.
+
+What was derived from the knowledge base and is used, such as TF-IDF counts, tables of names, indexes and tries, comes along:
+the first answer need not wait for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, NamedTuple
+
+from onym._version import __version__
+from onym.datasets.training import NOT_SHIPPED
+from onym.errors import ConfigError
+from onym.index.build import open_derived_index_artefact
+from onym.index.kinds import compact_kind
+from onym.kb import KnowledgeBase
+from onym.kb.order import iter_prefixes
+from onym.linkers import dense
+from onym.models.onnx_shape import write_quantized
+from onym.models.opening import open_encoder
+from onym.models.tensors import is_quantized
+from onym.packs.archive import (
+    CARD,
+    LICENCES,
+    NOT_STATED,
+    PackedCorpus,
+    PackedFile,
+    PackedKb,
+    PackedSource,
+    PackName,
+    PackRecord,
+    PackWriter,
+    whole_pack,
+)
+from onym.packs.archive import FILE as RECORD
+from onym.packs.card import OWN_HEADING, card, licences_page
+from onym.packs.folders import KB, PACK_ENDING
+from onym.packs.licences import packed_sources, restricted_in, restricted_prefixes, value_for
+from onym.packs.locate import located, read_pipeline
+from onym.parts import ModelReference, OpenContext, PartConfig
+from onym.pipeline.config import FILE as PIPELINE
+from onym.pipeline.config import PipelineConfig, Reference
+from onym.pipeline.folder import open_pipeline
+from onym.rerank.memory import open_memory
+from onym.store.archive import Content
+from onym.store.artefact import FileEntry, Manifest
+from onym.store.derived import collect_derived
+from onym.store.files.stream import read_regular
+from onym.store.hidden import scratch_folder
+from onym.store.limits import DEFAULT_LIMITS
+from onym.store.models import find_model_file, folder_digest, model_files, read_model_json, read_small
+from onym.store.output import require_file
+from onym.types import Document
+
+
+@contextmanager
+def compressed(config: PipelineConfig, base: Path, context: OpenContext) -> Iterator[PipelineConfig]:
+    """Give the configuration of a pipeline in the folder `base` with smaller parts, which are there until the block ends."""
+    kb = KnowledgeBase.open(base / config.kb.path, verify=context.verify, prefer=config.prefer)
+    with scratch_folder() as folder:
+
+        def smaller(part: PartConfig) -> PartConfig:
+            return _smaller(part, base, folder, kb, context) if isinstance(part, dense.Config) else part
+
+        found = config.model_copy(update={"linker": config.linker.with_parts(smaller)})
+        if found == config:
+            what = "there is nothing to compress: the pipeline has no dense part"
+            raise ConfigError("config-invalid", what, where=str(base), fix="leave --compress out")
+        yield found
+
+
+def _smaller(part: dense.Config, base: Path, folder: Path, kb: KnowledgeBase, context: OpenContext) -> dense.Config:
+    """Write the encoder of a dense part, build its index, and return the part with both."""
+    if part.model is None:
+        return part
+    source = Path(part.model.resolved(base).path)
+    small = source if is_quantized(source) else folder / f"{source.name}-int8"
+    if not small.exists():
+        write_quantized(source, small)
+    names_by = open_encoder(source, precision=part.dtype, device=part.device)
+    index = compact_kind(len(kb.names))
+    open_derived_index_artefact(kb, open_encoder(small), index, names_by=names_by, progress=context.progress)
+    reference = ModelReference(path=str(small), digest=folder_digest(small))
+    return part.model_copy(update={"model": reference, "index": index, "dtype": "auto", "device": "auto"})
+
+
+RECORDS = ("training.json", "tokenizer_config.json")
+_SHAPE = "config.json"  # indexes are named by its digest: it cannot be changed
+_MANIFEST, _POINTER = "manifest.json", "CURRENT"
+_ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][^/\\\n]+){2,}[/\\]?")
+
+
+def portable_files(files: Mapping[str, Path]) -> dict[str, Content]:
+    """Return the files of a folder by name, with records in which no path of a machine is left.
+
+    >>> path = getfixture("tmp_path") / "training.json"
+    >>> _ = path.write_text('{"kb": "/home/me/kbs/mesh"}')
+    >>> json.loads(portable_files({"training.json": path})["training.json"])
+    {'kb': 'mesh'}
+    """
+    found: dict[str, Content] = dict(files)
+    for name, path in files.items():
+        if PurePosixPath(name).name in (*RECORDS, _SHAPE):
+            values = read_model_json(path)
+            if (plain := _plain(values)) != values:
+                _require_record(name, path)
+                _replace(found, name, json.dumps(plain, indent=1, ensure_ascii=False).encode() + b"\n")
+    return found
+
+
+def _require_record(name: str, path: Path) -> None:
+    if PurePosixPath(name).name == _SHAPE:
+        fix = "take the path out of it, and build the pipeline again"
+        raise ConfigError("pack-path", "the configuration of a model names a path of this machine", where=str(path), fix=fix)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of JSON with the last part of each absolute path in it."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, str) and _ABSOLUTE.fullmatch(value):
+        return PureWindowsPath(value).name  # it divides at both kinds of slashes
+    return value
+
+
+def _replace(files: dict[str, Content], name: str, data: bytes) -> None:
+    """Put other bytes under a name; if that is a file of an artefact, its version is made anew."""
+    files[name] = data
+    version = PurePosixPath(name).parent
+    manifest = files.get(str(version / _MANIFEST))
+    if not isinstance(manifest, Path):
+        return
+    old = Manifest.from_bytes(read_small(manifest), str(manifest))
+    entry = FileEntry(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+    new = old.model_copy(update={"files": {**old.files, PurePosixPath(name).name: entry}})
+    files[str(version / _MANIFEST)] = new.to_bytes()
+    renamed = version.parent / new.digest()[:16]
+    for each in [each for each in files if PurePosixPath(each).parent == version]:
+        files[str(renamed / PurePosixPath(each).name)] = files.pop(each)
+    files[str(version.parent / _POINTER)] = renamed.name.encode() + b"\n"
+
+
+FOLDER = "models"
+_RECORD, _MEMORY = "training.json", "memory"
+_OWN = ("one's own", "none is stated", NOT_STATED)  # how the licences of corpora begin that nobody has stated
+
+
+class PackedModels:
+    """The models of a pack, by the folders that they are copied from. One that is referred to twice is copied once."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[Path, tuple[str, ...] | None], str] = {}
+
+    def add(self, reference: ModelReference, base: Path) -> ModelReference:
+        """Take a model, which must be what it was when the pipeline was built, and return how the pack refers to it."""
+        key = Path(reference.resolved(base).path).resolve(), reference.FILES
+        name = self._names.setdefault(key, f"{FOLDER}/{self._free_name(key[0].name)}")
+        return reference.model_copy(update={"path": name})
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders that they are copied from."""
+        return [folder for folder, _ in self._names]
+
+    def files(self) -> Iterator[tuple[str, dict[str, Content]]]:
+        """Yield the name of each model in the pack, and its files."""
+        for (folder, names), name in self._names.items():
+            paths = model_files(folder) if names is None else [find_model_file(folder, each) for each in names]
+            own = {path.relative_to(folder).as_posix(): path for path in paths if path is not None}
+            yield name, dict(sorted(portable_files(own).items(), key=lambda each: PurePosixPath(each[0])))
+
+    def _free_name(self, name: str) -> str:
+        plain = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).lstrip("._-") or "model"
+        taken = {each.rpartition("/")[2] for each in self._names.values()}
+        others = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
+        return next(each for each in (plain, *others) if each not in taken)
+
+
+def packed_corpora(folders: list[Path], licences: Mapping[str, str] | None = None) -> tuple[PackedCorpus, ...]:
+    """Return the corpora that models were trained on, by what their records say."""
+    found: dict[str, PackedCorpus] = {}
+    for folder in folders:
+        for corpus in _corpora(_record(folder)):
+            name, licence = str(corpus["name"]), str(corpus.get("licence") or NOT_STATED)
+            licence = NOT_STATED if licence.startswith(_OWN) else licence
+            licence = value_for(licences or {}, name) or licence
+            documents = corpus.get("documents")
+            found[name] = PackedCorpus(
+                name=name, documents=documents if isinstance(documents, int) else 0, licence=licence[:1_000]
+            )
+    return tuple(found[name] for name in sorted(found))
+
+
+def restricted_models(folders: list[Path]) -> list[str]:
+    """Return why models may not be passed on: corpora whose annotations may not, and ids of restricted vocabularies."""
+    found = []
+    for folder in folders:
+        record = _record(folder)
+        names = sorted(str(corpus["name"]) for corpus in _corpora(record))
+        found += [f"trained on {name}" for name in names if name.startswith(NOT_SHIPPED)]
+        if _is_private(record):
+            found.append(f"trained on private data ({', '.join(names)})")
+        found += [f"annotations with ids of {title}" for title in _restricted_ids(folder)]
+    return list(dict.fromkeys(found))
+
+
+def _restricted_ids(folder: Path) -> list[str]:
+    if not (folder / _MEMORY / "CURRENT").is_file():
+        return []
+    known = restricted_prefixes()
+    return [known[prefix] for prefix, _ in iter_prefixes(open_memory(folder / _MEMORY).concepts) if prefix in known]
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    path = find_model_file(folder, _RECORD)
+    found = read_model_json(path) if path else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _corpora(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = record.get("corpora") or [record.get("corpus")]
+    return [each for each in found if isinstance(each, dict) and "name" in each] if isinstance(found, list) else []
+
+
+def _is_private(record: Mapping[str, Any]) -> bool:
+    config = record.get("config")
+    data = config.get("data") if isinstance(config, dict) else None
+    return isinstance(data, dict) and bool(data.get("private"))
+
+
+_PROBE = tuple(Document(str(number), "Fever.") for number in range(16))  # so many texts that all that is derived is opened
+_NO_FILE = PackedFile(bytes=0, sha256="0" * 64)
+
+
+def build_pack(
+    pipeline: Path | str,
+    output: Path | str,
+    *,
+    name: str = "",
+    version: str = "1.0.0",
+    private: bool = False,
+    compress: bool = False,
+    releases: Mapping[str, str] | None = None,
+    licences: Mapping[str, str] | None = None,
+    force: bool = False,
+    context: OpenContext | None = None,
+) -> PackRecord:
+    """Write a pack of a pipeline. Its name is that of the file, unless another is set.
+
+    Vocabularies and annotations that may not be passed on are refused, unless the pack is `private`. `releases` and `licences`
+    state, by the name of a source or corpus, what is not known of it. With `compress`, encoders of dense linkers are packed in
+    int8, and their indexes as codes alone: scores are slightly other ones.
+
+    >>> folder = getfixture("tmp_path")
+    >>> build_pack("starter", folder / "mondo.onymp").sources[0].release
+    '2026-05-05'
+    """
+    output = require_pack_output(Path(output), force=force)
+    named = PackName.of({"name": name or output.name.removesuffix(PACK_ENDING).lower(), "version": version})
+    base, config = located(pipeline), read_pipeline(pipeline)
+    context = context or OpenContext()
+    stated = _Stated(named, private, releases or {}, licences or {})
+    draft = _draft(config, base, stated, context)
+    with compressed(config, base, context) if compress else nullcontext(config) as parts:
+        kb, derived = _open_all(parts, base, context)
+        models = PackedModels()
+        packed = _changed(parts, lambda reference: models.add(reference, base))
+        with whole_pack(output, force=force) as pack:
+            _write_kb(pack, kb, derived)
+            packed = _write_models(pack, models, packed)
+            pack.add(PIPELINE, packed.model_dump_json(indent=1).encode() + b"\n")
+            pack.add(CARD, card(draft, packed).encode())
+            pack.add(LICENCES, licences_page(draft, _own_licences(base)).encode())
+            record = PackRecord.of({**dict(draft), "files": pack.files})
+            pack.add_record(record)
+    return record
+
+
+def require_pack_output(path: Path, *, force: bool = False) -> Path:
+    """Return the path of a pack that is to be written; one that cannot be, or has another ending, is refused.
+
+    >>> require_pack_output(Path("diseases.zip"))
+    Traceback (most recent call last):
+    onym.errors.ConfigError: [config-invalid] a pack is a file with the ending .onymp...
+    """
+    require_file(path, force=force)
+    if path.suffix != PACK_ENDING:
+        what = f"a pack is a file with the ending {PACK_ENDING}"
+        raise ConfigError("config-invalid", what, fix=f"-o {path.stem}{PACK_ENDING}")
+    return path
+
+
+class _Stated(NamedTuple):
+    """What a person says of a pack."""
+
+    named: PackName
+    private: bool
+    releases: Mapping[str, str]
+    licences: Mapping[str, str]
+
+
+def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenContext) -> PackRecord:
+    """Return the record of a pack without its files; what may not be passed on is refused, before anything is made."""
+    kb, models = KnowledgeBase.open(base / config.kb.path, verify=context.verify), PackedModels()
+    _changed(config, lambda reference: models.add(reference, base))
+    sources = packed_sources(kb, stated.releases, stated.licences)
+    corpora = packed_corpora(models.folders, stated.licences)
+    _require_known({**stated.releases, **stated.licences}, sources, corpora)
+    restricted = (*restricted_in(kb), *restricted_models(models.folders))
+    if restricted and not stated.private:
+        what = f"this may not be passed on: {', '.join(restricted)}"
+        raise ConfigError("pack-restricted", what, where=str(base), fix="add --private, and keep the pack to yourself")
+    return PackRecord(
+        name=stated.named.name,
+        version=stated.named.version,
+        onym=__version__,
+        private=stated.private,
+        restricted=restricted,
+        kb=PackedKb(digest=kb.digest, concepts=len(kb), names=len(kb.names)),
+        sources=sources,
+        corpora=corpora,
+        files=dict.fromkeys((CARD, LICENCES), _NO_FILE),
+    )
+
+
+def _open_all(config: PipelineConfig, base: Path, context: OpenContext) -> tuple[KnowledgeBase, list[Path]]:
+    """Open a pipeline and link some texts; return its knowledge base, and the folders of what it derives from it."""
+    with collect_derived() as derived:
+        pipeline = open_pipeline(config, base, context)
+        for _ in pipeline.link_many(_PROBE):
+            pass
+    pipeline.kb.require_intact()
+    return pipeline.kb, derived
+
+
+def _write_kb(pack: PackWriter, kb: KnowledgeBase, derived: list[Path]) -> None:
+    pack.add_artefact(KB, kb.folder.parent)
+    for name, folder in sorted((f"{KB}/{path.parent.name}/{path.name}", path) for path in derived):
+        pack.add_artefact(name, folder)
+
+
+def _write_models(pack: PackWriter, models: PackedModels, config: PipelineConfig) -> PipelineConfig:
+    """Write all models, and return the configuration with their digests as they are in the pack."""
+    digests = {name: pack.add_model(name, files) for name, files in models.files()}
+    return _changed(config, lambda reference: reference.model_copy(update={"digest": digests[reference.path]}))
+
+
+def _changed(config: PipelineConfig, change: Callable[[ModelReference], ModelReference]) -> PipelineConfig:
+    """Return a configuration with other references to models, and with the knowledge base of the pack."""
+    linker = config.linker.with_references(change)
+    detector = config.detector and config.detector.with_references(change)
+    kb = Reference(path=KB, digest=config.kb.digest)
+    return config.model_copy(update={"kb": kb, "linker": linker, "detector": detector})
+
+
+def _require_known(stated: Mapping[str, str], sources: tuple[PackedSource, ...], corpora: tuple[PackedCorpus, ...]) -> None:
+    """Refuse what is stated of a source or a corpus that is not there: it was misspelt."""
+    known = {name for each in sources for name in (each.name, each.vocabulary) if name} | {each.name for each in corpora}
+    folded = {each.casefold() for each in known}
+    if unknown := [each for each in stated if each.casefold() not in folded]:
+        what = f"no source or corpus is named {unknown[0]!r}"
+        raise ConfigError("config-invalid", what, fix=f"known are {', '.join(sorted(known))}")
+
+
+def _own_licences(base: Path) -> str:
+    """Return what the pipeline's folder itself says of licences."""
+    if not (base / LICENCES).is_file():
+        return ""
+    text = read_regular(base / LICENCES, DEFAULT_LIMITS.model_json_bytes).decode("utf-8", "replace")
+    return text.partition(OWN_HEADING)[2] if (base / RECORD).is_file() else text  # the rest of a pack's page is made anew

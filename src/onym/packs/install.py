@@ -1,0 +1,226 @@
+"""From a recipe to an installed pipeline: a folder in the cache directory that has all that it needs.
+
+    pipelines/.NAME.<16 hex digits>/    what is being made, named by a digest of its inputs; it outlives a killed process
+    pipelines/NAME/                     the pipeline; it has this name when it is whole
+
+The steps are: files, knowledge base, models, trained parts, pipeline. A step that is done is not done again.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+
+from onym.errors import ConfigError, OnymError, missing_extra
+from onym.kb import build_kb
+from onym.models.tokens import VOCABULARY, wordpiece_tokenizer
+from onym.packs.archive import EXTRA_MISSING, PackRecord, open_pack
+from onym.packs.folders import KB, NAME, STARTER, installed, pack_folder
+from onym.packs.locate import load, read_pipeline
+from onym.packs.recipe import (
+    RECORD,
+    FileRecord,
+    Inputs,
+    InstallRecord,
+    Origin,
+    PipelineRecipe,
+    RecipeInput,
+    gather_inputs,
+    identity_of,
+    read_record,
+    record_of,
+    require_origin,
+    write_record,
+)
+from onym.parts import ModelReference, OpenContext
+from onym.pipeline.folder import build_pipeline, store_calibration
+from onym.store.download import Patience
+from onym.store.files.source import Source
+from onym.store.models import read_model_json
+from onym.store.output import copy_file, copy_folder, move_folder, remove_folder, replaced_folder, whole_file
+from onym.store.stage import exclusive_at
+from onym.types import Progress, silent
+
+_PACKAGES = MappingProxyType({"dense": ("torch", "transformers", "faiss")})
+_TOKENIZER, _SETTINGS, _CURRENT = "tokenizer.json", "tokenizer_config.json", "CURRENT"
+_log = logging.getLogger("onym.pipeline")
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """An installed pipeline: its folder, the files that it was made of, and whether it was made just now."""
+
+    folder: Path
+    files: tuple[FileRecord, ...]
+    is_new: bool
+
+
+def is_installed(recipe: PipelineRecipe) -> bool:
+    """Tell whether the pipeline of a recipe is there, as this Onym would make it."""
+    record = read_record(installed(recipe.name))
+    return record is not None and record.recipe == identity_of(recipe)
+
+
+def install(
+    recipe: PipelineRecipe,
+    origin: Origin | None = None,
+    *,
+    force: bool = False,
+    progress: Progress = silent,
+    patience: Patience | None = None,
+) -> Installation:
+    """Install the pipeline of a recipe, or go on with an installation that was interrupted.
+
+    One that is there is left as it is, without a look at the network; `force` makes it again, of the same downloads.
+    """
+    origin, dest = origin or Origin(), installed(recipe.name)
+    if not force and not origin.is_local and is_installed(recipe):
+        return _installation(dest, is_new=False)
+    _require_extra(recipe)
+    require_origin(recipe, origin)
+    with exclusive_at(dest.with_name(f".{recipe.name}.lock")):
+        inputs = gather_inputs(recipe, origin, progress=progress, patience=patience)
+        record = record_of(recipe, inputs)
+        if not force and (found := read_record(dest)) is not None and found.key == record.key:
+            return _installation(dest, is_new=False)
+        work = dest.with_name(f".{recipe.name}.{record.key}")
+        if not (work / RECORD).is_file():
+            _make(recipe, inputs, record, work, progress, share=not force)
+        move_folder(work, dest)
+        _remove_earlier(dest)
+    _log.info("installed %s at %s", recipe.name, dest)
+    return _installation(dest, is_new=True)
+
+
+def _installation(folder: Path, *, is_new: bool) -> Installation:
+    record = read_record(folder)
+    return Installation(folder, record.files if record else (), is_new)
+
+
+def _require_extra(recipe: PipelineRecipe) -> None:
+    """Refuse, before anything is fetched, a pipeline that could not be opened."""
+    if any(find_spec(package) is None for package in _PACKAGES.get(recipe.extra, ())):
+        raise missing_extra(f"the pipeline {recipe.name}", recipe.extra)
+
+
+def _make(
+    recipe: PipelineRecipe, inputs: Inputs, record: InstallRecord, work: Path, progress: Progress, *, share: bool
+) -> None:
+    """Do the steps that are not done yet; the record is written after the last."""
+    _make_kb(recipe, inputs, record, work / KB, progress, share=share)
+    for folder, files in inputs.models.items():
+        _make_model(files, work / folder)
+    trained = recipe.trained
+    for part in trained.parts if trained else ():
+        if not (work / part).exists():
+            copy_folder(pack_folder(trained.pack) / part, work / part)  # type: ignore[union-attr]
+    progress("building the pipeline", 0)
+    _make_pipeline(recipe, work, progress)
+    write_record(recipe, record, work)
+
+
+def _make_kb(
+    recipe: PipelineRecipe, inputs: Inputs, record: InstallRecord, dest: Path, progress: Progress, *, share: bool
+) -> None:
+    """Build the knowledge base, or copy that of an installed pipeline that was made of the same files in the same way."""
+    if (dest / _CURRENT).is_file():
+        return
+    twin = _twin(record, dest.parent.parent) if share else None
+    if twin is not None and not dest.exists():
+        progress("copying the knowledge base of another pipeline", 0)
+        copy_folder(twin, dest)
+        return
+    sources = {each.name: Source.open(each.stored.path) for each in inputs.releases}
+    build_kb(recipe.kb, dest, sources=sources, progress=progress)
+
+
+def _twin(record: InstallRecord, pipelines: Path) -> Path | None:
+    for path in sorted(pipelines.glob(f"[!.]*/{RECORD}")):
+        found = read_record(path.parent)
+        if found is not None and found.kb == record.kb and (path.parent / KB / _CURRENT).is_file():
+            return path.parent / KB
+    return None
+
+
+def _make_model(files: tuple[RecipeInput, ...], folder: Path) -> None:
+    """Copy the files of a model, and make the tokenizer of one that has its vocabulary alone."""
+    for each in files:
+        if not (folder / each.name).is_file():
+            copy_file(each.stored.path, folder / each.name)
+    vocabulary = folder / VOCABULARY
+    if vocabulary.is_file() and not (folder / _TOKENIZER).is_file():
+        settings = read_model_json(folder / _SETTINGS) if (folder / _SETTINGS).is_file() else {}
+        lowercase = settings.get("do_lower_case", True) if isinstance(settings, dict) else True
+        made = wordpiece_tokenizer(vocabulary.read_bytes(), lowercase=bool(lowercase), where=str(vocabulary))
+        with whole_file(folder / _TOKENIZER) as file:
+            file.write(made)
+
+
+def _make_pipeline(recipe: PipelineRecipe, work: Path, progress: Progress) -> None:
+    """Write the pipeline's own file, again where it is there: it may lack its calibration."""
+    parts = recipe.pipeline
+
+    def inside(reference: ModelReference) -> ModelReference:
+        return reference.model_copy(update={"path": str(work / reference.path)})
+
+    build_pipeline(
+        work / KB,
+        work,
+        linker=parts.linker.with_references(inside),
+        detector=parts.detector and parts.detector.with_references(inside),
+        types=parts.types,
+        restrict=parts.restrict,
+        prefer=parts.prefer,
+        threshold=parts.threshold,
+        top_k=parts.top_k,
+        assertion=parts.assertion,
+        force=True,
+        context=OpenContext(progress=progress),
+    )
+    if recipe.trained is not None and recipe.trained.calibration:
+        trained = read_pipeline(pack_folder(recipe.trained.pack))
+        for fitted in filter(None, (trained.calibration, trained.term_calibration)):
+            store_calibration(work, fitted)
+
+
+def _remove_earlier(dest: Path) -> None:
+    """Remove what interrupted installations of other inputs left."""
+    own = re.compile(rf"\.{re.escape(dest.name)}\.[0-9a-f]{{16}}")
+    for path in dest.parent.iterdir():
+        if own.fullmatch(path.name):
+            remove_folder(path)
+
+
+def install_pack(path: Path | str, name: str = "", *, force: bool = False) -> tuple[PackRecord, Path]:
+    """Install a pack under its own name or another, open it once, and return its record and its folder.
+
+    A pack that cannot be opened is not installed, except where only packages are missing that its parts need.
+    """
+    pack = open_pack(path)
+    name = name or pack.record.name
+    if not NAME.fullmatch(name) or name == STARTER:
+        fix = "use lower-case letters, digits, - and _; the starter comes with Onym"
+        raise ConfigError("config-invalid", f"a pipeline cannot be installed as {name!r}", fix=fix)
+    folder = installed(name)
+    if pack.is_unpacked(folder) and not force:
+        return pack.record, folder
+    if folder.exists() and not force:
+        what, fix = "another pipeline of that name is installed", "name it with --name, or add --force"
+        raise ConfigError("output-exists", what, where=str(folder), fix=fix)
+    with replaced_folder(folder):
+        pack.unpack(folder)
+        _require_sound(folder)
+    return pack.record, folder
+
+
+def _require_sound(folder: Path) -> None:
+    try:
+        load(folder)
+    except OnymError as e:
+        if e.code != EXTRA_MISSING:
+            remove_folder(folder)
+            raise

@@ -1,0 +1,394 @@
+"""What a recipe of a pipeline says: releases and models with their terms, the knowledge base, trained parts, the pipeline.
+
+Frozen and strict. `kb` is a recipe of `onym kb build`: its sources are the files of the releases, by name. Parts of the
+pipeline refer to models and to trained parts by their folder inside the pipeline.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from onym._version import __version__
+from onym.config import Strict, read_toml
+from onym.errors import ConfigError, InputError
+from onym.kb import Recipe
+from onym.packs.folders import KB, NAME, pack_folder
+from onym.parts import ModelReference
+from onym.pipeline.config import FILE, AnyDetector, AnyLinker, digest_of
+from onym.store.cache import file_digest
+from onym.store.download import Patience, StoredFile, fetch_file, file_name, local_file
+from onym.store.models import folder_digest
+from onym.store.output import whole_file
+from onym.types import Progress, silent
+
+HUB = "https://huggingface.co"
+"""The folder of the knowledge base inside a pipeline."""
+_FOLDER = r"^[a-z0-9][a-z0-9-]*$"
+_SHA256 = r"^([0-9a-f]{64})?$"
+
+
+class RemoteFile(Strict):
+    """A file at an address. `megabytes` is about its size, for people; without `sha256`, that of the first download is kept."""
+
+    url: str = Field(pattern=r"^https://[^?#\s]+/[^/?#\s]+$")
+    megabytes: float = Field(gt=0)
+    sha256: str = Field(default="", pattern=_SHA256)
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return file_name(self.url)
+
+
+class Terms(Strict):
+    """Under which terms something may be used, and how it is cited."""
+
+    title: str = Field(min_length=1)
+    version: str = Field(min_length=1)
+    licence: str = Field(min_length=1)
+    attribution: str = Field(min_length=1)
+
+
+class Release(Terms):
+    """A release of a terminology. One without files needs a licence of one's own: `how` says how to get it."""
+
+    name: str = Field(pattern=_FOLDER)
+    files: tuple[RemoteFile, ...] = ()
+    how: str = ""
+
+    @property
+    def is_licensed(self) -> bool:
+        """Whether a person has to bring the files: they are never fetched."""
+        return not self.files
+
+    @model_validator(mode="after")
+    def _require_a_way(self) -> Self:
+        if bool(self.files) == bool(self.how):
+            raise ValueError("a release has either files, or says how to get them")
+        return self
+
+
+class ModelFile(Strict):
+    """A file of a model on the hub, with the same keys as other files."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
+    megabytes: float = Field(gt=0)
+    sha256: str = Field(default="", pattern=_SHA256)
+
+
+class HubModel(Terms):
+    """A model of Hugging Face's hub at one revision, and the folder that it has in the pipeline."""
+
+    folder: str = Field(pattern=_FOLDER)
+    hub: str = Field(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$")
+    files: tuple[ModelFile, ...] = Field(min_length=1)
+
+    def remote_files(self) -> Iterator[RemoteFile]:
+        """Yield its files with their addresses."""
+        for file in self.files:
+            url = f"{HUB}/{self.hub}/resolve/{self.revision}/{file.name}"
+            yield RemoteFile(url=url, megabytes=file.megabytes, sha256=file.sha256)
+
+
+class Trained(Strict):
+    """Trained parts that come with Onym: folders of one of its packs, and with `calibration` the confidence fitted there."""
+
+    pack: str = Field(pattern=_FOLDER)
+    parts: tuple[str, ...] = Field(min_length=1)
+    calibration: bool = True
+
+
+class PipelineParts(Strict):
+    """What the pipeline is built of, as `pipeline.json` says it."""
+
+    detector: AnyDetector | None
+    linker: AnyLinker
+    types: tuple[str, ...] = ()
+    restrict: bool = False
+    prefer: tuple[str, ...] = ()
+    threshold: float | None = Field(default=None, allow_inf_nan=False)
+    top_k: int = Field(default=10, ge=1, le=1000)
+    assertion: bool = False
+
+    def references(self) -> list[str]:
+        """Return the folders that the parts refer to."""
+        found: list[str] = []
+
+        def note(reference: ModelReference) -> ModelReference:
+            found.append(reference.path)
+            return reference
+
+        self.linker.with_references(note)
+        if self.detector is not None:
+            self.detector.with_references(note)
+        return found
+
+
+class PipelineRecipe(Strict):
+    """A whole recipe. `extra` are the packages of Onym that its pipeline needs."""
+
+    name: str = Field(pattern=_FOLDER)
+    title: str = Field(min_length=1)
+    extra: Literal["", "dense"] = ""
+    releases: tuple[Release, ...] = Field(min_length=1)
+    kb: Recipe
+    models: tuple[HubModel, ...] = ()
+    trained: Trained | None = None
+    pipeline: PipelineParts
+
+    @classmethod
+    def from_toml(cls, path: Path) -> PipelineRecipe:
+        """Read a recipe file."""
+        return cls.of(read_toml(path), where=str(path))
+
+    @property
+    def licensed(self) -> Release | None:
+        """The release that a person has to bring."""
+        return next((release for release in self.releases if release.is_licensed), None)
+
+    @property
+    def megabytes(self) -> float:
+        """About how much is fetched."""
+        files = [file.megabytes for release in self.releases for file in release.files]
+        return sum(files) + sum(file.megabytes for model in self.models for file in model.files)
+
+    @model_validator(mode="after")
+    def _require_whole(self) -> Self:
+        """Refuse a recipe that refers to what it does not have."""
+        names = {file.name for release in self.releases for file in release.files}
+        names |= {release.name for release in self.releases if release.is_licensed}
+        if unknown := {source.path for source in self.kb.sources} - names:
+            raise ValueError(f"a source of the knowledge base is no file of a release: {min(unknown)}")
+        if sum(release.is_licensed for release in self.releases) > 1:
+            raise ValueError("more than one release needs a licence")
+        folders = {model.folder for model in self.models} | set(self.trained.parts if self.trained else ())
+        if KB in folders:
+            raise ValueError(f"{KB} is the folder of the knowledge base")
+        if unknown := set(self.pipeline.references()) - folders:
+            raise ValueError(f"a part of the pipeline is neither a model nor a trained part: {min(unknown)}")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where files come from: a mirror, a folder of files that a person has, and the file of a licensed release."""
+
+    mirror: str = ""
+    folder: Path | None = None
+    file: Path | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether a person names files of this machine."""
+        return self.folder is not None or self.file is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeInput:
+    """One file, or the folder of a licensed release. `name` is what the recipe calls it, `part` the release or model."""
+
+    part: str
+    name: str
+    stored: StoredFile
+    is_pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All inputs of a recipe, by name: those of the knowledge base, and those of each model."""
+
+    releases: tuple[RecipeInput, ...]
+    models: dict[str, tuple[RecipeInput, ...]] = field(default_factory=dict)
+
+    def all(self) -> Iterator[RecipeInput]:
+        """Yield all of them."""
+        yield from self.releases
+        for files in self.models.values():
+            yield from files
+
+
+def require_origin(recipe: PipelineRecipe, origin: Origin) -> None:
+    """Refuse, before anything is fetched, a licensed release that is not there, and a file that no release needs."""
+    licensed = recipe.licensed
+    if licensed is None and origin.file is not None:
+        what = "--file names a release that needs a licence, and this recipe has none"
+        raise ConfigError("config-invalid", what, where=recipe.name, fix="name files that you have with --from FOLDER")
+    if licensed is not None and origin.file is None:
+        what = f"{licensed.title} needs a licence of your own, and is not downloaded"
+        fix = f"{licensed.how} Then: onym get {recipe.name} --file PATH"
+        raise ConfigError("release-licensed", what, where=recipe.name, fix=fix)
+    for path in filter(None, (origin.file, origin.folder)):
+        if not path.exists():
+            raise InputError("input-missing", "there is no such file or folder", where=str(path), fix="check the path")
+
+
+def gather_inputs(
+    recipe: PipelineRecipe, origin: Origin, *, progress: Progress = silent, patience: Patience | None = None
+) -> Inputs:
+    """Return all files of a recipe; what is not on this machine yet is fetched, and an interrupted download goes on."""
+    require_origin(recipe, origin)
+
+    def obtain(part: str, file: RemoteFile, folder: Path | None) -> RecipeInput:
+        stored = _obtain(file, folder, origin.mirror, progress, patience)
+        return RecipeInput(part, file.name, stored, is_pinned=bool(file.sha256))
+
+    releases = [obtain(release.name, file, origin.folder) for release in recipe.releases for file in release.files]
+    if recipe.licensed is not None and origin.file is not None:
+        releases.append(_licensed(recipe.licensed, origin.file))
+    models = {
+        model.folder: tuple(
+            obtain(model.folder, file, origin.folder and origin.folder / model.folder) for file in model.remote_files()
+        )
+        for model in recipe.models
+    }
+    return Inputs(tuple(releases), models)
+
+
+def _obtain(file: RemoteFile, folder: Path | None, mirror: str, progress: Progress, patience: Patience | None) -> StoredFile:
+    if folder is not None and (folder / file.name).is_file():
+        return local_file(folder / file.name, sha256=file.sha256)
+
+    def advance(got: int, _all: int | None) -> None:
+        progress(f"downloading {file.name}", got)
+
+    return fetch_file(file.url, mirror=mirror, sha256=file.sha256, patience=patience, advance=advance)
+
+
+def _licensed(release: Release, path: Path) -> RecipeInput:
+    """Return the release that a person brings. A folder is told by the names, sizes and times of its files: it may be large."""
+    if path.is_file():
+        return RecipeInput(release.name, release.name, local_file(path))
+    files = sorted(each for each in path.rglob("*") if each.is_file())
+    states = [(each.relative_to(path).as_posix(), each.stat().st_size, each.stat().st_mtime_ns) for each in files]
+    digest = hashlib.sha256(json.dumps(states).encode()).hexdigest()
+    return RecipeInput(release.name, release.name, StoredFile(path, "", sum(size for _, size, _ in states), digest))
+
+
+RECORD, ATTRIBUTION = "recipe.json", "ATTRIBUTION.md"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file that an installed pipeline was made of. `is_pinned` says that the recipe itself has its digest."""
+
+    part: str
+    name: str
+    url: str
+    bytes: int
+    sha256: str
+    is_pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InstallRecord:
+    """What was installed, as digests: `recipe` of all that Onym brings, `kb` of all that the knowledge base is made of."""
+
+    recipe: str
+    kb: str
+    inputs: str
+    files: tuple[FileRecord, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The digest of all of it."""
+        return _digest([self.recipe, self.kb, self.inputs])
+
+
+def record_of(recipe: PipelineRecipe, inputs: Inputs) -> InstallRecord:
+    """Return the record of a recipe and its files."""
+    files = tuple(
+        FileRecord(each.part, each.name, each.stored.url, each.stored.bytes, each.stored.sha256, each.is_pinned)
+        for each in inputs.all()
+    )
+    made_of = [[each.name, each.stored.sha256] for each in inputs.releases]
+    kb = _digest([recipe.kb.model_dump(mode="json"), made_of])
+    return InstallRecord(identity_of(recipe), kb, _digest([[each.part, each.name, each.sha256] for each in files]), files)
+
+
+def identity_of(recipe: PipelineRecipe) -> str:
+    """Return a digest of what a recipe says, and of the trained parts that come with Onym."""
+    trained = recipe.trained
+    if trained is None:
+        return digest_of(recipe)
+    pack = pack_folder(trained.pack)
+    parts = [folder_digest(pack / part) for part in trained.parts]
+    return _digest([digest_of(recipe), *parts, file_digest(pack / FILE) if trained.calibration else ""])
+
+
+def read_record(folder: Path) -> InstallRecord | None:
+    """Return the record of an installed pipeline; None where there is none that can be read.
+
+    >>> read_record(getfixture("tmp_path")) is None
+    True
+    """
+    try:
+        values = json.loads((folder / RECORD).read_bytes())
+        files = tuple(FileRecord(**each) for each in values["files"])
+        return InstallRecord(values["recipe_digest"], values["kb_digest"], values["inputs_digest"], files)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_record(recipe: PipelineRecipe, record: InstallRecord, folder: Path) -> None:
+    """Write both files; the record, which says that all is there, comes last."""
+    with whole_file(folder / ATTRIBUTION, force=True) as file:
+        file.write("\n".join(_attribution(recipe)).encode() + b"\n")
+    values: dict[str, Any] = {
+        "onym": __version__,
+        "recipe_digest": record.recipe,
+        "kb_digest": record.kb,
+        "inputs_digest": record.inputs,
+        "files": [asdict(each) for each in record.files],
+        "recipe": recipe.model_dump(mode="json"),
+    }
+    with whole_file(folder / RECORD, force=True) as file:
+        file.write(json.dumps(values, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def _attribution(recipe: PipelineRecipe) -> Iterator[str]:
+    yield f"# {recipe.title}"
+    yield ""
+    yield f"Made by Onym {__version__} from the recipe `{recipe.name}`. Names are normalised, indexed and filtered."
+    terms: tuple[Terms, ...] = (*recipe.releases, *recipe.models)
+    for each in terms:
+        yield ""
+        yield f"## {each.title}, {each.version}"
+        yield ""
+        yield f"Licence: {each.licence}"
+        yield ""
+        yield each.attribution
+
+
+def _digest(values: Any) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
+
+
+_RECIPES = Path(__file__).parent
+
+
+def recipe_names() -> list[str]:
+    """Return the names of all recipes, in order.
+
+    >>> "hpo-phenotypes" in recipe_names()
+    True
+    """
+    return sorted(path.stem for path in _RECIPES.glob("*.toml"))
+
+
+def read_recipe(name: str) -> PipelineRecipe:
+    """Return the recipe of that name.
+
+    >>> read_recipe("hpo-phenotypes").releases[0].name
+    'hpo'
+    """
+    if not NAME.fullmatch(name) or name not in recipe_names():
+        raise ConfigError("recipe-unknown", f"no recipe is named {name!r}", fix=f"known are {', '.join(recipe_names())}")
+    return PipelineRecipe.from_toml(_RECIPES / f"{name}.toml")

@@ -1,0 +1,370 @@
+"""What a reranker looks at: a number for each pair of a mention and a concept, in one matrix.
+
+A feature that cannot be told is NaN: the similarity of a linker that does not propose the concept, or the agreement of types of
+a mention without one. `FEATURES` has all of them in the order of the columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from onym.kb import KnowledgeBase
+from onym.rerank.memory import KbMemory
+from onym.rerank.pool import Floats, Ints, Pool
+from onym.store.arrays import Ragged
+from onym.text.similarity import NameSimilarity
+
+
+@dataclass(frozen=True, slots=True)
+class TypeShares:
+    """How well a concept's semantic types, or groups, agree with the type of a mention, as the memory's mentions tell.
+
+    For a type of mentions and a semantic type: the logarithm of the share of such mentions that meant a concept with it.
+    """
+
+    kinds: Ragged
+    shares: dict[str, Floats]
+
+    @classmethod
+    def of(cls, kinds: Ragged, size: int, memory: KbMemory) -> TypeShares:
+        """Learn the shares; `kinds` are the semantic types of each concept, of which there are `size`."""
+        is_known = memory.rows >= 0
+        owned = kinds.take(memory.rows[is_known])
+        lengths, shares = np.diff(owned.offsets), {}
+        for name, counts in memory.by_type().items():
+            known = counts[is_known]
+            found = np.bincount(owned.values, np.repeat(known, lengths), minlength=size)
+            shares[name] = np.log10((found + 0.5) / (known.sum() + 1))
+        return cls(kinds, shares)
+
+    def of_concepts(self, name: str, concepts: Ints) -> Floats:
+        """Return the share of the best semantic type of each concept, NaN where it has none.
+
+        All are NaN for a type of mentions that the memory does not have.
+        """
+        best = np.full(len(concepts), np.nan)
+        if name and name in self.shares:
+            owned = self.kinds.take(concepts)
+            has_any = np.diff(owned.offsets) > 0
+            if has_any.any():
+                best[has_any] = np.maximum.reduceat(self.shares[name][owned.values], owned.offsets[:-1][has_any])
+        return best
+
+
+_SIMILAR = 0.7
+_CACHE_SIZE = 100_000  # names: texts repeat themselves
+_NUMBER = re.compile(r"[0-9]|^.$")
+_MAX_NAMES = 64  # of a concept that are compared with a mention: the preferred ones first
+
+
+class Feature(NamedTuple):
+    """A column: its name, the group that ablations leave out together, and what it says."""
+
+    name: str
+    group: str
+    meaning: str
+
+
+FEATURES = (
+    Feature("tfidf", "similarity", "TF-IDF similarity of the query to the concept's most similar name"),
+    Feature("tfidf_margin", "similarity", "how much less that is than the best of the mention's candidates"),
+    Feature("tfidf_rank", "similarity", "rank by it among the mention's candidates"),
+    Feature("preferred_tfidf", "similarity", "TF-IDF similarity of the query to the concept's preferred name"),
+    Feature("similar_names", "similarity", "how many names of the concept have a similarity of 0.7 at least"),
+    Feature("dense", "similarity", "score of the dense linker"),
+    Feature("dense_margin", "similarity", "how much less that is than the best of the mention's candidates"),
+    Feature("dense_rank", "similarity", "rank given by the dense linker"),
+    Feature("words_missing", "name", "words of the query that the most similar name lacks, plural or singular"),
+    Feature("words_extra", "name", "words of the most similar name that the query lacks"),
+    Feature("is_last_word", "name", "1 where both end in the same word"),
+    Feature("is_same_number", "name", "1 where both have the same numbers and single letters"),
+    Feature("kind", "name", "kind of the most similar name: 0 for a preferred one"),
+    Feature("source", "source", "the first source that has the name, in the order of the recipe"),
+    Feature("sources", "source", "how many sources have the name"),
+    Feature("vocabulary", "source", "the first source of the concept's preferred name, in the order of the recipe"),
+    Feature("is_supplementary", "source", "1 for a supplementary record of MeSH"),
+    Feature("names", "source", "how many names the concept has"),
+    Feature("definitions", "source", "how many definitions the concept has"),
+    Feature("is_named", "exactness", "1 where the query is a name of the concept"),
+    Feature("is_surface_named", "exactness", "1 where the surface is a name of the concept"),
+    Feature("named", "exactness", "how many concepts have the query as a name"),
+    Feature("surface_named", "exactness", "how many concepts have the surface as a name"),
+    Feature("sharing", "ambiguity", "how many concepts have the most similar name"),
+    Feature("candidates", "ambiguity", "how many candidates the mention has"),
+    Feature("recalled", "memory", "how often the query meant the concept in the memory"),
+    Feature("recalled_share", "memory", "the share of that among all meanings of the query"),
+    Feature("surface_recalled", "memory", "how often the surface meant the concept in the memory"),
+    Feature("surface_recalled_share", "memory", "the share of that among all meanings of the surface"),
+    Feature("similar_recalled", "memory", "similarity of the most similar surface of the memory that meant the concept"),
+    Feature("similar_margin", "memory", "how much less that is than the best of the mention's candidates"),
+    Feature("query_count", "memory", "how often the query stands in the memory"),
+    Feature("surface_count", "memory", "how often the surface stands in the memory"),
+    Feature("concept_count", "memory", "how often the concept stands in the memory"),
+    Feature(
+        "group_share", "type", "logarithm of the share of the memory's mentions of this type that meant the semantic group"
+    ),
+    Feature("type_share", "type", "the same of the concept's semantic types"),
+    Feature("type_margin", "type", "how much less that is than the best of the mention's candidates"),
+    Feature("named_elsewhere", "document", "how many other queries of the document are names of the concept"),
+    Feature("recalled_elsewhere", "document", "how many other queries of the document meant the concept in the memory"),
+    Feature("named_longer", "document", "1 where a longer query with all these words is a name of the concept, or meant it"),
+    Feature("alias", "document", "how well the concept fits an alias of the mention in the document; NaN without one"),
+    Feature("repeated", "document", "how many mentions of the document have this query"),
+    Feature("is_expanded", "document", "1 where the surface is an abbreviation that the document defines"),
+    Feature("firsts", "agreement", "how many of the sources have the concept as their first candidate"),
+    Feature("proposals", "agreement", "how many of the sources propose the concept"),
+    Feature("length", "mention", "letters of the query"),
+    Feature("words", "mention", "words of the query"),
+    Feature("capitals", "mention", "share of capitals and digits in the surface"),
+)
+"""All features, in the order of the columns."""
+NAMES = tuple(feature.name for feature in FEATURES)
+
+
+class PairFeatures(NamedTuple):
+    """The features of pairs, *shape* (pairs, features), and the row of the name that each pair was compared by."""
+
+    matrix: Floats
+    names: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class BestNames:
+    """For each pair the name of the concept that is most similar to the query: its similarity, and its row among the terms.
+
+    With it the similarity of the preferred name, and how many names are similar.
+    """
+
+    scores: Floats
+    terms: Ints
+    preferred: Floats
+    similar: Floats
+
+
+class FeatureMaker:
+    """Makes features over one knowledge base and one memory."""
+
+    def __init__(self, kb: KnowledgeBase, memory: KbMemory, similarity: NameSimilarity) -> None:
+        self.kb, self.memory, self._similarity = kb, memory, similarity
+        self._starts = np.asarray(kb.concept_terms).astype(np.int64)
+        self._term_names = np.asarray(kb.term_names).astype(np.int64)
+        self._source = _first_sources(kb)
+        self._counts = {
+            "sources": _lengths(kb.term_sources),
+            "definitions": _lengths(kb.concept_definitions),
+            "sharing": _lengths(kb.name_concepts),
+        }
+        self._words_of = lru_cache(_CACHE_SIZE)(lambda name: _words(kb.names[name]))
+        self._types = TypeShares.of(kb.concept_types, len(kb.types), memory)
+        self._groups = TypeShares.of(kb.concept_groups, len(kb.groups), memory)
+
+    def features(self, pool: Pool) -> PairFeatures:
+        """Return the features of each pair, and the name of its concept that is most similar to the query."""
+        best = self._best_names(pool)
+        columns: dict[str, Floats] = {}
+        columns |= self._similarities(pool, best) | self._name_columns(pool, best) | self._concept_columns(pool, best)
+        columns |= _exactness(pool) | self._memories(pool) | self._type_columns(pool) | _document(pool)
+        columns |= _agreement(pool, columns) | _mention(pool)
+        matrix = np.column_stack([columns[name] for name in NAMES]) if len(pool) else np.zeros((0, len(NAMES)))
+        return PairFeatures(matrix, self._term_names[best.terms])
+
+    def _best_names(self, pool: Pool) -> BestNames:
+        texts = [mention.query for mention in pool.mentions]
+        starts = self._starts[pool.concepts]
+        counts = np.minimum(self._starts[pool.concepts + 1] - starts, _MAX_NAMES)
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        pairs = np.repeat(np.arange(len(pool)), counts)
+        terms = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - starts, counts)
+        scores = self._similarity.between(texts, pool.owners[pairs], self._term_names[terms])
+        order = np.lexsort((terms, -scores, pairs))
+        first = order[offsets[:-1]] if len(pool) else np.zeros(0, dtype=np.int64)
+        similar = np.bincount(pairs, scores >= _SIMILAR, minlength=len(pool)).astype(np.float64)
+        return BestNames(scores[first], terms[first], scores[offsets[:-1]], similar)
+
+    def _similarities(self, pool: Pool, best: BestNames) -> dict[str, Floats]:
+        dense = pool.scores.get("dense", np.full(len(pool), np.nan))
+        return {
+            "tfidf": best.scores,
+            "tfidf_margin": margins(pool, best.scores),
+            "tfidf_rank": ranks(pool, best.scores),
+            "preferred_tfidf": best.preferred,
+            "similar_names": best.similar,
+            "dense": dense,
+            "dense_margin": margins(pool, dense),
+            "dense_rank": pool.ranks.get("dense", np.full(len(pool), np.nan)),
+        }
+
+    def _name_columns(self, pool: Pool, best: BestNames) -> dict[str, Floats]:
+        names = map(self._words_of, self._term_names[best.terms].tolist())
+        texts = [_words(mention.query) for mention in pool.mentions]
+        rows = [_word_features(texts[owner], name) for owner, name in zip(pool.owners.tolist(), names, strict=True)]
+        return _columns(("words_missing", "words_extra", "is_last_word", "is_same_number"), rows)
+
+    def _concept_columns(self, pool: Pool, best: BestNames) -> dict[str, Floats]:
+        kb, concepts = self.kb, pool.concepts
+        return {
+            "kind": kb.term_kinds[best.terms].astype(np.float64),
+            "source": self._source[best.terms].astype(np.float64),
+            "sources": self._counts["sources"][best.terms],
+            "vocabulary": self._source[self._starts[concepts]].astype(np.float64),
+            "is_supplementary": kb.order.is_supplementary(concepts).astype(np.float64),
+            "names": (self._starts[concepts + 1] - self._starts[concepts]).astype(np.float64),
+            "definitions": self._counts["definitions"][concepts],
+            "sharing": self._counts["sharing"][self._term_names[best.terms]],
+        }
+
+    def _memories(self, pool: Pool) -> dict[str, Floats]:
+        found = defaultdict(list)
+        for owner, concept in zip(pool.owners.tolist(), pool.concepts.tolist(), strict=True):
+            mention = pool.mentions[owner]
+            for key, recalled in (("recalled", mention.recalled_query), ("surface_recalled", mention.recalled_surface)):
+                found[key].append(recalled.get(concept, 0))
+            found["similar_recalled"].append(mention.similar.get(concept, 0.0))
+        columns = {key: np.array(values, dtype=np.float64) for key, values in found.items()}
+        if not columns:
+            columns = dict.fromkeys(("recalled", "surface_recalled", "similar_recalled"), np.zeros(0))
+        totals = np.array([[sum(m.recalled_query.values()), sum(m.recalled_surface.values())] for m in pool.mentions])
+        query, surface = totals.reshape(-1, 2)[pool.owners].T.astype(np.float64)
+        return columns | {
+            "recalled_share": columns["recalled"] / np.maximum(query, 1),
+            "surface_recalled_share": columns["surface_recalled"] / np.maximum(surface, 1),
+            "similar_margin": margins(pool, columns["similar_recalled"]),
+            "query_count": query,
+            "surface_count": surface,
+            "concept_count": pool.counts.astype(np.float64),
+        }
+
+    def _type_columns(self, pool: Pool) -> dict[str, Floats]:
+        found = {"group_share": np.full(len(pool), np.nan), "type_share": np.full(len(pool), np.nan)}
+        types = np.array([mention.mention.type for mention in pool.mentions], dtype=object)
+        for name in set(types.tolist()):
+            is_type = types[pool.owners] == name
+            for key, shares in (("group_share", self._groups), ("type_share", self._types)):
+                found[key][is_type] = shares.of_concepts(name, pool.concepts[is_type])
+        return found | {"type_margin": margins(pool, found["type_share"])}
+
+
+def margins(pool: Pool, values: Floats) -> Floats:
+    """Return how much each value is below the best of its mention; NaN where it is NaN."""
+    if not len(pool):
+        return values
+    known = np.where(np.isnan(values), -np.inf, values)
+    starts = pool.offsets[:-1][np.diff(pool.offsets) > 0]
+    best = np.repeat(np.maximum.reduceat(known, starts), np.diff(pool.offsets)[np.diff(pool.offsets) > 0])
+    return np.asarray(np.where(np.isnan(values), np.nan, best - values), dtype=np.float64)
+
+
+def ranks(pool: Pool, values: Floats) -> Floats:
+    """Return how many candidates of the same mention are strictly better."""
+    order = np.lexsort((-values, pool.owners))
+    found = np.empty(len(pool))
+    position = np.arange(len(pool)) - pool.offsets[pool.owners[order]]
+    new = np.ones(len(pool), dtype=bool)
+    new[1:] = (values[order][1:] != values[order][:-1]) | (pool.owners[order][1:] != pool.owners[order][:-1])
+    found[order] = np.maximum.accumulate(np.where(new, np.arange(len(pool)), 0)) - np.arange(len(pool)) + position
+    return found
+
+
+def _exactness(pool: Pool) -> dict[str, Floats]:
+    rows = []
+    for owner, concept in zip(pool.owners.tolist(), pool.concepts.tolist(), strict=True):
+        mention = pool.mentions[owner]
+        named, surface = mention.named_query, mention.named_surface
+        rows.append((concept in named, concept in surface, len(named), len(surface)))
+    found = _columns(("is_named", "is_surface_named", "named", "surface_named"), rows)
+    return found | {"candidates": np.diff(pool.offsets)[pool.owners].astype(np.float64)}
+
+
+def _document(pool: Pool) -> dict[str, Floats]:
+    """Return what the other mentions of the document say."""
+    nothing: set[str] = set()
+    named: dict[tuple[int, int], set[str]] = defaultdict(set)
+    recalled: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for mention in pool.mentions:
+        for queries, concepts in ((named, mention.named_query), (recalled, mention.recalled_query)):
+            for concept in concepts:
+                queries[mention.doc, concept].add(mention.query)
+    rows = []
+    for owner, concept in zip(pool.owners.tolist(), pool.concepts.tolist(), strict=True):
+        mention = pool.mentions[owner]
+        key = mention.doc, concept
+        one, other = named.get(key, nothing) - {mention.query}, recalled.get(key, nothing) - {mention.query}
+        is_longer = any(_is_longer(each, mention.query) for each in one | other)
+        alias = pool.aliases[owner].get(concept, 0.0) if mention.aliases else np.nan
+        rows.append((len(one), len(other), is_longer, alias, mention.repeated, mention.query != mention.surface))
+    keys = ("named_elsewhere", "recalled_elsewhere", "named_longer", "alias", "repeated", "is_expanded")
+    return _columns(keys, rows)
+
+
+def _is_longer(query: str, other: str) -> bool:
+    """Tell whether a query has all words of another, and more."""
+    return set(query.split()) > set(other.split())
+
+
+def _agreement(pool: Pool, columns: dict[str, Floats]) -> dict[str, Floats]:
+    """Return for how many sources the concept is a candidate, and the first one."""
+    recalled = ranks(pool, columns["recalled"]) if len(pool) else np.zeros(0)
+    firsts = (columns["tfidf_rank"] == 0).astype(float) + ((recalled == 0) & (columns["recalled"] > 0)) + columns["is_named"]
+    proposals = (columns["recalled"] > 0).astype(float) + columns["is_named"]
+    for found in pool.ranks.values():
+        firsts = firsts + (found == 0)
+        proposals = proposals + ~np.isnan(found)
+    return {"firsts": firsts, "proposals": proposals}
+
+
+def _mention(pool: Pool) -> dict[str, Floats]:
+    rows = [
+        (
+            len(m.query),
+            len(m.query.split()),
+            sum(c.isupper() or c.isdigit() for c in m.mention.surface) / len(m.mention.surface),
+        )
+        for m in pool.mentions
+    ]
+    return {key: column[pool.owners] for key, column in _columns(("length", "words", "capitals"), rows).items()}
+
+
+def _columns(keys: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, Floats]:
+    """Return rows of numbers as columns by name."""
+    return dict(zip(keys, np.array(rows, dtype=np.float64).reshape(-1, len(keys)).T, strict=True))
+
+
+class _Words(NamedTuple):
+    """The words of a name, each without the letter of a plural: the last, all, and those that are numbers or single letters."""
+
+    last: str
+    all: frozenset[str]
+    numbers: frozenset[str]
+
+
+@lru_cache(_CACHE_SIZE)
+def _words(text: str) -> _Words:
+    words = [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in text.split()]
+    return _Words(words[-1] if words else "", frozenset(words), frozenset(filter(_NUMBER.search, words)))
+
+
+def _word_features(query: _Words, name: _Words) -> tuple[int, int, bool, bool]:
+    shared = len(query.all & name.all)
+    return len(query.all) - shared, len(name.all) - shared, query.last == name.last, query.numbers == name.numbers
+
+
+def _lengths(lists: Ragged) -> Floats:
+    return np.diff(lists.offsets.astype(np.int64)).astype(np.float64)
+
+
+def _first_sources(kb: KnowledgeBase) -> Ints:
+    """Return for each term the first of its sources."""
+    lists = kb.term_sources
+    counts = np.diff(lists.offsets.astype(np.int64))
+    found = np.full(len(counts), len(kb.sources), dtype=np.int64)
+    has = counts > 0
+    if has.any():
+        found[has] = np.minimum.reduceat(lists.values.astype(np.int64), lists.offsets[:-1].astype(np.int64)[has])
+    return found

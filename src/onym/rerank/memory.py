@@ -1,0 +1,198 @@
+"""Memory: what a surface meant in annotated documents, as counts of concepts by normalised surface and type of the mention.
+
+A mention counts under its surface, and under what it abbreviates in its document. A composite does not count: none of its
+concepts is what the surface means. Where a memory is evidence about a document that it was itself made of, the document's own
+counts are taken away first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import IntegrityError
+from onym.kb import KnowledgeBase
+from onym.store.arrays import Ragged, Strings
+from onym.store.artefact import Artefact, Manifest
+from onym.store.cache import Verify
+from onym.store.stage import Record, staging
+from onym.text.abbreviations import Abbreviations
+from onym.text.analysis import analysis_of
+from onym.text.normal import normal_name
+from onym.types import Document
+
+
+def queries(doc: Document, *, expand: bool) -> list[str]:
+    """Return the query of each mention, in order.
+
+    >>> from onym.types import Mention
+    >>> queries(Document("1", "Atrial fibrillation (AF)", (Mention(21, 23, "AF"),)), expand=True)
+    ['atrial fibrillation']
+    """
+    known = analysis_of(doc).abbreviations if expand and doc.mentions else Abbreviations(())
+    return [normal_name(known.expand(mention.surface) or mention.surface) for mention in doc.mentions]
+
+
+KIND, FORMAT = "memory", 1
+CORPORA = "corpora.json"
+_CACHE_SIZE = 100_000  # surfaces: texts repeat themselves
+Counts = Counter[tuple[str, str, str]]
+"""How often a surface meant a concept in mentions of a type."""
+Own = Mapping[str, Mapping[int, int]]
+"""By surface and row of a concept, the counts that are to be taken away."""
+
+
+def count_mentions(documents: Iterable[Document]) -> Counts:
+    """Count what the surfaces of annotated documents meant.
+
+    >>> from onym.types import Mention
+    >>> doc = Document("1", "Atrial fibrillation (AF)", (Mention(21, 23, "AF", ("mesh:D001281",), "Disease"),))
+    >>> sorted(count_mentions([doc]).items())
+    [(('af', 'mesh:D001281', 'Disease'), 1), (('atrial fibrillation', 'mesh:D001281', 'Disease'), 1)]
+    """
+    counts: Counts = Counter()
+    for doc in documents:
+        surfaces = zip(queries(doc, expand=False), queries(doc, expand=True), strict=True)
+        for mention, both in zip(doc.mentions, surfaces, strict=True):
+            if len(set(mention.concept_ids)) == 1:
+                counts.update((surface, mention.concept_ids[0], mention.type) for surface in dict.fromkeys(both) if surface)
+    return counts
+
+
+class Memory:
+    """Counts in columns: surfaces in order, and for each of them concepts, types and counts.
+
+    >>> memory = Memory.of(Counter({("fever", "mesh:D005334", "Disease"): 2}))
+    >>> [(concept_id, kind, count) for concept_id, kind, count in memory.entries("fever")]
+    [('mesh:D005334', 'Disease', 2)]
+    """
+
+    def __init__(self, surfaces: Strings, concepts: Strings, types: Strings, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.surfaces, self.concepts, self.types = surfaces, concepts, types
+        self.offsets, self.counts = columns["offsets"], columns["counts"]
+        self.entry_concepts = Ragged(self.offsets, columns["concepts"], into=len(concepts), name="entry.concepts")
+        self.entry_types = Ragged(self.offsets, columns["types"], into=len(types), name="entry.types")
+        self.entry_counts = Ragged(self.offsets, columns["counts"], name="entry.counts")
+
+    @classmethod
+    def of(cls, counts: Counts) -> Memory:
+        """Put counts into columns."""
+        keys = sorted(counts, key=lambda key: tuple(part.encode() for part in key))
+        surfaces, concepts, types = (sorted({key[part] for key in keys}, key=str.encode) for part in range(3))
+        concept_row, type_row = ({text: row for row, text in enumerate(texts)} for texts in (concepts, types))
+        sizes = Counter(surface for surface, _, _ in keys)
+        columns = {
+            "offsets": np.cumsum([0, *(sizes[surface] for surface in surfaces)]).astype(np.uint32),
+            "concepts": np.array([concept_row[key[1]] for key in keys], dtype=np.uint32),
+            "types": np.array([type_row[key[2]] for key in keys], dtype=np.uint32),
+            "counts": np.array([counts[key] for key in keys], dtype=np.uint32),
+        }
+        return cls(Strings.of(surfaces), Strings.of(concepts), Strings.of(types), columns)
+
+    def entries(self, surface: str) -> list[tuple[str, str, int]]:
+        """Return the concepts of a surface, each with a type and a count."""
+        row = self.surfaces.find(surface)
+        if row < 0:
+            return []
+        found = zip(self.entry_concepts[row], self.entry_types[row], self.entry_counts[row], strict=True)
+        return [(self.concepts[int(c)], self.types[int(t)], int(count)) for c, t, count in found]
+
+    def require_sound(self) -> None:
+        """Check that every column points into its table."""
+        for name, column in (("surfaces", self.surfaces), ("concepts", self.concepts), ("types", self.types)):
+            column.require_sound(name)
+        self.entry_concepts.require_sound("entry.concepts", len(self.concepts))
+        self.entry_types.require_sound("entry.types", len(self.types))
+        self.entry_counts.require_sound("entry.counts")
+        if len(self.entry_counts) != len(self.surfaces):
+            raise IntegrityError("artefact-corrupt", "the columns of a memory do not fit together", fix="build it again")
+
+
+def write_memory(counts: Counts, corpora: Sequence[Mapping[str, Any]], dest: Path) -> Manifest:
+    """Publish a memory at `dest`; `corpora` say what it was made of, with licences."""
+    memory = Memory.of(counts)
+    with staging(dest) as stage:
+        for name in ("surfaces", "concepts", "types"):
+            stage.write_strings(name, getattr(memory, name))
+        stage.write_array("entry.offsets", memory.offsets)
+        for name in ("concepts", "types", "counts"):
+            stage.write_array(f"entry.{name}", getattr(memory, f"entry_{name}").values)
+        stage.write_json(CORPORA, {"corpora": list(corpora)})
+        sizes = {name: len(getattr(memory, name)) for name in ("surfaces", "concepts")}
+        config = {"corpora": [str(corpus["name"]) for corpus in corpora]}
+        return stage.publish(dest, KIND, FORMAT, Record(config, [], {**sizes, "mentions": int(memory.counts.sum())}))
+
+
+def open_memory(folder: Path | str, *, verify: Verify = "once") -> Memory:
+    """Open a memory; the first time on a machine, every byte of it is verified."""
+    artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
+    columns = {name: artefact.array(f"entry.{name}") for name in ("offsets", "concepts", "types", "counts")}
+    memory = Memory(artefact.strings("surfaces"), artefact.strings("concepts"), artefact.strings("types"), columns)
+    if artefact.is_new_here:
+        memory.require_sound()
+        artefact.remember()
+    return memory
+
+
+class KbMemory:
+    """A memory over a knowledge base: its concepts are rows. Ids of no concept, or of several, are not recalled."""
+
+    def __init__(self, memory: Memory, kb: KnowledgeBase) -> None:
+        self.memory = memory
+        self.rows = np.array([_row(kb, memory.concepts[c]) for c in range(len(memory.concepts))], dtype=np.int64)
+        self.totals = self._totals(len(kb))
+        self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
+
+    def recall(self, surface: str, own: Own | None = None) -> dict[int, int]:
+        """Return the concepts that a surface meant, by row, with counts; those of `own` are taken away."""
+        found = self._recalled(surface)
+        if not own or surface not in own:
+            return found
+        less = own[surface]
+        return {concept: count - less.get(concept, 0) for concept, count in found.items() if count > less.get(concept, 0)}
+
+    def _all_of(self, surface: str) -> dict[int, int]:
+        row = self.memory.surfaces.find(surface)
+        if row < 0:
+            return {}
+        found: Counter[int] = Counter()
+        for concept, count in zip(self.memory.entry_concepts[row], self.memory.entry_counts[row], strict=True):
+            found[int(self.rows[concept])] += int(count)
+        return {concept: count for concept, count in found.items() if concept >= 0}
+
+    def own(self, counts: Counts) -> dict[str, dict[int, int]]:
+        """Return the counts of a document by surface and row, to be taken away."""
+        found: dict[str, dict[int, int]] = {}
+        for (surface, concept_id, _), count in counts.items():
+            known = self.memory.concepts.find(concept_id)
+            if known >= 0:
+                rows = found.setdefault(surface, {})
+                rows[int(self.rows[known])] = rows.get(int(self.rows[known]), 0) + count
+        return found
+
+    def by_type(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Return for each type of mentions how often each of the memory's concepts was meant by one."""
+        found = {}
+        for row in range(len(self.memory.types)):
+            is_type = self.memory.entry_types.values == row
+            concepts = self.memory.entry_concepts.values[is_type]
+            weights = self.memory.counts[is_type]
+            found[self.memory.types[row]] = np.bincount(concepts, weights, minlength=len(self.rows)).astype(np.int64)
+        return found
+
+    def _totals(self, size: int) -> npt.NDArray[np.int64]:
+        """Return how often each concept of the knowledge base was meant at all."""
+        rows = self.rows[self.memory.entry_concepts.values]
+        is_known = rows >= 0
+        return np.bincount(rows[is_known], self.memory.counts[is_known], minlength=size).astype(np.int64)
+
+
+def _row(kb: KnowledgeBase, concept_id: str) -> int:
+    rows = kb.resolve(concept_id)
+    return rows[0] if len(rows) == 1 else -1

@@ -1,0 +1,262 @@
+"""The pool: everything that several sources propose for the mentions of some documents, as pairs of a mention and a concept.
+
+Sources are exact names of the surface and of what it abbreviates, the memory of both, surfaces of the memory that are similar,
+the candidates of other linkers, and all these for an alias in the document. Pairs stand mention by mention, in flat arrays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.kb import KnowledgeBase
+from onym.kb.masks import ConceptMask
+from onym.rerank.memory import KbMemory, Own, queries
+from onym.text.similarity import NameSimilarity
+from onym.types import Document, Link, Mention
+
+_OPENING = re.compile(r"\s?[(\[]\s?")
+_CLOSING = re.compile(r"\s?[)\]]")
+
+
+def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
+    """Return for the query of a mention the other queries of the document that stand for the same thing.
+
+    >>> from onym.types import Mention
+    >>> doc = Document("1", "amrubicin (SM-5887)", (Mention(0, 9, "amrubicin"), Mention(11, 18, "SM-5887")))
+    >>> dict(aliases_of(doc, ["amrubicin", "sm 5887"]))
+    {'amrubicin': {'sm 5887'}, 'sm 5887': {'amrubicin'}}
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    order = sorted(range(len(doc.mentions)), key=lambda at: (doc.mentions[at].start, doc.mentions[at].end))
+    for one, other in pairwise(order):
+        first, second = doc.mentions[one], doc.mentions[other]
+        if (
+            first.type == second.type
+            and queries[one] != queries[other]
+            and _OPENING.fullmatch(doc.text, first.end, max(first.end, second.start))
+            and _CLOSING.match(doc.text, second.end)
+        ):
+            found[queries[one]].add(queries[other])
+            found[queries[other]].add(queries[one])
+    return found
+
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+_SIMILAR = 10  # surfaces of the memory that are looked at
+_CACHE_SIZE = 100_000  # texts and ids: texts repeat themselves
+_ALIAS = 3  # candidates of a linker for an alias that are candidates for the mention too
+
+
+@dataclass(frozen=True, slots=True)
+class PooledMention:
+    """A mention with what it is looked up by, what exact match and memory say to both, and how often its document has it."""
+
+    doc: int
+    mention: Mention
+    surface: str
+    query: str
+    named_surface: tuple[int, ...]
+    named_query: tuple[int, ...]
+    recalled_surface: dict[int, int]
+    recalled_query: dict[int, int]
+    similar: dict[int, float]
+    aliases: tuple[str, ...]
+    repeated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Pairs of mentions and concepts: pair `i` is of mention `owners[i]`; those of mention `m` begin at `offsets[m]`.
+
+    `scores` and `ranks` are those of each linker, NaN where it does not propose the concept; `counts` say how often the
+    concept stands in the memory; `aliases` are the concepts of other names of the mention in its document, with a score.
+    `rows_of` has for each mention of the documents, in their order, its row among `mentions`.
+    """
+
+    mentions: list[PooledMention]
+    offsets: Ints
+    owners: Ints
+    concepts: Ints
+    counts: Ints
+    scores: dict[str, Floats]
+    ranks: dict[str, Floats]
+    aliases: list[dict[int, float]]
+    rows_of: list[int]
+
+    def __len__(self) -> int:
+        return len(self.concepts)
+
+
+class Pooling:
+    """Pools candidates over one knowledge base and one memory."""
+
+    def __init__(self, kb: KnowledgeBase, memory: KbMemory) -> None:
+        self.kb, self.memory = kb, memory
+        surfaces = memory.memory.surfaces
+        self._similarity = NameSimilarity.of(surfaces) if len(surfaces) else None
+        self._row_of = lru_cache(_CACHE_SIZE)(kb.concept_ids.find)
+        self._named = lru_cache(_CACHE_SIZE)(self._concepts_named)
+
+    def pool(
+        self,
+        docs: Sequence[Document],
+        links: Mapping[str, Sequence[Sequence[Link]]],
+        only: ConceptMask | None = None,
+        own: Sequence[Own | None] | None = None,
+        *,
+        is_distinct: bool = False,
+    ) -> Pool:
+        """Pool what each linker of `links` proposes for each mention of each document with what is found here.
+
+        `own` are the counts of each document that the memory holds of itself. With `is_distinct`, mentions of a document that
+        do not differ in surface and type are pooled once.
+        """
+        own = own or [None] * len(docs)
+        unresolved = list(_unresolved(docs))
+        rows_of = _distinct(unresolved) if is_distinct else list(range(len(unresolved)))
+        first = np.unique(rows_of, return_index=True)[1].tolist()
+        mentions = self._mentions([unresolved[m] for m in first], own)
+        proposed = {name: [link for each in of_docs for link in each] for name, of_docs in links.items()}
+        rows = {name: [self._rows(of_part[m]) for m in first] for name, of_part in proposed.items()}
+        aliases = _of_aliases(mentions, list(rows.values()))
+        found = [
+            self._concepts(mention, [*(rows[name][m] for name in rows), aliases[m]], only) for m, mention in enumerate(mentions)
+        ]
+        offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
+        concepts = np.array([concept for each in found for concept in each], dtype=np.int64)
+        owners = np.repeat(np.arange(len(mentions)), np.diff(offsets))
+        scored = {name: _scored(found, offsets, of_part) for name, of_part in rows.items()}
+        scores, ranks = ({name: both[at] for name, both in scored.items()} for at in (0, 1))
+        docs_of = [mentions[owner].doc for owner in owners.tolist()]
+        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases, rows_of)
+
+    def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
+        """Return how often each concept stands in the memory, but for its own document."""
+        in_own = [Counter[int]() for _ in own]
+        for total, of_doc in zip(in_own, own, strict=True):
+            for rows in (of_doc or {}).values():
+                total.update(rows)
+        less = [in_own[doc][concept] for doc, concept in zip(docs, concepts.tolist(), strict=True)]
+        return self.memory.totals[concepts] - np.array(less, dtype=np.int64)
+
+    def _rows(self, link: Link) -> dict[int, float]:
+        """Return the candidates of a link by row, best first."""
+        return {self._row_of(candidate.concept_id): candidate.score for candidate in link.candidates}
+
+    def _concepts(self, mention: PooledMention, proposed: Sequence[Mapping[int, float]], only: ConceptMask | None) -> list[int]:
+        found: dict[int, None] = {}
+        for source in (
+            mention.named_query,
+            mention.named_surface,
+            mention.recalled_query,
+            mention.recalled_surface,
+            mention.similar,
+            *proposed,
+        ):
+            found |= dict.fromkeys(source)
+        return [concept for concept in found if concept >= 0 and (only is None or only[concept])]
+
+    def _mentions(self, unresolved: Sequence[_Unresolved], own: Sequence[Own | None]) -> list[PooledMention]:
+        """Look mentions up."""
+        similar = self._similar({each.query for each in unresolved})
+        return [
+            PooledMention(
+                doc=doc,
+                mention=mention,
+                surface=surface,
+                query=query,
+                named_surface=self._named(surface),
+                named_query=self._named(query),
+                recalled_surface=self.memory.recall(surface, own[doc]),
+                recalled_query=self.memory.recall(query, own[doc]),
+                similar=self._recall_similar(similar.get(query, ()), own[doc]),
+                aliases=aliases,
+                repeated=repeated,
+            )
+            for doc, mention, surface, query, aliases, repeated in unresolved
+        ]
+
+    def _concepts_named(self, text: str) -> tuple[int, ...]:
+        row = self.kb.names.find(text)
+        return tuple(int(concept) for concept in self.kb.name_concepts[row]) if row >= 0 else ()
+
+    def _similar(self, texts: set[str]) -> dict[str, list[tuple[str, float]]]:
+        """Return the surfaces of the memory most similar to each text, without the text itself."""
+        if self._similarity is None:
+            return {}
+        ordered, surfaces = sorted(texts), self.memory.memory.surfaces
+        return {
+            text: [(surfaces[int(row)], float(score)) for row, score in zip(rows, scores, strict=True)]
+            for text, (rows, scores) in zip(ordered, self._similarity.top(ordered, _SIMILAR), strict=True)
+        }
+
+    def _recall_similar(self, surfaces: Sequence[tuple[str, float]], own: Own | None) -> dict[int, float]:
+        """Return the concepts that similar surfaces meant, each with the best similarity."""
+        found: dict[int, float] = {}
+        for surface, score in surfaces:
+            for concept in self.memory.recall(surface, own):
+                found.setdefault(concept, score)
+        return found
+
+
+class _Unresolved(NamedTuple):
+    """A mention before it is looked up."""
+
+    doc: int
+    mention: Mention
+    surface: str
+    query: str
+    aliases: tuple[str, ...]
+    repeated: int
+
+
+def _unresolved(docs: Sequence[Document]) -> Iterator[_Unresolved]:
+    """Yield all mentions of documents."""
+    for number, doc in enumerate(docs):
+        surfaces, expanded = queries(doc, expand=False), queries(doc, expand=True)
+        times, aliases = Counter(expanded), aliases_of(doc, expanded)
+        for mention, surface, query in zip(doc.mentions, surfaces, expanded, strict=True):
+            yield _Unresolved(number, mention, surface, query, tuple(sorted(aliases.get(query, ()))), times[query])
+
+
+def _distinct(mentions: Sequence[_Unresolved]) -> list[int]:
+    """Return for each mention the row that it shares with those of its document that are the same to a reranker."""
+    row_of: dict[tuple[int, str, str, str], int] = {}
+    keys = ((each.doc, each.mention.surface, each.query, each.mention.type) for each in mentions)
+    return [row_of.setdefault(key, len(row_of)) for key in keys]
+
+
+def _scored(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
+    """Return the scores and the ranks that a linker gives to the concepts found for each mention, NaN where it gives none."""
+    scores, ranks = np.full((2, int(offsets[-1])), np.nan)
+    for concepts, start, candidates in zip(found, offsets.tolist(), of_part, strict=False):
+        row_of = {concept: row for row, concept in enumerate(concepts, start)}
+        for rank, (concept, score) in enumerate(candidates.items()):
+            if (row := row_of.get(concept)) is not None:
+                scores[row], ranks[row] = score, rank
+    return scores, ranks
+
+
+def _of_aliases(mentions: Sequence[PooledMention], rows: Sequence[Sequence[Mapping[int, float]]]) -> list[dict[int, float]]:
+    """Return for each mention the concepts of its aliases: 1 for one that an alias names or meant, else a linker's score."""
+    first = {(mention.doc, mention.query): m for m, mention in reversed(list(enumerate(mentions)))}
+    found: list[dict[int, float]] = []
+    for mention in mentions:
+        scores: dict[int, float] = {}
+        for alias in (first[mention.doc, query] for query in mention.aliases):
+            proposed = {concept: score for of_part in rows for concept, score in list(of_part[alias].items())[:_ALIAS]}
+            known = dict.fromkeys((*mentions[alias].named_query, *mentions[alias].recalled_query), 1.0)
+            for concept, score in (proposed | known).items():
+                scores[concept] = max(score, scores.get(concept, 0.0))
+        found.append(scores)
+    return found

@@ -1,0 +1,256 @@
+"""Gradient-boosted trees as plain arrays: checked when they are opened, evaluated without a loop over rows.
+
+All trees share one table of nodes. A node sends a row to its left child where the row's feature is at most the threshold, else
+to its right one; where the feature is NaN, to the side that the node says. A leaf is its own child. Children stand behind their
+parents, and no node has two, so that no walk can go in a circle.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from onym.calibrate import Isotonic
+from onym.errors import InputError, IntegrityError
+from onym.rerank.features import NAMES
+from onym.rerank.memory import Memory, open_memory
+from onym.store.artefact import Artefact
+from onym.store.cache import Verify
+from onym.store.stage import Record, staging
+
+MAX_DEPTH = 64
+"""How deep a tree may be."""
+_CELLS = 50_000  # rows times trees that are walked at once: they stay in the cache of a core
+Floats = npt.NDArray[np.float64]
+NodeRows = npt.NDArray[np.int32]
+
+
+class Walk(NamedTuple):
+    """The trees as they are walked: level by level, a left child right behind its right one, and a leaf that no row can leave.
+
+    `columns` are those of a row that stands twice: first with NaN below all thresholds, then with NaN, which is below none.
+    """
+
+    roots: NodeRows
+    right: NodeRows
+    columns: NodeRows
+    threshold: Floats
+    value: Floats
+    depth: int
+
+
+@dataclass(frozen=True)
+class Trees:
+    """The sum of trees over a baseline: the logarithm of the odds that a row is right.
+
+    All but `roots`, one for each tree, and `baseline` have an entry for each node.
+
+    >>> stump = Trees(roots=np.array([0]), feature=np.array([0, 0, 0]), threshold=np.array([0.5, 0.0, 0.0]),
+    ...               left=np.array([1, 1, 2]), right=np.array([2, 1, 2]), is_left_missing=np.array([1, 0, 0]),
+    ...               value=np.array([0.0, -1.0, 1.0]), baseline=np.array([0.25]))
+    >>> stump.require_sound(features=1)
+    >>> stump.log_odds(np.array([[0.0], [1.0], [np.nan]])).tolist()
+    [-0.75, 1.25, -0.75]
+    """
+
+    roots: npt.NDArray[Any]
+    feature: npt.NDArray[Any]
+    threshold: Floats
+    left: npt.NDArray[Any]
+    right: npt.NDArray[Any]
+    is_left_missing: npt.NDArray[Any]
+    value: Floats
+    baseline: Floats
+
+    @classmethod
+    def of(cls, columns: dict[str, npt.NDArray[Any]]) -> Trees:
+        """Take columns by name."""
+        return cls(**{field.name: columns[field.name] for field in fields(cls)})
+
+    @property
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def log_odds(self, rows: Floats) -> Floats:
+        """Return the sum over all trees for each row of features. *Shape:* (rows, features) -> (rows)."""
+        found = np.empty(len(rows))
+        step = max(1, _CELLS // len(self.roots))
+        for start in range(0, len(rows), step):
+            found[start : start + step] = self._sum(rows[start : start + step])
+        return found
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """Return for each row the probability that it is right."""
+        odds = self.log_odds(rows)
+        small = np.exp(-np.abs(odds))
+        return np.where(odds >= 0, 1 / (1 + small), small / (1 + small))
+
+    @cached_property
+    def _walk(self) -> Walk:
+        levels = [self.roots.astype(np.int64)]
+        while len(inner := levels[-1][self.left[levels[-1]] != levels[-1]]):
+            levels.append(np.column_stack((self.right[inner], self.left[inner])).reshape(-1).astype(np.int64))
+        order = np.concatenate(levels)
+        own, row_of = np.arange(len(order)), np.zeros(len(self.feature), dtype=np.int64)
+        row_of[order] = own
+        is_leaf = self.left[order] == order
+        width = int(self.feature.max()) + 1
+        columns = np.where(is_leaf, 0, self.feature[order] + width * (self.is_left_missing[order] == 0))
+        return Walk(
+            roots=row_of[self.roots].astype(np.int32),
+            right=np.where(is_leaf, own - 1, row_of[self.right[order]]).astype(np.int32),
+            columns=columns.astype(np.int32),
+            threshold=np.where(is_leaf, np.inf, self.threshold[order]),
+            value=self.value[order],
+            depth=len(levels) - 1,
+        )
+
+    def _sum(self, rows: Floats) -> Floats:
+        walk, width, shape = self._walk, int(self.feature.max()) + 1, (len(rows), len(self.roots))
+        used = rows[:, :width]
+        twice = np.hstack((np.where(np.isnan(used), -np.inf, used), used)).reshape(-1)
+        starts = np.arange(len(rows), dtype=np.int32)[:, None] * np.int32(2 * width)
+        here, there = np.broadcast_to(walk.roots, shape).copy(), np.empty(shape, dtype=np.int32)
+        values, thresholds, is_left = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
+        for _ in range(walk.depth):  # into arrays that are there already, and every row is in its table: twice as fast
+            np.take(walk.columns, here, out=there, mode="clip")
+            np.take(twice, np.add(there, starts, out=there), out=values, mode="clip")
+            np.less_equal(values, np.take(walk.threshold, here, out=thresholds, mode="clip"), out=is_left)
+            np.add(np.take(walk.right, here, out=there, mode="clip"), is_left, out=here)
+        return np.asarray(walk.value.take(here).sum(axis=1) + self.baseline[0], dtype=np.float64)
+
+    def require_sound(self, features: int, where: str = "") -> None:
+        """Refuse columns that do not fit together, that lead out of the table or in a circle, and numbers that are none."""
+        size = len(self.feature)
+        if problem := self._problem(size, features):
+            raise IntegrityError("artefact-corrupt", problem, where=where, fix="train it again")
+
+    def _problem(self, size: int, features: int) -> str:
+        lengths = {len(column) for name, column in self.columns.items() if name not in ("roots", "baseline")}
+        if lengths != {size} or len(self.baseline) != 1 or not len(self.roots):
+            return "the columns of the trees do not fit together"
+        if size == 0 or any(int(column.max()) >= size for column in (self.roots, self.left, self.right)):
+            return "a tree leads out of its table"
+        if int(self.feature.max()) >= features:
+            return "a tree asks for a feature that there is not"
+        if np.isnan(self.threshold).any() or not (np.isfinite(self.value).all() and np.isfinite(self.baseline).all()):
+            return "a tree has a number that is none"
+        if not self._is_forest(np.arange(size)):
+            return "a tree leads in a circle, or to one node twice"
+        return "" if self._depth() <= MAX_DEPTH else f"a tree is deeper than {MAX_DEPTH}"
+
+    def _is_forest(self, own: npt.NDArray[np.int64]) -> bool:
+        """Tell whether inner nodes lead onward only, and no two of them to the same node."""
+        is_leaf = self.left == own
+        if ((self.right == own) != is_leaf).any() or (~is_leaf & ((self.left < own) | (self.right < own))).any():
+            return False
+        reached = np.concatenate([self.roots, self.left[~is_leaf], self.right[~is_leaf]])
+        return len(np.unique(reached)) == len(reached)
+
+    def _depth(self) -> int:
+        """Return the depth of the deepest tree, or a number beyond what is allowed."""
+        nodes = np.unique(self.roots)
+        for depth in range(MAX_DEPTH + 1):
+            nodes = nodes[self.left[nodes] != nodes]
+            if not len(nodes):
+                return depth
+            nodes = np.unique(np.concatenate((self.left[nodes], self.right[nodes])))
+        return MAX_DEPTH + 1
+
+
+KIND, FORMAT = "reranker", 1
+TREES, MEMORY, RECORD = "trees", "memory", "training.json"
+_INTEGERS = {"roots": "<u4", "feature": "<u2", "left": "<u4", "right": "<u4", "is_left_missing": "<u1"}
+_FLOATS = ("threshold", "value", "baseline", "calibration.scores", "calibration.values")
+
+
+class RerankerOrigin(BaseModel):
+    """What a reranker expects: the features in the order of its columns, and the linkers that propose candidates."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    features: tuple[str, ...]
+    parts: tuple[str, ...]
+    encoder: str = ""
+    kb: str = ""
+
+
+@dataclass(frozen=True)
+class Reranker:
+    """Trees over some of the features, with a calibration of the best candidate's probability where it was fitted."""
+
+    origin: RerankerOrigin
+    trees: Trees
+    calibration: Isotonic | None
+    memory: Memory
+    digest: str = ""
+
+    def probabilities(self, matrix: Floats) -> Floats:
+        """Return the probability of each pair by all its features, in the order of `NAMES`."""
+        return self.trees.probabilities(matrix[:, [NAMES.index(name) for name in self.origin.features]])
+
+    def confidence(self, probability: float) -> float:
+        """Return the calibrated probability that a mention's best candidate is right."""
+        if self.calibration is None:
+            return probability
+        return float(self.calibration.probabilities(np.array([probability]))[0])
+
+
+def write_reranker(
+    dest: Path, origin: RerankerOrigin, trees: Trees, calibration: Isotonic | None, record: Mapping[str, Any]
+) -> None:
+    """Publish the trees of a reranker in the folder `dest`; its memory is published there as well."""
+    knots: tuple[Sequence[float], Sequence[float]] = (calibration.scores, calibration.values) if calibration else ((), ())
+    with staging(dest / TREES) as stage:
+        for name, column in trees.columns.items():
+            stage.write_array(name, column.astype(_INTEGERS.get(name, "<f8")))
+        for name, values in zip(("scores", "values"), knots, strict=True):
+            stage.write_array(f"calibration.{name}", np.array(values, dtype="<f8"))
+        stage.write_json(RECORD, dict(record))
+        counts = {"trees": len(trees.roots), "nodes": len(trees.feature)}
+        stage.publish(dest / TREES, KIND, FORMAT, Record(origin.model_dump(mode="json"), [], counts))
+
+
+def open_reranker(folder: Path | str, *, verify: Verify = "once") -> Reranker:
+    """Open a reranker. Its trees are checked each time, before anything is computed with them."""
+    folder = Path(folder)
+    artefact = Artefact.open(folder / TREES, KIND, FORMAT, verify)
+    origin = _origin(artefact)
+    columns: dict[str, npt.NDArray[Any]] = {name: artefact.array(name) for name in _INTEGERS}
+    columns |= {name: artefact.array(name, "f") for name in _FLOATS}
+    trees = Trees.of({name: np.array(column) for name, column in columns.items()})  # walked in memory, not in a map
+    trees.require_sound(len(origin.features), str(folder))
+    calibration = _calibration(columns["calibration.scores"], columns["calibration.values"], str(folder))
+    artefact.remember()
+    return Reranker(origin, trees, calibration, open_memory(folder / MEMORY, verify=verify), artefact.digest)
+
+
+def _origin(artefact: Artefact) -> RerankerOrigin:
+    where = str(artefact.location)
+    try:
+        origin = RerankerOrigin.model_validate_json(json.dumps(artefact.manifest.config), strict=True)
+    except ValidationError as e:
+        what = "the manifest does not say what the reranker expects"
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="train it again") from e
+    if unknown := sorted(set(origin.features) - set(NAMES)):
+        what = f"the reranker asks for a feature that this Onym does not have: {unknown[0][:40]!r}"
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="train it again with this Onym")
+    return origin
+
+
+def _calibration(scores: Floats, values: Floats, where: str) -> Isotonic | None:
+    if not len(scores) and not len(values):
+        return None
+    try:
+        return Isotonic(tuple(scores.tolist()), tuple(values.tolist()))
+    except InputError as e:
+        raise IntegrityError("artefact-corrupt", e.what, where=where, fix="train it again") from e

@@ -1,0 +1,392 @@
+"""Opening and checking artefacts: the current version of a folder that `stage.py` wrote.
+
+Manifest and sizes are checked each time, digests once on each machine, or at each opening if that is asked for.
+`check_artefact` hashes every file again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from onym.errors import IntegrityError, OnymError
+from onym.store.arrays import Ragged, Strings, map_file, open_array
+from onym.store.cache import Verify, file_state, read_note, write_note
+from onym.store.files.source import InputFile
+from onym.store.files.stream import SCARCE, open_regular
+from onym.store.limits import DEFAULT_LIMITS
+
+_DIGEST = r"^[0-9a-f]{64}$"
+_MAX_LISTS = 50_000
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FileEntry(_Strict):
+    """One file of an artefact; `dtype` and `length` where it is a column."""
+
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern=_DIGEST)
+    dtype: str | None = None
+    length: int | None = Field(default=None, ge=0)
+
+
+class InputEntry(_Strict):
+    """One file that the artefact was made from."""
+
+    name: str
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern=_DIGEST)
+
+
+class Manifest(_Strict):
+    """The record that an artefact carries."""
+
+    kind: str
+    format: int
+    config: dict[str, Any]
+    inputs: tuple[InputEntry, ...]
+    counts: dict[str, int]
+    files: dict[str, FileEntry]
+
+    def to_bytes(self) -> bytes:
+        """Return the one way to write this manifest."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, indent=1, ensure_ascii=True).encode() + b"\n"
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the written manifest: the artefact's identity."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, where: str) -> Manifest:
+        """Read a manifest, refusing anything that is not exactly one."""
+        if data.count(b"{") + data.count(b"[") > _MAX_LISTS:  # each costs a parser hundreds of bytes
+            raise IntegrityError("artefact-corrupt", "the manifest is too large", where=where, fix="build it again")
+        try:
+            manifest = cls.model_validate_json(data)
+        except ValidationError as e:
+            raise IntegrityError("artefact-corrupt", "the manifest cannot be read", where=where, fix="build it again") from e
+        bad = [
+            name for name in manifest.files if "/" in name or "\\" in name or name.startswith(".") or name == "manifest.json"
+        ]
+        if bad:
+            raise IntegrityError("artefact-corrupt", "the manifest names a file outside the artefact", where=where)
+        return manifest
+
+
+_KIND = "verified"
+State = list[object]
+"""What tells a version's files from changed ones: of each its size, times, device and inode."""
+
+
+def state_of(folder: Path, manifest: Manifest) -> State:
+    """Return the state of the files of a version: as it is before they are hashed."""
+    names = ("manifest.json", *sorted(manifest.files))
+    return [folder.name, [[name, *file_state((folder / name).stat())] for name in names]]
+
+
+def remember(folder: Path, state: State) -> None:
+    """Note that the files were those of their manifest in this state; does nothing where no note can be kept."""
+    write_note(_KIND, folder, state)
+
+
+def is_verified(folder: Path, state: State) -> bool:
+    """Return whether these very files were verified on this machine."""
+    return bool(read_note(_KIND, folder) == state)
+
+
+T = TypeVar("T")
+VERSION = re.compile(r"^[0-9a-f]{16}$")
+"""The name of a version."""
+_POINTER = re.compile(rb"[0-9a-f]{16}\n?")
+
+
+class Artefact:
+    """An artefact opened for reading: its manifest, and its columns by memory map.
+
+    All columns are mapped and all other files are read at once: so they can be used whatever is published afterwards.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, verify: Verify, hashed: State | None) -> None:
+        self.folder, self.manifest, self.verify = folder, manifest, verify
+        self.digest = folder.name
+        self._hashed = hashed  # the files as they were when this opening hashed them
+        self.is_new_here = hashed is not None  # until the reader has checked its structure too
+        self._columns = {
+            name.removesuffix(".npy"): open_array(folder / name, entry.dtype, entry.length)
+            for name, entry in manifest.files.items()
+            if entry.dtype is not None and entry.length is not None
+        }
+        try:
+            others = [name for name, entry in manifest.files.items() if entry.dtype is None]
+            self._others = {name: _read_small(folder / name) for name in others if name.endswith(".json")}
+            self._mapped = {name: _mapped(folder / name) for name in others if not name.endswith(".json")}
+        except OSError as e:
+            _require_damage(e)
+            raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
+
+    @classmethod
+    def open(cls, dest: Path, kind: str, version: int, verify: Verify = "once") -> Artefact:
+        """Open the current version: manifest and sizes checked each time, digests when `verify` says."""
+        return _while_current(dest, lambda folder: cls._open(folder, kind, version, verify))
+
+    @classmethod
+    def _open(cls, folder: Path, kind: str, version: int, verify: Verify) -> Artefact:
+        manifest, where = _read_manifest(folder), str(folder.parent)
+        if manifest.kind != kind:
+            what = f"this is a {manifest.kind!r}, not a {kind!r}"
+            raise IntegrityError("artefact-kind", what, where=where)
+        if manifest.format != version:
+            what = f"format {manifest.format}, while this Onym reads format {version}"
+            raise IntegrityError("artefact-version", what, where=where, fix="build it again with this Onym")
+        _require_none(_problems_of_sizes(folder, manifest), where)
+        state = _state(folder, manifest)
+        if verify == "once" and is_verified(folder, state):
+            return cls(folder, manifest, verify, None)
+        _require_none(_problems_of_files(folder, manifest), where)
+        return cls(folder, manifest, verify, state)
+
+    @property
+    def location(self) -> Path:
+        """The folder that was opened; `folder` is that of the current version in it."""
+        return self.folder.parent
+
+    def remember(self) -> None:
+        """Note that everything was verified on this machine."""
+        if self._hashed is not None:
+            remember(self.folder, self._hashed)
+        self.is_new_here = False
+
+    def require_intact(self) -> None:
+        """Refuse it if a byte has changed since it was published, whatever this machine remembers.
+
+        It is hashed once for as long as it is open: before anything is made of it that will itself be taken for verified.
+        """
+        if self._hashed is None:
+            state = _state(self.folder, self.manifest)
+            _require_none(_problems_of_files(self.folder, self.manifest), str(self.location))
+            self._hashed = state
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a column, or strings or lists, of that name: some are optional."""
+        return name in self._columns or f"{name}.offsets" in self._columns
+
+    def array(self, name: str, kind: str = "u") -> npt.NDArray[Any]:
+        """Return one column, which must hold numbers of a kind: numpy's letter, `u` for unsigned integers."""
+        column = self._columns.get(name)
+        if column is None or column.dtype.kind != kind:
+            what = f"the column {name} is missing or of another type"
+            raise IntegrityError("artefact-corrupt", what, where=str(self.folder), fix="build it again")
+        return column
+
+    def ragged(self, name: str, into: int | None = None) -> Ragged:
+        """Return lists of numbers; with `into`, of rows of a table of that length."""
+        return Ragged(self.array(f"{name}.offsets"), self.array(f"{name}.values"), into=into, name=self._column(name))
+
+    def strings(self, name: str) -> Strings:
+        """Return a column of strings."""
+        data = self.array(f"{name}.data")
+        if data.dtype != np.uint8:
+            raise IntegrityError("artefact-corrupt", f"the column {name} holds no bytes", where=str(self.folder))
+        return Strings(self.array(f"{name}.offsets"), data, name=self._column(name))
+
+    def _column(self, name: str) -> str:
+        """Return a column's name for messages."""
+        return f"{self.folder}, {name}"
+
+    def mapped(self, name: str) -> npt.NDArray[np.uint8]:
+        """Return the bytes of a file that is no column and no `.json`, without reading them."""
+        data = self._mapped.get(name)
+        if data is None:
+            raise IntegrityError("artefact-corrupt", f"{name} is missing", where=str(self.folder), fix="build it again")
+        return data
+
+    def file(self, name: str) -> InputFile:
+        """Return a file that is no column and no `.json`, to be read as often as is wished."""
+        data = self.mapped(name)
+        return InputFile(name, lambda: cast("BinaryIO", _MappedFile(data)), len(data))
+
+    def json(self, name: str) -> dict[str, Any]:
+        """Return an object of plain values."""
+        try:
+            value = json.loads(self._others.get(name, b""))
+        except (ValueError, RecursionError) as e:
+            raise IntegrityError("artefact-corrupt", f"{name} cannot be read", where=str(self.folder)) from e
+        if not isinstance(value, dict):
+            raise IntegrityError("artefact-corrupt", f"{name} is not an object", where=str(self.folder))
+        return value
+
+
+class _MappedFile(io.RawIOBase):
+    """The bytes of a mapped file, read from their beginning."""
+
+    def __init__(self, data: npt.NDArray[np.uint8]) -> None:
+        super().__init__()
+        self._data, self._offset = data, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        end = len(self._data) if size is None or size < 0 else self._offset + size
+        found = self._data[self._offset : end].tobytes()
+        self._offset += len(found)
+        return found
+
+
+def check_artefact(dest: Path) -> list[str]:
+    """Hash every file again and return what is wrong; an empty list when nothing is."""
+    while True:
+        before, problems = _current_copy(dest), _found_wrong(dest)
+        if not problems or _current_copy(dest) == before:  # else a writer replaced it meanwhile
+            return problems
+
+
+def _found_wrong(dest: Path) -> list[str]:
+    try:
+        folder, manifest = _while_current(dest, lambda folder: (folder, _read_manifest(folder)))
+    except OnymError as e:
+        return [e.what]
+    return _problems_of_sizes(folder, manifest) or _problems_of_files(folder, manifest)
+
+
+def _while_current(dest: Path, act: Callable[[Path], T]) -> T:
+    """Do something with the current version; do it again if it failed because writers replaced that version meanwhile."""
+    while True:
+        version, *_ = copy = _current_copy(dest)
+        if not version:
+            what = "no artefact here" if dest.is_dir() else "no such folder"
+            raise IntegrityError("artefact-missing", what, where=str(dest), fix="build it, for instance with onym kb build")
+        try:
+            return act(dest / version)
+        except IntegrityError:
+            if _current_copy(dest) == copy:
+                raise
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a version, which is named by the manifest's digest."""
+    where = str(folder.parent)
+    try:
+        data = _read_small(folder / "manifest.json")
+    except OSError as e:
+        _require_damage(e)
+        raise IntegrityError(
+            "artefact-corrupt", "the current version has no manifest", where=where, fix="build it again"
+        ) from e
+    if hashlib.sha256(data).hexdigest()[:16] != folder.name:
+        raise IntegrityError("artefact-corrupt", "the manifest was changed", where=where, fix="build it again")
+    return Manifest.from_bytes(data, where=where)
+
+
+def _read_small(path: Path) -> bytes:
+    with open_regular(path) as file:
+        return file.read(DEFAULT_LIMITS.manifest_bytes)
+
+
+def _mapped(path: Path) -> npt.NDArray[np.uint8]:
+    with open_regular(path) as file:
+        return map_file(file, path, np.dtype(np.uint8))
+
+
+def artefact_files(dest: Path) -> list[Path]:
+    """Return the files that the current version of an artefact consists of, with the pointer to it, relative to its folder.
+
+    >>> [path.name for path in artefact_files(getfixture("tiny_kb"))][:3]
+    ['CURRENT', 'manifest.json', 'alias.concept.npy']
+    """
+    folder, manifest = _while_current(dest, lambda folder: (folder, _read_manifest(folder)))
+    version = Path(folder.name)
+    return [Path("CURRENT"), version / "manifest.json", *(version / name for name in sorted(manifest.files))]
+
+
+def current_version(dest: Path) -> str:
+    """Return the name of the version that counts, or nothing where there is none."""
+    try:
+        with open_regular(dest / "CURRENT") as file:
+            pointer = file.read(64)
+    except OSError as e:
+        _require_damage(e)
+        return ""
+    return pointer[:16].decode("ascii") if _POINTER.fullmatch(pointer) else ""
+
+
+def _current_copy(dest: Path) -> tuple[str, int, int]:
+    """Return what tells the current version from another, and from a later copy of itself after it was removed."""
+    version = current_version(dest)
+    try:
+        status = (dest / version).stat()
+    except OSError:
+        return version, 0, 0
+    return version, status.st_ino, status.st_ctime_ns
+
+
+def _state(folder: Path, manifest: Manifest) -> State:
+    try:
+        return state_of(folder, manifest)
+    except OSError as e:
+        _require_damage(e)
+        raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
+
+
+def _require_damage(error: OSError) -> None:
+    """Raise the error again where the system has no more files or memory to give: that says nothing of the artefact."""
+    if error.errno in SCARCE:
+        raise error
+
+
+def _require_none(problems: list[str], where: str) -> None:
+    if problems:
+        raise IntegrityError("artefact-corrupt", problems[0], where=where, fix="build it again")
+
+
+def find_problems(folder: Path, manifest: Manifest) -> list[str]:
+    """Hash the files of a version and return what is not as its manifest says."""
+    try:
+        same = _read_small(folder / "manifest.json") == manifest.to_bytes()
+    except OSError as e:
+        _require_damage(e)
+        same = False
+    if not same:
+        return ["the manifest was changed"]
+    return _problems_of_sizes(folder, manifest) or _problems_of_files(folder, manifest)
+
+
+def _problems_of_sizes(folder: Path, manifest: Manifest) -> list[str]:
+    try:
+        found = {path.name: path.lstat() for path in folder.iterdir()}
+    except OSError:
+        return ["the current version is not there"]
+    regular = {name: status.st_size for name, status in found.items() if stat.S_ISREG(status.st_mode)}
+    problems = [f"{name} is missing" for name in manifest.files if name not in regular]
+    return problems + [
+        f"{name} has the wrong size" for name, entry in manifest.files.items() if regular.get(name, entry.bytes) != entry.bytes
+    ]
+
+
+def _problems_of_files(folder: Path, manifest: Manifest) -> list[str]:
+    def problem(name: str) -> str | None:
+        try:
+            with open_regular(folder / name) as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == manifest.files[name].sha256
+        except OSError as e:
+            _require_damage(e)
+            return f"{name} cannot be read"
+        return None if same else f"{name} was changed"
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:  # hashing leaves the interpreter free
+        return [found for found in pool.map(problem, sorted(manifest.files)) if found]

@@ -1,1 +1,0 @@
-"""Artefacts: folders that Onym writes, with a manifest, whole or not at all."""

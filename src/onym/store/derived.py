@@ -1,0 +1,154 @@
+"""Derived artefacts: made of a knowledge base, kept with it, built on first use and opened ever after.
+
+    FOLDER/<room>/<16 hex digits>/      an artefact, named by a digest of what it is made of
+
+Where the folder cannot be written, the artefact is kept in the cache directory. One that is torn or out of date is built again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from onym.errors import ConfigError, IntegrityError
+from onym.store.cache import cache_folder
+from onym.store.stage import Stage, staging
+
+T = TypeVar("T")
+_log = logging.getLogger("onym.store")
+WAIT = 0.2  # seconds between two looks at what another process is building
+_collection: ContextVar[list[Path] | None] = ContextVar("collection", default=None)
+
+
+class Locations(NamedTuple):
+    """Where a derived artefact may be: with the knowledge base, or in the cache directory."""
+
+    own: Path
+    cached: Path
+
+    @classmethod
+    def of(cls, folder: Path, room: str, made_of: Sequence[str]) -> Locations:
+        """Return the locations of what is made of these things; `folder` is that of the knowledge base.
+
+        >>> own, cached = Locations.of(Path("kb"), "tries", ["ab12", "letters"])
+        >>> own.parent.as_posix(), own.name == cached.name, len(own.name)
+        ('kb/tries', True, 16)
+        """
+        key = hashlib.sha256(json.dumps(list(made_of)).encode()).hexdigest()[:16]
+        return cls(folder / room / key, cache_folder() / room / key)
+
+
+@contextmanager
+def collect_derived() -> Iterator[list[Path]]:
+    """Collect the folders of the derived artefacts that are opened in the block; not those that others are built of.
+
+    >>> with collect_derived() as found:
+    ...     pass
+    >>> found
+    []
+    """
+    found: list[Path] = []
+    with _collecting(found):
+        yield found
+
+
+def open_derived(
+    locations: Locations,
+    open_artefact: Callable[[Path], T],
+    build: Callable[[Stage, Path], object],
+    *,
+    waiting: Callable[[], None] = lambda: None,
+) -> T:
+    """Return a derived artefact, opened once; where there is none it is built first.
+
+    `open_artefact` opens what is at a path, or raises an `IntegrityError`; `build` publishes an artefact from a stage. Of
+    several processes that need it at once, one builds it and the others wait; `waiting` is called at every look.
+    """
+    while True:
+        for location in locations:
+            if (found := _open_if_sound(location, open_artefact)) is not None:
+                return _collected(found, location)
+        with ExitStack() as stack:
+            try:
+                stage, dest = _lock(stack, locations)
+            except IntegrityError as e:
+                if e.code != "artefact-locked":
+                    raise
+                waiting()
+                time.sleep(WAIT)
+                continue
+            if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process was quicker
+                return _collected(found, dest)
+            _log.info("building %s", dest)
+            with _collecting(None):
+                build(stage, dest)
+            return _collected(open_artefact(dest), dest)
+
+
+def find_derived(folder: Path, room: str, is_own: Callable[[Path], bool]) -> list[Path]:
+    """Return the artefacts of a room that are kept in `folder`, and those in the cache directory that belong to it."""
+    kept, cached = (sorted(path.glob(f"{room}/*/CURRENT")) for path in (folder, cache_folder()))
+    return [pointer.parent for pointer in kept] + [pointer.parent for pointer in cached if _is_sound(is_own, pointer.parent)]
+
+
+def describe_derived(folder: Path, what: str, describe: Callable[[Path], T], find: Callable[[Path], list[Path]]) -> list[T]:
+    """Describe the artefact at `folder`, or all that `find` finds with a knowledge base there.
+
+    `describe` opens an artefact of one kind, which people call `what`.
+    """
+    try:
+        return [describe(folder)]
+    except IntegrityError as e:
+        if e.code != "artefact-kind":
+            raise
+    found = [describe(path) for path in find(folder)]
+    if not found:
+        problem, fix = f"no {what} is kept with the knowledge base", f"build one with onym {what} build"
+        raise IntegrityError("artefact-missing", problem, where=str(folder), fix=fix)
+    return found
+
+
+@contextmanager
+def _collecting(found: list[Path] | None) -> Iterator[None]:
+    token = _collection.set(found)
+    try:
+        yield
+    finally:
+        _collection.reset(token)
+
+
+def _collected(artefact: T, location: Path) -> T:
+    """Return an artefact that was opened, noted where somebody collects them."""
+    found = _collection.get()
+    if found is not None and location not in found:
+        found.append(location)
+    return artefact
+
+
+def _open_if_sound(location: Path, open_artefact: Callable[[Path], T]) -> T | None:
+    try:
+        return open_artefact(location)
+    except IntegrityError:  # missing, torn, of another format: it can always be built again
+        return None
+
+
+def _lock(stack: ExitStack, locations: Locations) -> tuple[Stage, Path]:
+    """Lock the first location that can be written."""
+    try:
+        return stack.enter_context(staging(locations.own)), locations.own
+    except ConfigError:
+        return stack.enter_context(staging(locations.cached)), locations.cached
+
+
+def _is_sound(is_own: Callable[[Path], bool], path: Path) -> bool:
+    try:
+        return is_own(path)
+    except IntegrityError:
+        return False

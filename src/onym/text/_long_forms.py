@@ -1,0 +1,431 @@
+"""Long forms of abbreviations: which words may belong to one, and how a short form is matched to them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019]s\b)?")
+
+
+def each(words: str) -> tuple[str, ...]:
+    """Return the words of a list that is written as a text."""
+    return tuple(words.split())
+
+
+STOP_WORDS = frozenset(
+    each(
+        "a about after against among an and are as at be been between by can during for from has have in into is its of on or "
+        "our over per plus than that the their through to under upon using versus via vs was were when where whereas which who "
+        "while with within without"
+    )
+)
+"""Words that a short form may pass over, and with which a long form does not begin."""
+
+CLAUSE_WORDS = frozenset(
+    each(
+        "are be been called can contain contains designated encodes had has have is its may named not our that their termed "
+        "these this was we were when whereas which while who whose"
+    )
+)
+"""Words of a whole clause; a long form is a noun or an adjective with what belongs to it, and has none of them."""
+
+NEVER_SHORT = frozenset(
+    each(
+        "age aged data days e.g eg fig figs hours i i.e ie ii iii iv ix mean median months n no not patients range "
+        "respectively see table v vi vii viii vs x year years"
+    )
+)
+"""What often stands in brackets and is no short form: references, numbering, statistics."""
+
+CUES = frozenset(
+    each(
+        "abbreviated abbreviation also as by called denoted designated for hereafter herein ie its known named or referred "
+        "symbol termed the to"
+    )
+)
+"""Words that may introduce a short or a long form inside a bracket: `(or FHL)`, `(termed PPP4R2)`."""
+
+NUMBER_WORDS = {
+    "1": ("one", "first", "mono", "single", "i"),
+    "2": ("two", "second", "di", "bi", "double", "ii"),
+    "3": ("three", "third", "tri", "triple", "iii"),
+    "4": ("four", "fourth", "tetra", "quadr", "iv"),
+    "5": ("five", "fifth", "penta", "v"),
+    "6": ("six", "sixth", "hexa", "vi"),
+    "7": ("seven", "seventh", "hepta", "vii"),
+    "8": ("eight", "eighth", "octa", "viii"),
+    "9": ("nine", "ninth", "nona", "ix"),
+}
+"""What a digit of a short form may stand for; those of more than two letters also as the beginning of a word."""
+
+GREEK_NAMES = each(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi "
+    "omega"
+)
+GREEK_LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", GREEK_NAMES, strict=True)) | {"\u00b5": "mu"}  # the micro sign
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A run of letters and digits, with its possessive `'s`. `lower` is for comparing, and as long as `raw`."""
+
+    raw: str
+    lower: str
+    start: int
+    end: int
+
+
+class Words:
+    """The words of a text, in order. A word is made when it is first looked at, and most never are.
+
+    >>> words = Words("Alzheimer's beta-amyloid (A4)")
+    >>> [words[number].raw for number in range(len(words))], words.starts
+    (["Alzheimer's", 'beta', 'amyloid', 'A4'], [0, 12, 17, 26])
+    """
+
+    def __init__(self, text: str) -> None:
+        self.starts = [found.start() for found in _WORD.finditer(text)]
+        self._text = text
+        self._made: dict[int, Word] = {}
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, number: int) -> Word:
+        word = self._made.get(number)
+        if word is None:
+            start = self.starts[number]
+            found = _WORD.match(self._text, start)
+            raw = found.group() if found else ""
+            word = self._made[number] = Word(raw, _lowered(raw), start, start + len(raw))
+        return word
+
+
+def _lowered(text: str) -> str:
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(char.lower()[0] for char in text)
+
+
+_OPENING, _CLOSING = "([{", ")]}"
+_BRACKET = re.compile(r"[()\[\]{}]")
+_TOKEN = re.compile(r"\S+")
+_MAX_STEPS = 100
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+# A full stop after one letter alone does not end a sentence: `S. aureus protein A (spa)`.
+# The mark comes first, and what must stand before it is looked back at: so most characters are passed over at once.
+_SENTENCE_END = re.compile(
+    r"[.!?;:\n](?:(?:(?<=[^\W_]{2}[.!?])|(?<=[\])\"'%][.!?]))[\])\"']?\s++(?=[^a-z(\[])|(?<=[;:])\s|(?<=\n)[ \t\r]*+\n)"
+)
+# No long form has more between two of its words, or more asides. The bounds keep the time linear.
+_WIDEST_GAP = 40
+_MAX_ASIDES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """A pair of brackets, from the opening to the closing one. `inside_of` is where the text around it begins."""
+
+    start: int
+    end: int
+    inside_of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Words among which a long form may be; `near` of them, from the end, stand after the last comma and the last aside."""
+
+    words: list[Word]
+    near: int
+
+
+class Layout:
+    """A text with its words, sentences and brackets."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.brackets = _brackets(text)
+        self._opening_of = {bracket.end: bracket.start for bracket in self.brackets}
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the text."""
+        return Words(self.text)
+
+    @cached_property
+    def _sentence_starts(self) -> list[int]:
+        return [0, *(found.end() for found in _SENTENCE_END.finditer(self.text))]
+
+    @cached_property
+    def _token_starts(self) -> list[int]:
+        return [found.start() for found in _TOKEN.finditer(self.text)]
+
+    def sentence_start(self, offset: int) -> int:
+        """Return where the sentence begins that holds an offset."""
+        return self._sentence_starts[bisect_right(self._sentence_starts, offset) - 1]
+
+    def token_start(self, offset: int) -> int:
+        """Return where the run without white space begins that holds an offset: it is near, or all are found."""
+        text = self.text
+        if not text[offset].isspace():
+            for start in range(offset, max(offset - _MAX_STEPS, -1), -1):
+                if start == 0 or text[start - 1].isspace():
+                    return start
+        return self._token_starts[bisect_right(self._token_starts, offset) - 1]
+
+    def word_before(self, offset: int) -> int:
+        """Return the number of the last word that begins before an offset; -1 if there is none."""
+        return bisect_left(self.words.starts, offset) - 1
+
+    def is_attached(self, offset: int) -> bool:
+        """Tell whether what begins at an offset follows without a space, as the bracket of `E(2)`."""
+        return offset > 0 and not self.text[offset - 1].isspace()
+
+    def trimmed(self, start: int, end: int) -> tuple[int, int]:
+        """Return a span without white space and quotation marks at its ends."""
+        while start < end and (self.text[start].isspace() or self.text[start] in _QUOTES):
+            start += 1
+        while start < end and (self.text[end - 1].isspace() or self.text[end - 1] in _QUOTES):
+            end -= 1
+        return start, end
+
+    def region(self, start: int, end: int, max_words: int) -> Region:
+        """Return at most `max_words` words between two offsets, the last ones, without asides in brackets of their own."""
+        words: list[Word] = []
+        near: int | None = None
+        asides = 0
+        number, right = self.word_before(end), end
+        while number >= 0 and len(words) < max_words:
+            word = self.words[number]
+            if word.start < start or right - word.end > _WIDEST_GAP:
+                break
+            aside = self._aside(word.end, right)
+            if near is None and words and (aside is not None or ", " in self.text[word.end : right]):
+                near = len(words)
+            if aside is None:
+                words.append(word)
+                number, right = number - 1, word.start
+            elif aside >= start and asides < _MAX_ASIDES:
+                asides += 1
+                number, right = self.word_before(aside), aside
+            else:
+                break
+        words.reverse()
+        return Region(words, len(words) if near is None else near)
+
+    def _aside(self, start: int, end: int) -> int | None:
+        """Return where an aside begins that closes between two places."""
+        for offset in range(start, end):
+            if self.text[offset] in _CLOSING:
+                opening = self._opening_of.get(offset)
+                if opening is not None and not self.is_attached(opening):
+                    return opening
+        return None
+
+
+def _brackets(text: str) -> list[Bracket]:
+    """Return the pairs of brackets in the order of their beginnings; brackets without a partner are left out."""
+    pending: list[int] = []
+    pairs: list[Bracket] = []
+    for found in _BRACKET.finditer(text):
+        if found[0] in _OPENING:
+            pending.append(found.start())
+        elif pending:
+            start = pending.pop()
+            pairs.append(Bracket(start, found.start(), pending[-1] + 1 if pending else 0))
+    return sorted(pairs, key=lambda pair: pair.start)
+
+
+Spelling = Callable[[Word, str], bool]
+
+# Where a part of a compound begins: combining forms of Greek and Latin, and of chemistry.
+_PARTS = each(
+    "acet amid amin aryl benz blast but carb cardi cell chlor chol chrom cycl cyt deox electr encephal enzym eth ferr fluor "
+    "gen glob gluc glyc gram graph hepat hist hydr immun iod kin lip lymph lys macr meth micr morph myel neur nitr nucl oct "
+    "ox path pent phen phil phob phor phosph plasm plast prop prot pyr quin rib som ster sulf sulph therap thi thym tom tox "
+    "transfer trop troph tub vir vit zyg"
+)
+_X_WORDS = ("ex", "trans", "cross")
+_MAX_WORD = 80  # beyond this no word is looked into, so that the time stays linear
+
+
+def initial(word: Word, letters: str) -> bool:
+    """Accept the first letter of the word, a digit for a number word, `x` for ex-, trans- and cross-, Greek letters by name."""
+    if len(letters) > 1:
+        return False
+    if word.lower[0] == letters:
+        return True
+    if letters == "x":
+        return word.lower.startswith(_X_WORDS)
+    if letters in NUMBER_WORDS:
+        return any(word.lower == name or (len(name) > 2 and word.lower.startswith(name)) for name in NUMBER_WORDS[letters])
+    return GREEK_LETTERS.get(letters) == word.lower or spelt_out(word).startswith(letters)
+
+
+def beginning(word: Word, letters: str) -> bool:
+    """Accept the first letters of the word, as `Bcl` and `beta`."""
+    return spelt_out(word).startswith(letters) or word.lower.startswith(letters) or initial(word, letters)
+
+
+def parts(word: Word, letters: str) -> bool:
+    """Accept the first letters of the parts of a compound: `EEG` for electroencephalogram."""
+    return beginning(word, letters) or (word.lower[0] == letters[0] and _has_in_order(word, letters, 1, at_parts=True))
+
+
+def scattered(word: Word, letters: str) -> bool:
+    """Accept the first letter of the word and any others of it, in order: `CT` for cytotrophoblasts."""
+    return initial(word, letters) or (word.lower[0] == letters[0] and _has_in_order(word, letters, 1))
+
+
+def anywhere(word: Word, letters: str) -> bool:
+    """Accept any letters of the word, in order: `X` for box."""
+    return _has_in_order(word, letters, 0)
+
+
+def spelt_out(word: Word) -> str:
+    """Return a word in lower case; a Greek letter by its name."""
+    return GREEK_LETTERS.get(word.lower, word.lower)
+
+
+def _has_in_order(word: Word, letters: str, first: int, *, at_parts: bool = False) -> bool:
+    """Tell whether the word has the letters from `first` on, in order, each where a part begins if `at_parts`."""
+    if len(word.lower) > _MAX_WORD:
+        return False
+    offset = first - 1
+    for letter in letters[first:]:
+        offset = word.lower.find(letter, offset + 1)
+        while at_parts and offset > 0 and not _begins_part(word, offset):
+            offset = word.lower.find(letter, offset + 1)
+        if offset < 0:
+            return False
+    return True
+
+
+def _begins_part(word: Word, offset: int) -> bool:
+    here, before = word.raw[offset], word.raw[offset - 1]
+    if here.isupper() or here.isdigit() != before.isdigit():
+        return True
+    return before in "oy" or word.lower.startswith(_PARTS, offset)
+
+
+Reading = Callable[[str], Iterator[str]]
+
+
+def verbatim(short: str) -> Iterator[str]:
+    """Read all letters and digits, in order."""
+    yield "".join(char for char in short.lower() if char.isalnum())
+
+
+def without_digits(short: str) -> Iterator[str]:
+    """Leave out the digits: `PTS1` for peroxisomal targeting signal."""
+    if any(char.isdigit() for char in short):
+        yield "".join(char for char in short.lower() if char.isalpha())
+
+
+def rotated(short: str) -> Iterator[str]:
+    """Move what stands before a break to the end: `TAS-20` for 20-item Toronto Alexithymia Scale, `V(T)`, `L1CAM`.
+
+    >>> list(rotated("L1CAM"))
+    ['1caml', 'caml1']
+    """
+    letters = next(verbatim(short))
+    count = 0
+    for before, char in zip(" " + short, short, strict=False):
+        if char.isalnum():
+            if count and (not before.isalnum() or before.isdigit() != char.isdigit() or before.isupper() != char.isupper()):
+                yield letters[count:] + letters[:count]
+            count += 1
+
+
+def turned(short: str) -> Iterator[str]:
+    """Move the first letters of a short form in capitals to its end: `DM` for myotonic dystrophy."""
+    if short.isupper():
+        letters = next(verbatim(short))
+        yield from (letters[cut:] + letters[:cut] for cut in range(1, len(letters)))
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A rule. `skips` words may be passed over inside the long form, and `tail` words at its end.
+
+    A rule that `reaches_far` may cross commas and asides in brackets; a `tidy` one is trusted where the bracket follows
+    without a space.
+    """
+
+    name: str
+    spelling: Spelling
+    reading: Reading = verbatim
+    over_stop_words: bool = True
+    skips: int = 0
+    tail: int = 0
+    min_letters: int = 2
+    reaches_far: bool = False
+    tidy: bool = False
+
+
+STRATEGIES = (
+    Strategy("first-letters", initial, over_stop_words=False, reaches_far=True, tidy=True),
+    Strategy("first-letters-over-stop-words", initial, reaches_far=True, tidy=True),
+    Strategy("word-beginnings", beginning, reaches_far=True, tidy=True),
+    Strategy("word-parts", parts, over_stop_words=False, reaches_far=True, tidy=True),
+    Strategy("letters-of-words", scattered, tidy=True),
+    Strategy("first-letters-skip", initial, skips=1, min_letters=3),
+    Strategy("word-parts-skip", parts, skips=1),
+    Strategy("first-letters-tail", initial, tail=1),
+    Strategy("first-letters-long-tail", initial, tail=2, min_letters=3),
+    Strategy("word-parts-tail", parts, tail=1),
+    Strategy("turned", initial, turned),
+    Strategy("rotated", beginning, rotated, skips=1, tail=1),
+    Strategy("without-digits", parts, without_digits),
+    Strategy("first-letters-skip-two", initial, skips=2, min_letters=3),
+    Strategy("letters-of-words-skip-two", scattered, skips=2, min_letters=3),
+    Strategy("letters-of-words-tail", scattered, skips=2, tail=2, min_letters=3),
+    Strategy("letters-in-order", anywhere, skips=2, tail=1, min_letters=3),
+)
+
+
+def first_word(letters: str, words: Sequence[Word], strategy: Strategy, *, anchored: bool = False) -> int | None:
+    """Return the number of the word with which the long form begins; where `anchored`, it can only be the first.
+
+    The words are read from the last to the first. A state is the number of letters still to be found and the number of
+    words passed over, so that the time depends on the numbers of letters and words, not on the ways to combine them.
+    """
+    if len(letters) < strategy.min_letters:
+        return None
+    whole = len(letters)
+    states = {(whole, 0)}
+    for number in range(len(words) - 1, -1, -1):
+        following: set[tuple[int, int]] = set()
+        for left, passed in states:
+            for rest in _spelt(letters, left, words[number], strategy.spelling):
+                if rest:
+                    following.add((rest, passed if left < whole else 0))
+                elif (number == 0 or not anchored) and initial(words[number], letters[0]):
+                    return number
+            now = passed + _cost(words, number, strategy, inside=left < whole)
+            if now <= (strategy.skips if left < whole else strategy.tail):
+                following.add((left, now))
+        if not following:
+            return None
+        states = following
+    return None
+
+
+def _spelt(letters: str, left: int, word: Word, spelling: Spelling) -> Iterator[int]:
+    """Yield how many letters are left when the last of the first `left` ones stand for a word."""
+    for rest in range(left - 1, max(left - len(spelt_out(word)), 0) - 1, -1):
+        if spelling(word, letters[rest:left]):
+            yield rest
+
+
+def _cost(words: Sequence[Word], number: int, strategy: Strategy, *, inside: bool) -> int:
+    """Return what passing over a word costs: nothing for stop words, `type`, and numbers and letters of chemical names."""
+    word = words[number]
+    is_joined = number + 1 < len(words) and words[number + 1].start == word.end + 1
+    if word.raw.isdigit() or (len(word.raw) == 1 and is_joined):
+        return 0
+    may_pass = strategy.over_stop_words and (word.lower in STOP_WORDS or len(word.raw) == 1)
+    return 0 if inside and (may_pass or word.lower == "type") else 1

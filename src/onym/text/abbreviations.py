@@ -1,0 +1,551 @@
+"""Abbreviations that a text defines, as in `odds ratio (OR)`: found, and looked up for the whole document.
+
+    find_abbreviations     the definitions of a text, by Schwartz and Hearst's idea and stricter rules in the manner of Ab3P
+    plain_schwartz_hearst  the published algorithm, to compare with
+    Abbreviations          from a short form to the long form that the document gives it
+
+No model, no list of known abbreviations, nothing but the text itself. Offsets are code points; the text is never altered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from onym.text._long_forms import (
+    CLAUSE_WORDS,
+    CUES,
+    GREEK_NAMES,
+    NEVER_SHORT,
+    STOP_WORDS,
+    STRATEGIES,
+    Bracket,
+    Layout,
+    Region,
+    Strategy,
+    Word,
+    first_word,
+    initial,
+    spelt_out,
+    without_digits,
+)
+from onym.text.boundaries import is_balanced
+from onym.types import Offsets, require_text
+
+
+@dataclass(frozen=True, slots=True)
+class Abbreviation:
+    """A short form, the long form that a text gives it, and where both stand.
+
+    Offsets count code points of the text, end exclusive: `text[long_start:long_end]` is `long`, and likewise for `short`.
+    `strategy` names the rule that found the pair.
+    """
+
+    short: str = field(repr=False)  # a document's text stays out of logs
+    long: str = field(repr=False)
+    short_start: int
+    short_end: int
+    long_start: int
+    long_end: int
+    strategy: str
+
+
+_NEVER_IN_SHORT = frozenset("=<>%")
+_MAX_LETTERS = 10
+_MAX_SHORT = 25
+_MAX_LONG = 300
+
+
+def may_be_short(text: str) -> bool:
+    """Tell whether a text looks like a short form.
+
+    >>> [may_be_short(text) for text in ("IFN-gamma", "PI 3-kinase", "[Ca2+]i", "n = 12", "group 2", "1998", "i.e.")]
+    [True, True, True, False, False, False, False]
+    """
+    if not 0 < len(text) <= _MAX_SHORT or not (text[0].isalnum() or text[0] in "[(-+"):
+        return False
+    if not _NEVER_IN_SHORT.isdisjoint(text) or not is_balanced(text):
+        return False
+    if text.strip(".") in NEVER_SHORT or text in STOP_WORDS:
+        return False
+    return any(map(str.isalpha, text)) and _has_few_letters(text) and _may_be_words(text.split())
+
+
+def _has_few_letters(text: str) -> bool:
+    """Count letters and digits; the name of a Greek letter is one."""
+    letters = sum(map(str.isalnum, text))
+    return letters <= _MAX_LETTERS or letters - sum(len(name) - 1 for name in GREEK_NAMES if name in text) <= _MAX_LETTERS
+
+
+def _may_be_words(words: Sequence[str]) -> bool:
+    """Tell whether words look like one short form: `ED 16` and `PS beta G` do, `group 2`, `pH 7.5` and `0 mg/mL` do not."""
+    if len(words) == 1:
+        return True
+    first, last = words[0], words[-1]
+    if first.islower() and len(first) > 3 and first not in GREEK_NAMES:
+        return False
+    if not any(map(str.isalpha, first)):
+        return False
+    if last.replace(".", "").isdigit() and not (first.isupper() and last.isdigit()):
+        return False
+    return len(words) == 2 or (len(words) == 3 and any(word in GREEK_NAMES for word in words))
+
+
+Refusal = Callable[[str, str, Sequence[Word]], bool]
+"""Asked with the short form, the long form and its words."""
+
+
+def _is_no_longer(short: str, long: str, _words: Sequence[Word]) -> bool:
+    """Refuse what is not longer than its short form, by more than the ending of a plural."""
+    return not len(short) < len(long) <= _MAX_LONG or (len(long) == len(short) + 1 and long.startswith(short))
+
+
+def _holds_short(short: str, long: str, _words: Sequence[Word]) -> bool:
+    """Refuse what has the short form among its words: something else is said of it."""
+    return short in long.split()
+
+
+def _is_variant(short: str, long: str, _words: Sequence[Word]) -> bool:
+    """Refuse the short form with something added, as in `Notch (NotchIC)`: that is another name."""
+    return long.startswith(short) and len(long.split()) == 1 and not long[len(short) :].islower()
+
+
+def _is_cut(_short: str, long: str, _words: Sequence[Word]) -> bool:
+    """Refuse what has only one bracket of a pair."""
+    return not is_balanced(long)
+
+
+def _is_clause(_short: str, _long: str, words: Sequence[Word]) -> bool:
+    """Refuse what has a verb or a conjunction: that is more than a term."""
+    return any(word.lower in CLAUSE_WORDS for word in words)
+
+
+def _is_bare(_short: str, _long: str, words: Sequence[Word]) -> bool:
+    """Refuse numbers, units and letters alone."""
+    return not any(sum(map(str.isalpha, word.raw)) > 2 for word in words)
+
+
+def _begins_badly(_short: str, long: str, words: Sequence[Word]) -> bool:
+    """Refuse a stop word or a lone small letter at the beginning, unless a hyphen follows: `over-the-counter`, `c-Jun`."""
+    first = words[0]
+    is_weak = (first.lower in STOP_WORDS and first.raw != "A") or (len(first.raw) == 1 and first.raw.islower())
+    follows = long[len(first.raw) : len(first.raw) + 1] if long.startswith(first.raw) else "-"
+    return is_weak and follows != "-"
+
+
+REFUSALS: tuple[Refusal, ...] = (_is_no_longer, _holds_short, _is_variant, _is_cut, _is_clause, _is_bare, _begins_badly)
+
+
+def is_refused(short: str, long: str, words: Sequence[Word]) -> bool:
+    """Tell whether any reason speaks against a pair."""
+    return any(refusal(short, long, words) for refusal in REFUSALS)
+
+
+_SEPARATOR = re.compile(r"[;,:]\s|\s(?:or|and)\s")
+_ANNOUNCEMENT = re.compile("abbreviated", re.IGNORECASE)
+_MAX_BRACKET = 300
+_MAX_SHORT_OUTSIDE = 16
+_MAX_TOKEN = 100  # with quotation marks; the bound keeps the time linear
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A short form, and the text from `start` to `end` in which its long form ends, or, if `anchored`, which it fills.
+
+    `siblings` are the other items in the bracket of the short form. `tidy` asks for the strictest rules.
+    """
+
+    short_start: int
+    short_end: int
+    start: int
+    end: int
+    anchored: bool = False
+    tidy: bool = False
+    siblings: tuple[str, ...] = ()
+
+
+def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[Candidate]:
+    """Yield what a bracket may define, the likeliest first."""
+    if bracket.end - bracket.start <= _MAX_BRACKET:
+        items = _items(layout, bracket.start + 1, bracket.end)
+        for find in (_long_before, _both_inside, _equation, _short_before):
+            yield from find(layout, bracket, items)
+
+
+def announced(layout: Layout) -> Iterator[Candidate]:
+    """Yield what follows `abbreviated as`, outside of brackets too."""
+    for found in _ANNOUNCEMENT.finditer(layout.text):
+        number = layout.word_before(found.start() + 1)
+        if 0 < number < len(layout.words) - 1 and layout.words[number].lower == "abbreviated":
+            after = number + 1
+            if layout.words[after].lower in {"as", "to", "by"} and after + 1 < len(layout.words):
+                after += 1
+            before = number - 1
+            if before and layout.words[before].lower in {"hereafter", "commonly", "often", "usually", "is", "was"}:
+                before -= 1
+            start, end = layout.words[after].start, layout.words[before].end
+            token = layout.text[start : start + _MAX_SHORT_OUTSIDE].split()[0].rstrip(".,;:")
+            yield Candidate(start, start + len(token), layout.sentence_start(end), end)
+
+
+def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
+    """`odds ratio (OR)`, `(OR; P < 0.05)`, `(or OR)`, `(EC 1.15.1.1; SOD)`."""
+    begin = max(bracket.inside_of, layout.sentence_start(bracket.start))
+    first, last = items[0], items[-1]
+    spans = dict.fromkeys((first, (_after_cues(layout, *first), first[1])))
+    if not may_be_short(layout.text[slice(*first)]):
+        spans[last] = None
+    for start, end in spans:
+        if len(items) > 1 and layout.text[start:end].islower():
+            continue  # `(range, 1-19)`, `(with or without)`
+        siblings = tuple(layout.text[slice(*item)] for item in items if item[1] != end)
+        yield Candidate(start, end, begin, bracket.start, tidy=layout.is_attached(bracket.start), siblings=siblings)
+
+
+def _both_inside(_layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
+    """`(blood-brain barrier, BBB)` and `(BBB, blood-brain barrier)`."""
+    if len(items) > 1:
+        yield Candidate(*items[-1], bracket.start + 1, items[-2][1])
+        yield Candidate(*items[0], *items[1], anchored=True)
+
+
+def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator[Candidate]:
+    """`(AI = artificial insemination)` and the other way round."""
+    sign = layout.text.find("=", bracket.start, bracket.end)
+    if sign > 0:
+        left = layout.trimmed(bracket.start + 1, sign)
+        right = _items(layout, sign + 1, bracket.end)[0]
+        yield Candidate(*left, *right, anchored=True)
+        yield Candidate(*right, *left, anchored=True)
+
+
+def _short_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
+    """`OR (odds ratio)`, `PAM (for PABP-interacting motif)`."""
+    end = bracket.start
+    while end > bracket.inside_of and layout.text[end - 1].isspace():
+        end -= 1
+    if end == bracket.inside_of:
+        return
+    start, end = layout.trimmed(max(bracket.inside_of, layout.token_start(end - 1), end - _MAX_TOKEN), end)
+    short = layout.text[start : min(end, start + _MAX_SHORT_OUTSIDE + 1)]
+    if 1 < len(short) <= _MAX_SHORT_OUTSIDE and short != short.lower():
+        begin = _after_cues(layout, bracket.start + 1, bracket.end)
+        for stop in dict.fromkeys((items[0][1], bracket.end)):
+            yield Candidate(start, end, begin, stop, anchored=True)
+
+
+def _items(layout: Layout, start: int, end: int) -> list[Offsets]:
+    """Return the parts of a stretch between commas, semicolons, colons, `or` and `and`."""
+    items = []
+    for found in _SEPARATOR.finditer(layout.text, start, end):
+        items.append(layout.trimmed(start, found.start()))
+        start = found.end()
+    return [*items, layout.trimmed(start, end)]
+
+
+def _after_cues(layout: Layout, start: int, end: int) -> int:
+    """Return where a stretch begins without the words that only introduce it."""
+    number = layout.word_before(start) + 1
+    while number < len(layout.words) and layout.words[number].end < end and layout.words[number].lower in CUES:
+        number += 1
+        start = layout.words[number].start if number < len(layout.words) else end
+    return min(start, end)
+
+
+_MORE_WORDS = 3  # than Schwartz and Hearst's min(2n, n + 5) for n letters: parts of hyphenated words count one by one here
+_MAX_ATTACHED = 80
+_MAX_KEPT = 500
+_Context = tuple[str, str, tuple[int, ...], tuple[str, ...]]
+_OPENING = {"(": ")", "[": "]", "{": "}"}
+_BREAKS = ("--", "\u2014", "\u2013", "/", ":", '"')
+_NEGATIONS = ("anti-", "non-")
+
+
+def find_abbreviations(text: str) -> list[Abbreviation]:
+    """Return the definitions of abbreviations in one document, in the order of their short forms.
+
+    >>> text = "Body mass index (BMI) and odds ratio [OR] were noted; NO (nitric oxide) was not."
+    >>> [(found.short, found.long) for found in find_abbreviations(text)]
+    [('BMI', 'Body mass index'), ('OR', 'odds ratio'), ('NO', 'nitric oxide')]
+    """
+    require_text(text)
+    layout = Layout(text)
+    found: dict[int, Abbreviation] = {}
+    undefined: set[_Context] = set()
+    for bracket in layout.brackets:
+        for candidate in candidates_of(layout, bracket):
+            if definition := _definition(layout, candidate, undefined):
+                found.setdefault(definition.short_start, definition)
+                break  # a bracket defines one thing
+    for candidate in announced(layout):
+        if definition := _definition(layout, candidate, undefined):
+            found.setdefault(definition.short_start, definition)
+    return [found[start] for start in sorted(found)]
+
+
+def _definition(layout: Layout, candidate: Candidate, undefined: set[_Context]) -> Abbreviation | None:
+    """Return what a candidate defines, if anything; what stands in the same context as another is not read again."""
+    short = layout.text[candidate.short_start : candidate.short_end]
+    if not may_be_short(short):
+        return None
+    letters = sum(map(str.isalnum, short))
+    if letters == 1:
+        return _one_letter(layout, candidate, short)
+    region = layout.region(candidate.start, candidate.end, min(2 * letters, letters + 5) + _MORE_WORDS)
+    if not region.words or not _may_be_spelt(short, region):
+        return None
+    if candidate.anchored and region.words[0] is not layout.words[layout.word_before(candidate.start) + 1]:
+        return None
+    context = _context(layout, candidate, short, region)
+    if context in undefined:
+        return None
+    forms = _readings(short, region)
+    definition = next((found for form in forms for found in _attempts(layout, candidate, form, region)), None)
+    if definition is None and len(context[1]) < _MAX_KEPT:
+        undefined.add(context)
+    return definition
+
+
+def _context(layout: Layout, candidate: Candidate, short: str, region: Region) -> _Context:
+    """Return all that decides what a candidate defines: a text may hold the same thousands of times."""
+    first = region.words[0].start
+    begin = max(candidate.start, first - _MAX_ATTACHED - 1)
+    text = layout.text[begin : min(candidate.end, begin + _MAX_KEPT)]
+    shape = (first - begin, begin == candidate.start, len(region.words), region.near, candidate.anchored, candidate.tidy)
+    return short, text, shape, candidate.siblings
+
+
+def _readings(short: str, region: Region) -> list[str]:
+    """Return the forms in which a short form can be read: first without its plural `s`, if the long form has one too."""
+    is_plural = len(short) > 2 and short.endswith("s") and not short[:-1].islower() and region.words[-1].lower.endswith("s")
+    return [short[:-1], short] if is_plural else [short]
+
+
+def _may_be_spelt(short: str, region: Region) -> bool:
+    """Tell quickly when no rule can fit: a letter is nowhere to be found. `x` can stand for others."""
+    there = set().union(*map(spelt_out, region.words))
+    return all(char in there or char == "x" for char in short.lower() if "a" <= char <= "z")
+
+
+def _attempts(layout: Layout, candidate: Candidate, short: str, region: Region) -> Iterator[Abbreviation]:
+    """Yield what the rules find: all of them in the words nearby, then the strict ones beyond commas and asides."""
+    is_far = region.near < len(region.words)
+    if not (candidate.anchored and is_far):
+        near = region.words[-region.near :]
+        for strategy in STRATEGIES:
+            yield from _attempt(layout, candidate, short, near, strategy)
+    if is_far:
+        for strategy in STRATEGIES:
+            if strategy.reaches_far:
+                yield from _attempt(layout, candidate, short, region.words, strategy)
+
+
+def _attempt(layout: Layout, candidate: Candidate, short: str, words: list[Word], strategy: Strategy) -> Iterator[Abbreviation]:
+    """Yield what one rule finds."""
+    if (candidate.tidy and not strategy.tidy) or (strategy.reading is without_digits and _has_siblings(candidate, short)):
+        return
+    for letters in strategy.reading(short):
+        number = first_word(letters, words, strategy, anchored=candidate.anchored)
+        if number is not None:
+            start = _beginning(layout, candidate, words[number])
+            start, end = layout.trimmed(start, candidate.end)
+            while end > start and layout.text[end - 1] in ",;:":
+                end -= 1
+            long = layout.text[start:end]
+            whole = layout.text[candidate.short_start : candidate.short_end]
+            if not is_refused(whole, long, words[number:]):
+                yield Abbreviation(whole, long, candidate.short_start, candidate.short_end, start, end, strategy.name)
+
+
+def _has_siblings(candidate: Candidate, short: str) -> bool:
+    """Tell whether the bracket holds more of a kind, `(PLS-1 and PLS-2)`: the long form then is that of the kind."""
+    stem = short.rstrip("0123456789-").lower()
+    return any(stem in item.lower() for item in candidate.siblings)
+
+
+def _one_letter(layout: Layout, candidate: Candidate, short: str) -> Abbreviation | None:
+    """`phosphorus (P)`: one word that begins with the letter, directly before; no item of a list, `(a)` or `(C, D)`."""
+    number = layout.word_before(candidate.end)
+    if number < 0 or candidate.anchored or candidate.tidy or not short.isalpha() or short in "abcdef":
+        return None
+    word = layout.words[number]
+    is_before = word.start >= candidate.start and layout.text[word.end : candidate.end].isspace()
+    is_item = any(len(item) == 1 and item.isalpha() for item in candidate.siblings)
+    if not is_before or is_item or len(word.raw) < 4 or not initial(word, short.lower()):
+        return None
+    return Abbreviation(short, word.raw, candidate.short_start, candidate.short_end, word.start, word.end, "one-letter")
+
+
+def _beginning(layout: Layout, candidate: Candidate, word: Word) -> int:
+    """Return where the long form begins: with what is attached to its first word, the locants of `1,10-phenanthroline`."""
+    start = _type_before(layout, candidate, word)
+    if start < word.start:
+        return start
+    start = max(candidate.start, layout.token_start(word.start))
+    if word.start - start > _MAX_ATTACHED:
+        return word.start
+    attached = layout.text[start : word.start]
+    for sign in _BREAKS:
+        if sign in attached and not attached.startswith("(+"):
+            start += attached.rfind(sign) + len(sign)
+            attached = layout.text[start : word.start]
+    if attached.lower() in _NEGATIONS:
+        return word.start
+    while attached and attached[0] in _OPENING and attached.count(attached[0]) > attached.count(_OPENING[attached[0]]):
+        start += 1
+        attached = attached[1:]
+    return start
+
+
+def _type_before(layout: Layout, candidate: Candidate, word: Word) -> int:
+    """Return where `type` stands before a number or a letter, `type 2 NO synthase`, else where the word begins."""
+    number = layout.word_before(word.start)
+    is_mark = word.raw.isdigit() or len(word.raw) == 1 or set(word.raw) <= set("IVX")
+    if is_mark and number >= 0:
+        before = layout.words[number]
+        if before.lower == "type" and before.start >= candidate.start and before.end + 1 == word.start:
+            return before.start
+    return word.start
+
+
+class Abbreviations:
+    """The abbreviations of one document.
+
+    A mention keeps its own surface and offsets; the long form is something more that is known of it.
+
+    >>> known = Abbreviations.from_text("Proton pump inhibitors (PPIs) reduce acid. A PPI is taken daily.")
+    >>> known.expand("PPI")
+    'Proton pump inhibitors'
+    >>> known.expand("acid") is None
+    True
+    """
+
+    def __init__(self, definitions: Iterable[Abbreviation]) -> None:
+        self.definitions = tuple(definitions)
+        self._exact: dict[str, Abbreviation] = {}
+        self._folded: dict[str, Abbreviation] = {}
+        self._forms: set[str] = set()  # in one case, with and without a plural `s`: other surfaces are no short forms
+        for definition in self.definitions:  # where a text defines one twice, the first counts
+            self._exact.setdefault(definition.short, definition)
+            folded = definition.short.casefold()
+            self._folded.setdefault(folded, definition)
+            self._forms.update((folded, folded + "s", folded.removesuffix("s")))
+
+    @classmethod
+    def from_text(cls, text: str) -> Abbreviations:
+        """Find the definitions of a document."""
+        return cls(find_abbreviations(text))
+
+    def expand(self, surface: str) -> str | None:
+        """Return the long form of a surface, or None."""
+        found = self.definition(surface)
+        return found.long if found else None
+
+    def definition(self, surface: str) -> Abbreviation | None:
+        """Return where the document says what a surface is short for, or None.
+
+        As written first, then with or without a plural `s`, then in another case; the last only for surfaces that do not
+        look like an ordinary word: `ALL` is defined, `All` and `all` are not.
+        """
+        if surface.casefold() not in self._forms:  # most
+            return None
+        for form in (surface, surface.removesuffix("s"), surface + "s"):
+            if form in self._exact:
+                return self._exact[form]
+        if _looks_short(surface):
+            folded = surface.casefold()
+            for form in (folded, folded.removesuffix("s"), folded + "s"):
+                if form in self._folded:
+                    return self._folded[form]
+        return None
+
+
+def _looks_short(surface: str) -> bool:
+    return any(map(str.isdigit, surface)) or any(map(str.isupper, surface[1:]))
+
+
+_WHITE = re.compile(r"\s")
+
+
+def plain_schwartz_hearst(text: str) -> list[Abbreviation]:
+    """Return the definitions that the published algorithm finds in a text, in order.
+
+    >>> [(found.short, found.long) for found in plain_schwartz_hearst("The heat shock protein (HSP) was seen.")]
+    [('HSP', 'heat shock protein')]
+    """
+    spaced = _WHITE.sub(" ", text)  # the program reads lines and joins them by spaces
+    found: list[Abbreviation] = []
+    done = 0
+    while (opening := spaced.find(" (", done) + 1) and (closing := spaced.find(")", opening)) >= 0:
+        if spaced.find("(", opening + 1, closing) >= 0 and (second := spaced.find(")", closing + 1)) >= 0:
+            closing = second
+        pair = _pair(spaced, done, opening, closing)
+        if pair and (definition := _plain_definition(text, *pair)):
+            found.append(definition)
+        done = closing + 1
+    return found
+
+
+def _pair(text: str, done: int, opening: int, closing: int) -> tuple[Offsets, Offsets] | None:
+    """Return the spans of the short form and of the text that holds the long form."""
+    clause = max(text.rfind(". ", done, opening), text.rfind(", ", done, opening))
+    before = (clause + 2 if clause >= 0 else done, opening)
+    inside = (opening + 1, min([closing, *(cut for sign in (", ", "; ") if (cut := text.find(sign, opening, closing)) >= 0)]))
+    if closing - opening < 3 or before[1] - before[0] < 2:
+        return None
+    content = text[slice(*inside)]
+    if len(content.split()) > 2 or len(content) > before[1] - before[0]:
+        space = text.rfind(" ", done, opening - 1)
+        short = (max(space + 1, done), opening - 1)
+        return (short, inside) if any(map(str.isupper, text[slice(*short)])) else None
+    return inside, before
+
+
+def _plain_definition(text: str, short_span: Offsets, long_span: Offsets) -> Abbreviation | None:
+    short_start, short_end = _stripped(text, *short_span)
+    start, end = _stripped(text, *long_span)
+    short = text[short_start:short_end]
+    if len(short) < 2 or not any(map(str.isalpha, short)) or not (short[0].isalnum() or short[0] == "("):
+        return None
+    begin = _best_long_form(short, text[start:end])
+    if begin is None:
+        return None
+    long = text[start + begin : end]
+    words = len(long.replace("-", " ").split())
+    letters = sum(map(str.isalnum, short))
+    is_wrong = len(long) < len(short) or short + " " in long or long.endswith(short)
+    if is_wrong or words > min(letters * 2, letters + 5) or letters > 10:
+        return None
+    return Abbreviation(short, long, short_start, short_end, start + begin, end, "schwartz-hearst")
+
+
+def _best_long_form(short: str, long: str) -> int | None:
+    """Return where the long form begins in the text before the bracket (the paper's figure 1)."""
+    offset = len(long)
+    for number in range(len(short) - 1, -1, -1):
+        letter = short[number].lower()
+        if not letter.isalnum():
+            continue
+        offset -= 1
+        while offset >= 0 and (long[offset].lower() != letter or (number == 0 and offset > 0 and long[offset - 1].isalnum())):
+            offset -= 1
+        if offset < 0:
+            return None
+    while offset > 0 and not long[offset - 1].isspace():
+        offset -= 1
+    return offset
+
+
+def _stripped(text: str, start: int, end: int) -> Offsets:
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+__all__ = ["FUNCTION_WORDS", "Abbreviation", "Abbreviations", "find_abbreviations", "plain_schwartz_hearst"]
+
+FUNCTION_WORDS = STOP_WORDS | CLAUSE_WORDS
+"""Words that hold a sentence together and name nothing, in lower case."""
