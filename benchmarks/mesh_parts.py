@@ -15,13 +15,12 @@ import sys
 import zipfile
 from pathlib import Path
 
-from onym.packs.folders import KB, pack_folder
-
 from benchmarks.catalogue.releases import path_of, write_releases
 from benchmarks.pack.trained import DATASETS, EXCLUDE, TYPES
 from benchmarks.report import data_folder
 from onym.kb import build_kb
 from onym.packs import build_pack
+from onym.packs.folders import KB, pack_folder
 from onym.packs.recipe import PipelineRecipe, read_recipe
 from onym.pipeline.config import FILE
 from onym.store.files.source import Source

@@ -16,11 +16,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from onym.packs.folders import STARTER
-
 from benchmarks.report import data_folder
 from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.kb.search import open_similarity
+from onym.packs.folders import STARTER
 from onym.packs.locate import located
 
 RECIPE = Path(__file__).parent / "recipes" / "starter.toml"

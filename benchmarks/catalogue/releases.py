@@ -21,10 +21,10 @@ from typing import TextIO
 from xml.sax.saxutils import escape
 
 import polars as pl
-from onym.packs.folders import STARTER, pack_folder
 
 from benchmarks.models import model_folder
 from onym.kb import KnowledgeBase, readers
+from onym.packs.folders import STARTER, pack_folder
 from onym.packs.recipe import PipelineRecipe
 from onym.store.files.source import Source
 from onym.types import NameKind

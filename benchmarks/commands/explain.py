@@ -18,8 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from onym.packs.folders import STARTER
-
 from benchmarks.report import data_folder
 from benchmarks.starter import RECIPE
 from onym.datasets.cached import open_dataset
@@ -27,6 +25,7 @@ from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.linkers import linker_config, open_linker
 from onym.linkers.rerank import RerankLinker
 from onym.packs import load
+from onym.packs.folders import STARTER
 from onym.packs.locate import located
 from onym.parts import OpenContext
 from onym.pipeline import Pipeline

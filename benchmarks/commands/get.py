@@ -26,13 +26,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from onym.packs.folders import installed
-
 from benchmarks.catalogue.ledger import Ledger
 from benchmarks.catalogue.releases import write_releases, write_umls
 from benchmarks.catalogue.server import FileServer, Stop
 from benchmarks.own_cache import own_cache
 from benchmarks.report import data_folder
+from onym.packs.folders import installed
 from onym.packs.locate import load
 from onym.packs.recipe import PipelineRecipe, read_recipe, recipe_names
 from onym.store.cache import cache_folder

@@ -30,11 +30,10 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from onym.packs.folders import STARTER
-
 from benchmarks.commands.serve_speed import abstracts
 from benchmarks.report import own_bytes
 from benchmarks.serve.running import Running
+from onym.packs.folders import STARTER
 
 _TIMEOUT_S = 2
 _RATES = (2, 5, 10)

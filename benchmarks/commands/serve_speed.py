@@ -27,8 +27,6 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
-from onym.packs.folders import STARTER
-
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import hpo_kb, open_kb
 from benchmarks.serve.client import Connection, link_request, load
@@ -36,6 +34,7 @@ from benchmarks.serve.running import Running
 from benchmarks.serve.speeds import WARM_UP, measured, measured_on_ray
 from onym.corpora.base import documents_of
 from onym.corpora.formats import get
+from onym.packs.folders import STARTER
 from onym.packs.locate import load as load_pipeline
 from onym.pipeline.folder import build_pipeline
 from onym.store.files.source import Source

@@ -69,9 +69,10 @@ _ROOMS = {
     "integrations": ("map_series",),
     "kb": ("KnowledgeBase", "Recipe", "build_kb"),
     "linkers": ("Linker", "linker_config", "open_linker"),
-    "pipeline": ("Pipeline", "build_pipeline", "load"),
-    "predictions": ("Predictions", "read_predictions"),
-    "store": ("OpenContext",),
+    "outputs": ("Predictions", "read_predictions"),
+    "packs": ("load",),
+    "parts": ("OpenContext",),
+    "pipeline": ("Pipeline", "build_pipeline"),
 }
 __getattr__ = lazy("onym", {name: f"onym.{room}" for room, names in _ROOMS.items() for name in names})
 

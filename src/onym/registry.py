@@ -1,6 +1,7 @@
 """Parts by short name: linkers, detectors, readers of releases and formats of corpora, Onym's own and those of plug-ins.
 
-A built-in part is a module of its room, named by its file; a name with a leading underscore, and `base`, are not parts. A
+A built-in part is a module of its room, named by its file; a name with a leading underscore, `base`,
+and the names in the package's `HELPERS` are not parts. A
 plug-in is an installed package with an entry point in the room's group. Nothing else can be named: a configuration holds
 short names, never a path to code.
 
@@ -66,7 +67,8 @@ class Registry:
     def _modules(self) -> list[str]:
         room = import_module(self.room)
         found = sorted(each.name for each in iter_modules(room.__path__))
-        names = [name for name in found if not name.startswith("_") and name != "base"]
+        helpers = ("base", *getattr(room, "HELPERS", ()))
+        names = [name for name in found if not name.startswith("_") and name not in helpers]
         order: tuple[str, ...] = getattr(room, "ORDER", ())
         return [*order[:-1], *(name for name in names if name not in order), *order[-1:]]
 

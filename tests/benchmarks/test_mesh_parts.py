@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from benchmarks.mesh_parts import RECIPE, _unpacked, differing
-from onym.packs.folders import pack_folder
 
+from onym.packs.folders import pack_folder
 from onym.packs.recipe import read_recipe
 from onym.store.models import folder_digest
 from tests.pipeline.pack.made import write_pack

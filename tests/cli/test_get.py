@@ -8,8 +8,8 @@ from unittest.mock import patch
 
 import pytest
 from benchmarks.catalogue.server import FileServer
-from onym.packs.folders import installed
 
+from onym.packs.folders import installed
 from onym.packs.recipe import recipe_names
 from onym.pipeline import recipes
 from tests.cli.command import onym

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from benchmarks.starter import make_starter
-from onym.packs.folders import STARTER, installed
 
+from onym.packs.folders import STARTER, installed
 from onym.packs.locate import load, located
 from onym.pipeline.folder import build_pipeline
 from tests.cli.command import onym, onym_bytes

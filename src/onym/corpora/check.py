@@ -1,4 +1,4 @@
-"""What is wrong in a corpus: the problems that reading finds, and mentions that say nothing or say it twice."""
+"""Checks and counts a corpus: problems that reading finds, empty or repeated mentions, and statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching any number of mentions: in batches of like length, by beam or exactly."""
+"""Searches names for any number of mentions, in batches of similar length, by beam or by exact best-first search."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 May import: encoders, trie, predictions, datasets, corpora, kb, text, store, registry, types, errors. Detectors do not import
 each other. Always true here: offsets are code points of the raw text, a mention's surface is the text at its offsets, and a
-file without a leading underscore is a detector.
+file that is neither in `HELPERS` nor private is a detector.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from onym.kb.masks import ConceptMask
 from onym.parts import OpenContext
 from onym.registry import DETECTORS
 
+HELPERS = ("classifier", "overlaps", "spans")  # modules that are not detectors
 __all__ = [
     "Detected",
     "Detector",

@@ -41,7 +41,7 @@ from onym.types import Document
 
 _MAX_WORDS = 8
 _JOINS = frozenset((" ", "-"))  # what may stand between two words of one name: a comma lists several things
-_CACHE_SIZE = 200_000
+_CACHE_SIZE = 200_000  # names and beginnings of names: texts repeat themselves
 
 
 class ReorderedNames:
@@ -73,7 +73,6 @@ class ReorderedNames:
                         yield start, end, row
 
 
-_CACHE_SIZE = 200_000  # names
 _GENERAL = 100  # names that end with a word, at least, until it says too little
 _ONE_IN = 400  # of all names
 _SPACE = ord(" ")
@@ -184,7 +183,6 @@ def _is_short_form(form: str) -> bool:
     return any(char.isupper() or char.isdigit() for char in form[1:])
 
 
-_CACHE_SIZE = 200_000  # beginnings of names, and names: texts repeat themselves
 _FEW_TEXTS = 16
 
 NameSpan = tuple[int, int, int]

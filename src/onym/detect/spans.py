@@ -1,4 +1,4 @@
-"""The detector by spans: every span of whole words has a score, and those likely enough are mentions (Bhowmik et al.)."""
+"""Neural detection: spans of whole words with a score each, or BIO tags of words, become mentions (Bhowmik et al.)."""
 
 from __future__ import annotations
 

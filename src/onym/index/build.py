@@ -1,4 +1,4 @@
-"""Building an index of a knowledge base with an encoder: first the vectors, which are kept, then the index."""
+"""Builds an index of a knowledge base with an encoder, opens the one kept with the knowledge base, and describes indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching an index: vectors in, the names with the largest inner products out, among all names or among some."""
+"""Searches an index: vectors in, names with the largest inner products out, and concepts ranked by their nearest names."""
 
 from __future__ import annotations
 

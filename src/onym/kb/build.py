@@ -347,15 +347,15 @@ def _write_term_columns(stage: Stage, terms: Terms, concepts: int, names: int) -
 
 
 def _write_facts(stage: Stage, found: Gathered, decisions: Decisions, concepts: pl.Series) -> dict[str, int]:
-    facts = [
+    tables = [
         ("types", found.types.frame(), "type"),
         ("definitions", found.definitions.frame(), "definition"),
         ("xrefs", decisions.identity.xrefs, "xref"),
     ]
     if decisions.groups is not None:
-        facts.append(("groups", decisions.groups, "group"))
+        tables.append(("groups", decisions.groups, "group"))
     numbers = {}
-    for name, rows, column in facts:
+    for name, rows, column in tables:
         values, offsets, members, lost = facts(rows, column, concepts, decisions.identity.final)
         stage.write_strings(name, values)
         stage.write_ragged(f"concept.{name}", offsets, members.astype("<u4"))

@@ -1,4 +1,4 @@
-"""What changed between two knowledge bases: concepts added, removed, renamed, merged and retired."""
+"""What changed between two knowledge bases (concepts added, removed, renamed, merged, retired), and tables of replaced ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first half of a build: read every source once, filter and normalise its names, count what is dropped and why."""
+"""The first half of a build: read every source, normalise names, count what is dropped; then decide which concepts are one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which group a semantic type, a vocabulary or a class of records belongs to.
+"""Semantic groups (Disease, Chemical, Species ...): which types and vocabularies belong to which, and how concepts get theirs.
 
 Types are the branches of the MeSH tree, the semantic types of UMLS (after its own semantic groups) and the tags of SNOMED CT.
 Some belong to two groups: signs and symptoms are what a disease mention may mean, and phenotypes as well.

@@ -17,9 +17,10 @@ artefact has no column for it, and needs none.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +29,6 @@ from onym.errors import ConfigError
 from onym.kb.curie import canonical_prefix
 from onym.store.arrays import Strings, corrupt
 
-if TYPE_CHECKING:
-    from onym.kb.knowledge_base import KnowledgeBase
-
 Key = tuple[int, ...]
 """A number for each of `RULES`: the lower comes first."""
 Scored = tuple[int, float, int]
@@ -38,6 +36,17 @@ Scored = tuple[int, float, int]
 RULES = ("vocabulary", "kind", "record", "source", "names", "id")
 """What decides between equal scores, in this order: the fields of a key."""
 _SUPPLEMENTARY = (b"mesh:C", b"mesh:D")  # MeSH's supplementary records, and the first id after them
+
+
+class _Concepts(Sized, Protocol):
+    """The columns of a knowledge base that the order is derived from."""
+
+    folder: Path
+    concept_ids: Strings
+
+    def kind_and_source(self, concept: int, name: int) -> tuple[int, int]: ...
+    def names_of(self, concept: int) -> npt.NDArray[np.integer[Any]]: ...
+    def sources_of(self, start: int, end: int) -> npt.NDArray[np.integer[Any]]: ...
 
 
 class CandidateOrder:
@@ -49,7 +58,7 @@ class CandidateOrder:
     ('mesh',)
     """
 
-    def __init__(self, kb: KnowledgeBase, prefer: Sequence[str] = ()) -> None:
+    def __init__(self, kb: _Concepts, prefer: Sequence[str] = ()) -> None:
         self._kb = kb
         found = list(iter_prefixes(kb.concept_ids))
         self._starts = [row for _, row in found]
@@ -110,7 +119,7 @@ def _in_order(names: Sequence[str], appearances: Sequence[tuple[int, int]], pref
     return tuple(dict.fromkeys((*first, *(name for _, name in rest))))
 
 
-def _appearances(kb: KnowledgeBase, starts: Sequence[int]) -> list[tuple[int, int]]:
+def _appearances(kb: _Concepts, starts: Sequence[int]) -> list[tuple[int, int]]:
     """Return for each vocabulary the first source that names its concepts, and minus the number of names it gives them."""
     found = []
     for start, end in zip(starts, [*starts[1:], len(kb)], strict=True):

@@ -1,4 +1,4 @@
-"""Finding concepts by their names: the name itself, then names that begin so, then names that hold all its words."""
+"""Finds concepts by name: the name itself, names that begin so, names that hold all its words, and TF-IDF over all names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What every linker offers, and what one is told.
+"""What every linker offers, its configuration, linking in batches, and the cache of surfaces.
 
-A linker is one file of this room: a `Config`, how to `open` it, and the class itself. Its short name is the file's name.
+A linker is one file of this package: a `Config`, how to `open` it, and the class itself. Its short name is the file's name.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from pydantic import Field
 
+from onym._version import __version__
 from onym.corpora.isolation import isolate
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, describe_mask
@@ -22,6 +23,8 @@ from onym.rerank.memory import queries
 from onym.types import Candidate, Document, Link, LinkedDocument, Problem
 
 _WIDER = 4  # candidates asked for each that is kept where other concepts compete: some of them are left out
+DECIDED = "decided"
+"""What `order.ties` of a source says where equal scores are in a meaningful order."""
 DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
 
 
@@ -53,6 +56,23 @@ class Linker(Protocol):
 
         Other concepts are as if they were not there; `link_among` lets them compete.
         """
+
+
+class AnswerSource(Protocol):
+    """A linker or pipeline, as far as its answers depend on it."""
+
+    kb: KnowledgeBase
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was really used."""
+
+
+def source_of(linker: AnswerSource, top_k: int, **more: Any) -> dict[str, Any]:
+    """Return what the answers of a linker depend on, for the first line of a predictions file."""
+    kb = {"digest": linker.kb.digest, "concepts": len(linker.kb), "names": len(linker.kb.names)}
+    order = {"ties": DECIDED, "vocabularies": list(linker.kb.order.vocabularies)}
+    return {"onym": __version__, "linker": linker.config, "kb": kb, "order": order, "top_k": top_k, **more}
 
 
 def link_batches(

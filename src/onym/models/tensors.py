@@ -19,7 +19,7 @@ from onym.store.files.stream import read_regular
 from onym.store.limits import DEFAULT_LIMITS, panics_as_errors
 from onym.store.models import weight_files
 
-Value = TypeVar("T", bound=Any)
+Value = TypeVar("Value", bound=Any)
 
 
 def require_finite(values: Value, where: str = "") -> Value:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from onym.errors import ConfigError
-from onym.linkers.base import AnswerSource as Source
+from onym.linkers.base import AnswerSource
 from onym.outputs.fhir import write_concept_map, write_fhir
 from onym.outputs.omop import CONCEPTS, SOURCE_VOCABULARY, NoteNlp, OmopConcepts, SourceMap, write_note_nlp, write_source_map
 from onym.outputs.terms import TermMapping
@@ -146,7 +146,7 @@ def write_linked_export(
 def write_mapping_export(
     mappings: Iterable[TermMapping],
     columns: Sequence[str],
-    linker: Source,
+    linker: AnswerSource,
     path: Path,
     options: ExportOptions = NO_OPTIONS,
     *,

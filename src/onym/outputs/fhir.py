@@ -1,4 +1,4 @@
-"""Values of FHIR: strings, codes and decimals that its rules allow, extensions, and the CodeableConcept of a link.
+"""FHIR: the CodeableConcept of a link, documents with links as Bundles, and a mapping as a ConceptMap.
 
 FHIR's JSON is the same for these in R4, R4B and R5.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from onym._version import __version__
-from onym.linkers.base import AnswerSource as Source
+from onym.linkers.base import AnswerSource
 from onym.outputs.terms import TermMapping, shown_name
 from onym.outputs.vocabularies import Vocabularies
 from onym.types import Candidate, Document, Link, LinkedDocument
@@ -107,7 +107,7 @@ class _Element:
 
 def write_concept_map(
     mappings: Iterable[TermMapping],
-    linker: Source,
+    linker: AnswerSource,
     file: BinaryIO,
     *,
     version: FhirVersion = "R4B",
@@ -135,7 +135,7 @@ def write_concept_map(
 
 
 def _resource(
-    elements: dict[str, _Element], linker: Source, version: FhirVersion, vocabularies: Vocabularies, source: str
+    elements: dict[str, _Element], linker: AnswerSource, version: FhirVersion, vocabularies: Vocabularies, source: str
 ) -> Resource:
     default = vocabularies.system(next(iter(linker.kb.order.vocabularies), ""))
     groups = _groups(elements, version, default, source)
@@ -182,7 +182,7 @@ def _element(code: str, element: _Element, system: str, version: FhirVersion) ->
 
 
 def _target(
-    mapping: TermMapping, answer: Candidate, linker: Source, version: FhirVersion, vocabularies: Vocabularies
+    mapping: TermMapping, answer: Candidate, linker: AnswerSource, version: FhirVersion, vocabularies: Vocabularies
 ) -> Resource:
     key, otherwise = _RELATIONS[version]
     shown = string_of(shown_name(answer, linker.kb))

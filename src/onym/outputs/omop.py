@@ -1,4 +1,6 @@
-"""OMOP's concept ids, from the vocabularies that a site downloads from Athena: `CONCEPT.csv`, `CONCEPT_RELATIONSHIP.csv`.
+"""OMOP: concept ids from a site's vocabulary files, links as `note_nlp`, mappings as `source_to_concept_map`.
+
+The vocabularies are those that a site downloads from Athena: `CONCEPT.csv`, `CONCEPT_RELATIONSHIP.csv`.
 
 A code leads to a concept of its own vocabulary, the *source* concept. Tables of OMOP also want the *standard* concept, which
 is that concept itself or the ones it maps to. The files are licensed, so Onym has none of it.
@@ -127,7 +129,6 @@ def _whole_number(text: str, path: Path) -> int:
 
 NOTE_ID_COLUMNS: dict[str, type] = {"note_id": int, "document": str, "source": str, "ordinal": int}
 """What a line of keys has: the number, and the id, file and ordinal of the document."""
-_LIMIT = 2**31
 _FIX = "let the documents have the note_id of OMOP's table note as their id, or number them: --note-keys FILE"
 
 

@@ -27,12 +27,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol, get_args
+from typing import Any, BinaryIO, Literal, get_args
 
-from onym._version import __version__
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError
-from onym.kb import KnowledgeBase
+from onym.linkers.base import DECIDED
 from onym.store.files.json import parsed_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
@@ -95,23 +94,11 @@ def _ambiguous(key: DocumentKey, what: str) -> InputError:
 
 
 KIND, FORMAT = "predictions", 2
-DECIDED = "decided"
-"""What `order.ties` of a source says where equal scores are in an order that means something."""
 
 Key = tuple[DocumentName, int, int]
 """A document (its id, where no other has it) and the mention's start and end in it."""
 Answer = tuple[tuple[str, ...], float, int]
 """Ids that are meant together, the score, and the number of the name."""
-
-
-class Source(Protocol):
-    """A linker, as far as its answers depend on it."""
-
-    kb: KnowledgeBase
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """What was really used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +223,6 @@ class Predictions:
 
 def _document_keys(mentions: Iterable[Prediction], without: Iterable[NoMentions]) -> set[DocumentKey]:
     return {one.document_key for one in mentions} | {one.document_key for one in without}
-
-
-def source_of(linker: Source, top_k: int, **more: Any) -> dict[str, Any]:
-    """Return what the answers of a linker depend on, for the first line of a file."""
-    kb = {"digest": linker.kb.digest, "concepts": len(linker.kb), "names": len(linker.kb.names)}
-    order = {"ties": DECIDED, "vocabularies": list(linker.kb.order.vocabularies)}
-    return {"onym": __version__, "linker": linker.config, "kb": kb, "order": order, "top_k": top_k, **more}
 
 
 def predictions_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:

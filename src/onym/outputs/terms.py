@@ -1,4 +1,4 @@
-"""A column of terms: each cell is a document that is one mention, and gets its candidates."""
+"""A column of terms and its mapping: reading the table, the terms as documents of one mention, mappings as a table or SSSOM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from onym._version import __version__
 from onym.kb import KnowledgeBase
-from onym.linkers.base import AnswerSource as Source
+from onym.linkers.base import AnswerSource
 from onym.outputs.rows import write_rows
 from onym.store.files.parquet import iter_parquet, parquet_schema
 from onym.store.files.source import InputFile
@@ -213,7 +213,7 @@ SSSOM_COLUMNS = (
 _MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
 
 
-def write_sssom(mappings: Iterable[TermMapping], linker: Source, file: BinaryIO) -> None:
+def write_sssom(mappings: Iterable[TermMapping], linker: AnswerSource, file: BinaryIO) -> None:
     """Write a row for every candidate of every term; a term without any has none."""
     rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
     text = codecs.getwriter("utf-8")(file)  # which, unlike io's, leaves the file open whatever happens
@@ -223,7 +223,7 @@ def write_sssom(mappings: Iterable[TermMapping], linker: Source, file: BinaryIO)
     writer.writerows(rows)
 
 
-def _head(linker: Source, rows: list[tuple[str, ...]]) -> Iterable[str]:
+def _head(linker: AnswerSource, rows: list[tuple[str, ...]]) -> Iterable[str]:
     content = json.dumps([linker.config, linker.kb.digest, rows])
     yield f"mapping_set_id: urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, content)}"
     yield "license: https://w3id.org/sssom/license/unspecified"
@@ -236,7 +236,7 @@ def _head(linker: Source, rows: list[tuple[str, ...]]) -> Iterable[str]:
         yield f'  {prefix}: "https://bioregistry.io/{prefix}:"'
 
 
-def _row(mapping: TermMapping, candidate: Candidate, linker: Source) -> tuple[str, ...]:
+def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tuple[str, ...]:
     is_name = candidate.name == normal_name(mapping.term)
     return (
         mapping.term,

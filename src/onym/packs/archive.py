@@ -1,4 +1,4 @@
-"""What a pack says of itself: `pack.json`, schema 1, frozen and typed. Unknown keys are refused.
+"""The pack file: `pack.json` (schema 1, frozen and typed; unknown keys are refused), reading a pack, and writing one.
 
 There is no date and no path of a machine in it. It is written in one way only, so that the digest of its bytes, which list the
 digests of all files, is the identity of the pack.

@@ -1,4 +1,4 @@
-"""From a recipe to an installed pipeline: a folder in the cache directory that has all that it needs.
+"""Installs a recipe or a pack as a pipeline: a self-contained folder in the cache directory.
 
     pipelines/.NAME.<16 hex digits>/    what is being made, named by a digest of its inputs; it outlives a killed process
     pipelines/NAME/                     the pipeline; it has this name when it is whole

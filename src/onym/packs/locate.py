@@ -1,7 +1,8 @@
-"""Pipelines by name. `starter` comes with Onym itself: the diseases of MONDO, found and linked with nothing else installed.
+"""Open pipelines by folder, pack file or name.
 
-Others are installed into the cache directory, each in a folder of its own that has all that it needs, or are packages of Python
-that carry such a folder. A file `NAME.onymp` is a pack, which is unpacked into the cache directory.
+`starter` comes with Onym itself: the diseases of MONDO, found and linked with nothing else installed. Others are installed into
+the cache directory, each in a self-contained folder, or come in Python packages that carry one. A file `NAME.onymp` is a pack,
+which is unpacked into the cache directory.
 """
 
 from __future__ import annotations
@@ -11,21 +12,47 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import onym
-from onym.store.cache import cache_folder
+from onym.errors import InputError
+from onym.packs.archive import FILE as RECORD
+from onym.packs.archive import PackRecord, unpacked
+from onym.packs.folders import DATA, GROUP, NAME, PACK_ENDING, STARTER, installed, pack_folder
+from onym.packs.recipe import recipe_names
+from onym.parts import OpenContext
+from onym.pipeline.config import FILE, PipelineConfig
+from onym.pipeline.folder import open_pipeline, read_folder
+from onym.pipeline.pipeline import Pipeline
+from onym.store.models import read_small
 
-FILE = "pipeline.json"
-STARTER = "starter"
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-GROUP = "onym.packs"
-"""The group of entry points by which a package of Python names the pack that it carries."""
-DATA = "pack"
-"""The folder of such a package that holds the pack."""
-_PACKS, _INSTALLED = "packs", "pipelines"
-PACK_ENDING = ".onymp"
-KB = "knowledge-base"
-"""The folder of the knowledge base in a pipeline that has all that it needs."""
 _MODULE = re.compile(r"[a-z0-9_]+")
+
+
+def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
+    """Open a pipeline's folder, a pack (`NAME.onymp`), or an installed pipeline by its name.
+
+    `starter` comes with Onym; others are installed by `onym get` or `onym pack install`. What a pipeline refers to must be what
+    it was at its building. Nothing is fetched.
+
+    >>> from onym.pipeline import build_pipeline
+    >>> folder = getfixture("tmp_path") / "pipeline"
+    >>> _ = build_pipeline(getfixture("tiny_kb"), folder)
+    >>> load(folder).link("No fever.").links[0].mention.start
+    3
+    """
+    with ready(folder) as path:
+        return open_pipeline(_read(path, str(folder)), path, context)
+
+
+def read_pipeline(folder: Path | str) -> PipelineConfig:
+    """Return what a pipeline's folder says, without opening anything that it refers to."""
+    with ready(folder) as path:
+        return _read(path, str(folder))
+
+
+def _read(path: Path, name: str) -> PipelineConfig:
+    if not (path / FILE).is_file() and name in recipe_names():  # we never download implicitly
+        what, fix = f"the pipeline {name} is not installed", f"install it: onym get {name}"
+        raise InputError("pipeline-not-installed", what, fix=fix)
+    return read_folder(path, name)
 
 
 def located(folder: Path | str) -> Path:
@@ -43,8 +70,6 @@ def ready(folder: Path | str) -> Iterator[Path]:
     """Give the folder of a pipeline, as `located` does. What was unpacked for it is removed if the block refuses it."""
     path = Path(folder)
     if is_pack(path):
-        from onym.packs.archive import unpacked
-
         with unpacked(path) as found:
             yield found
     else:
@@ -52,7 +77,7 @@ def ready(folder: Path | str) -> Iterator[Path]:
 
 
 def is_pack(path: Path) -> bool:
-    """Tell whether a path is to be taken for a pack: a file with the ending of one.
+    """Return True if the path is a pack: a file *.onymp.
 
     >>> is_pack(Path("no.onymp"))
     False
@@ -66,24 +91,6 @@ def _found(path: Path, name: str) -> Path:
     if name == STARTER:
         return pack_folder(STARTER)
     return installed(name) if (installed(name) / FILE).is_file() else _carried(name) or path
-
-
-def pack_folder(name: str) -> Path:
-    """Return the folder of what comes with Onym under that name: the starter, or trained parts of other pipelines.
-
-    >>> (pack_folder("starter") / "reranker").is_dir()
-    True
-    """
-    return Path(onym.__path__[0]) / _PACKS / name
-
-
-def installed(name: str) -> Path:
-    """Return the folder in the cache directory that a pipeline of that name is installed in.
-
-    >>> installed("hpo-phenotypes").parts[-2:]
-    ('pipelines', 'hpo-phenotypes')
-    """
-    return cache_folder() / _INSTALLED / name
 
 
 def _carried(name: str) -> Path | None:
@@ -100,8 +107,4 @@ def _carried(name: str) -> Path | None:
 
 
 def _require_schema(folder: Path) -> None:
-    from onym.packs.archive import FILE as RECORD
-    from onym.packs.archive import PackRecord
-    from onym.store.models import read_small
-
     PackRecord.from_bytes(read_small(folder / RECORD), str(folder))

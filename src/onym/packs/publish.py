@@ -1,4 +1,4 @@
-"""A pack as a folder for Hugging Face's hub: the pack, its licences, and a model card with measured figures.
+"""A pack as a folder for Hugging Face's hub, with a model card and measured figures, or as a Python wheel.
 
 Nothing leaves this machine unless a person asks for the upload.
 """

@@ -1,4 +1,4 @@
-"""What a recipe of a pipeline says: releases and models with their terms, the knowledge base, trained parts, the pipeline.
+"""Recipes of pipelines: releases and models with their terms, the knowledge base, trained parts, the pipeline; and the catalogue.
 
 Frozen and strict. `kb` is a recipe of `onym kb build`: its sources are the files of the releases, by name. Parts of the
 pipeline refer to models and to trained parts by their folder inside the pipeline.
@@ -371,7 +371,7 @@ def _digest(values: Any) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
-_RECIPES = Path(__file__).parent
+_RECIPES = Path(__file__).parent / "recipes"
 
 
 def recipe_names() -> list[str]:

@@ -18,6 +18,7 @@ from onym.errors import ConfigError, IntegrityError
 from onym.linkers.base import LinkerConfig
 from onym.registry import DETECTORS, LINKERS, Registry
 
+FILE = "pipeline.json"
 FORMAT: Literal[2] = 2
 
 

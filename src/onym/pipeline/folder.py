@@ -21,7 +21,6 @@ from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
-from onym.packs.locate import ready
 from onym.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path
 from onym.pipeline.config import FILE, FORMAT, FittedCalibration, PipelineConfig, Reference, plug_ins_of, require_plug_ins
 from onym.pipeline.pipeline import Pipeline
@@ -88,12 +87,12 @@ def build_pipeline(
 
 def store_calibration(folder: Path | str, fitted: FittedCalibration) -> None:
     """Write a calibration into a pipeline's folder, instead of the one of its kind that was there: of texts, or of terms."""
-    _write(read_pipeline(folder).with_calibration(fitted), Path(folder), force=True)
+    _write(read_folder(Path(folder), str(folder)).with_calibration(fitted), Path(folder), force=True)
 
 
 def store_threshold(folder: Path | str, threshold: float) -> None:
     """Write a threshold into a pipeline's folder: mentions with a lower score are left unlinked."""
-    _write(read_pipeline(folder).model_copy(update={"threshold": threshold}), Path(folder), force=True)
+    _write(read_folder(Path(folder), str(folder)).model_copy(update={"threshold": threshold}), Path(folder), force=True)
 
 
 def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
@@ -101,31 +100,12 @@ def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
         file.write(config.model_dump_json(indent=1).encode() + b"\n")
 
 
-def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
-    """Open a pipeline's folder, a pack (`NAME.onymp`), or an installed pipeline by its name.
-
-    `starter` comes with Onym; others are installed by `onym get` or `onym pack install`. What a pipeline refers to must be what
-    it was at its building. Nothing is fetched.
-
-    >>> folder = getfixture("tmp_path") / "pipeline"
-    >>> _ = build_pipeline(getfixture("tiny_kb"), folder)
-    >>> load(folder).link("No fever.").links[0].mention.start
-    3
-    """
-    with ready(folder) as path:
-        return open_pipeline(_read(path, str(folder)), path, context)
-
-
-def read_pipeline(folder: Path | str) -> PipelineConfig:
-    """Return what a pipeline's folder says, without opening anything that it refers to."""
-    with ready(folder) as path:
-        return _read(path, str(folder))
-
-
-def _read(folder: Path, name: str) -> PipelineConfig:
+def read_folder(folder: Path, name: str = "") -> PipelineConfig:
+    """Return what a pipeline's folder says, without opening anything that it refers to; `name` is what the user called it."""
     path = folder / FILE
     if not path.is_file():
-        raise _missing(name)
+        fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
+        raise InputError("pipeline-missing", "there is no pipeline in the folder", where=name or str(folder), fix=fix)
     try:
         values = json.loads(read_small(path))
         _require_format(values, path)
@@ -137,17 +117,6 @@ def _read(folder: Path, name: str) -> PipelineConfig:
         raise InputError("pipeline-malformed", what, where=str(path), fix="build the pipeline again") from e
     except (ValueError, RecursionError, AttributeError) as e:
         raise InputError("pipeline-malformed", "not a JSON object", where=str(path), fix="build the pipeline again") from e
-
-
-def _missing(folder: str) -> InputError:
-    """Return the error of a pipeline that is not there; one of the catalogue can be installed, which only a person does."""
-    from onym.packs.recipe import recipe_names
-
-    if folder in recipe_names():
-        what, fix = f"the pipeline {folder} is not installed", f"install it: onym get {folder}"
-        return InputError("pipeline-not-installed", what, fix=fix)
-    fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
-    return InputError("pipeline-missing", "there is no pipeline in the folder", where=folder, fix=fix)
 
 
 def _require_format(values: dict[str, object], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A pipeline that is open: texts in, links out."""
+"""An open pipeline: texts in, links with confidences out; and the check that confidences still fit the data."""
 
 from __future__ import annotations
 

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING
 from onym._lazy import lazy
 
 if TYPE_CHECKING:
-    from onym.parts import ModelReference, OpenContext
     from onym.store.files.input_file import InputFile
     from onym.store.limits import Limits
     from onym.store.output import whole_file
 
-__all__ = ["InputFile", "Limits", "ModelReference", "OpenContext", "whole_file"]
+__all__ = ["InputFile", "Limits", "whole_file"]
 __getattr__ = lazy(
     __name__,
     {
         "InputFile": "onym.store.files.input_file",
         "Limits": "onym.store.limits",
-        "ModelReference": "onym.parts",
-        "OpenContext": "onym.parts",
         "whole_file": "onym.store.output",
     },
 )

@@ -1,4 +1,4 @@
-"""Writing zip archives that have the same bytes each time: no times, no owners, members in the order of writing.
+"""Writes zip archives that have the same bytes each time (no times, no owners, members in the order of writing), and unpacks them.
 
 What deflate cannot make smaller is stored as it is, and so is what it makes so small that a reader would take it for a bomb.
 """
@@ -101,9 +101,6 @@ def _method(content: Content) -> int:
             if packed * _MAX_RATIO < _size(content):
                 return zipfile.ZIP_STORED
     return zipfile.ZIP_DEFLATED
-
-
-_CHUNK = 1 * MIB
 
 
 def read_member(file: InputFile, max_bytes: int) -> bytes:

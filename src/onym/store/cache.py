@@ -1,4 +1,4 @@
-"""The cache directory, and notes on files in it: what was found out about them once on this machine. It is safe to delete."""
+"""The cache directory, safe to delete, and digests of files that are remembered in it."""
 
 from __future__ import annotations
 

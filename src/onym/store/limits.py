@@ -1,4 +1,4 @@
-"""How large anything from outside may be. Listed for people in docs/reference/limits.md."""
+"""Limits for anything from outside, listed in docs/reference/limits.md; and panics of Rust libraries as errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where words and sentences begin and end: spans of code points of the raw text, in order, never empty.
+"""Word and sentence boundaries, as spans of code points of the raw text, in order, never empty; brackets and whole tokens.
 
 A word is a letter or a digit and all the letters, digits and marks that follow it. Whatever else there is ends it: hyphens,
 apostrophes, primes, plus signs, slashes, points, underscores. So `IL-2` is `IL` and `2`, `5-HT2A` is `5` and `HT2A`, `Na+/K+`

@@ -1,4 +1,4 @@
-"""The one normal form of a name: GenBioEL's rule (paper, appendix E.1), for one string and for a column alike.
+"""Normal forms of names: GenBioEL's rule (paper, appendix E.1), plural and singular, and keys that ignore the order of words.
 
 Lower case; each of ``,.;{}[]()+-_*/?!`"'=%><`` becomes a space; spaces are collapsed. `:`, `&`, `#`, `^`, `~` and `|` stay.
 """
@@ -116,7 +116,6 @@ def _changed(word: str, endings: tuple[tuple[str, tuple[str, ...]], ...]) -> lis
 
 
 SMALL_WORDS = frozenset(["a", "an", "at", "by", "for", "from", "in", "of", "on", "the", "to", "with"])
-_MIN_LETTERS = 4  # as in `inflection`
 _STEMS = (
     ("sses", "ss"),
     ("ss", "ss"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from onym.packs.folders import installed
 
 import onym
 from onym.errors import ConfigError, InputError, IntegrityError
+from onym.packs.folders import installed
 from onym.packs.install import install_pack
 from onym.store.archive import whole_archive
 from tests.pipeline.pack.made import members, write_pack

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from onym.packs.folders import pack_folder
 
 from onym.errors import ConfigError, InputError
 from onym.kb.releases import RELEASES
+from onym.packs.folders import pack_folder
 from onym.packs.locate import load
 from onym.packs.recipe import read_recipe, recipe_names
 from onym.pipeline.config import FILE

@@ -7,10 +7,10 @@ from unittest.mock import patch
 
 import pytest
 from benchmarks.catalogue.server import FileServer, Stop
-from onym.packs.folders import installed
 
 from onym.errors import ConfigError, DownloadError, IntegrityError
 from onym.packs import install as module
+from onym.packs.folders import installed
 from onym.packs.install import install, is_installed
 from onym.packs.locate import load, read_pipeline
 from onym.packs.recipe import RECORD, Origin

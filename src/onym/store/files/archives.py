@@ -1,4 +1,4 @@
-"""The door to tar archives: members are read as streams, forwards, never unpacked to disk.
+"""Tar and zip archives from outside: members are read as streams, never unpacked to disk.
 
 Names that lead out, links, devices, sparse files and damaged headers are refused.
 """
@@ -172,7 +172,6 @@ def _guard(act: Callable[[], T], file: InputFile) -> T:
         raise InputError("archive-corrupt", "not a whole tar archive", where=file.name, fix="fetch it again") from e
 
 
-T = TypeVar("T")
 _DIRECTORY = 8 * MIB
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others unpack without a bound
 

@@ -1,4 +1,4 @@
-"""Opening a file from outside: plain, gzip or zstd by its first bytes, counted and hashed as it is read."""
+"""Opens files from outside: regular files only; plain, gzip or zstd by the first bytes, counted and hashed as they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door to msgpack: plain values within limits. Nothing is made of what a file says but numbers, strings, lists and maps.
+"""Reads deflated data and msgpack within limits. Only numbers, strings, lists and maps are made of what a file says.
 
 Of binary values, views of the data are returned; extension types, which other programs give a meaning of their own, are None.
 See https://github.com/msgpack/msgpack/blob/master/spec.md.

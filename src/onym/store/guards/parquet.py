@@ -1,4 +1,4 @@
-"""What a Parquet file says of its columns in its footer, read before and beside Arrow.
+"""Checks a Parquet file before Arrow reads it: its footer and page headers (Thrift), and how much its pages decode to.
 
 Arrow ends the process, instead of raising, when it is asked about a column whose description is damaged: it is not asked.
 """
