@@ -16,6 +16,14 @@ settings.register_profile("few", settings.get_profile("gate"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "onym"))
 pytest_randomly.entrypoint_reseeds = []  # that of thinc asks for torch, which some tests take away
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow by its nature: each test that needs a browser."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.slow)
+
+
 TINY = """id\tname\tsynonyms\tdefinition\ttypes\txrefs
 mesh:D009203\tMyocardial Infarction\tHeart attack|Infarct, myocardial|MI\tNecrosis of the myocardium.\tC14\tomim:608446
 mesh:D005334\tFever\tPyrexia|Hyperthermia\t\tC23\t

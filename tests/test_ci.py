@@ -1,11 +1,15 @@
-"""What CI installs: locked by hashes, as the project asks for it, under licences that allow any use."""
+"""CI: what it installs, locked by hashes, under licences that allow any use; what it runs, what it keeps, and what it notes."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import runpy
+import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -76,10 +80,136 @@ def test_which_licences_are_permissive(monkeypatch: pytest.MonkeyPatch, licence:
 
 def test_a_line_that_ran_in_either_copy_is_covered() -> None:
     coverage = runpy.run_path(str(CI / "coverage.py"))["coverage"]
-    files = {
+    fast = {
         "src/onym/kb/build.py": {"executed_lines": [1, 2], "missing_lines": [3, 4]},
         "/venv/lib/onym/kb/build.py": {"executed_lines": [2, 3], "missing_lines": [1, 4]},
         "src/onym/types.py": {"executed_lines": [], "missing_lines": [1]},
-        "/venv/lib/onym/types.py": {"executed_lines": [1], "missing_lines": []},
     }
-    assert coverage({"files": files}) == (80.0, {"kb/build.py": 1, "types.py": 0})
+    slow = {"/venv/lib/onym/types.py": {"executed_lines": [1], "missing_lines": []}}
+    assert coverage([{"files": fast}, {"files": slow}]) == (80.0, {"kb/build.py": 1, "types.py": 0})
+
+
+EIGHT = {"house", "import", "starter", "round-trips", "decode-parity", "kb-hpo", "inputs-accounted", "ties"}
+
+
+def jobs(script: str) -> set[str]:
+    """Return the names of jobs that a script runs: after `queue`, in a loop, or alone."""
+    lines = [line for line in (CI / script).read_text().splitlines() if not line.startswith("#")]
+    found = re.findall(r"(?:queue|bash \.ci/job|for job in) ([a-z -]+)", "\n".join(lines))
+    return {name for names in found for name in names.split()}
+
+
+def test_a_change_runs_eight_benchmarks_and_the_checks() -> None:
+    assert jobs("run") == EIGHT | {"lint", "types", "docs", "tests"}
+
+
+def test_everything_is_all_tests_the_lowest_versions_and_all_benchmarks() -> None:
+    assert jobs("full") == {"fast-tests", "slow-tests", "coverage", "lowest"}
+    assert 'names="$(benchmarks)"\nqueue $names' in (CI / "full").read_text()
+
+
+def test_each_test_is_in_one_of_two_sets() -> None:
+    job = (CI / "job").read_text()
+    assert 'fast-tests() { covered fast -m "not slow"; }' in job
+    assert "slow-tests() { browser && covered slow -m slow; }" in job
+    assert 'tests() { "${pytest[@]}" -m "not slow or ci"; }' in job
+    assert 'addopts = ["-ra", "--strict-markers"' in (CI.parent / "pyproject.toml").read_text()
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    """Write a program that stands for another."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+def run_job(name: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "notes").mkdir(exist_ok=True)
+    environment = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "notes": str(tmp_path / "notes"), "work": str(tmp_path)}
+    command = ["bash", str(CI / "job"), name]
+    return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+
+def test_a_job_that_passed_is_not_run_again_and_one_that_failed_is(tmp_path: Path) -> None:
+    program(tmp_path / "bin", "python", "exit 0")
+    program(tmp_path / "bin", "ruff", "echo a finding; exit 1")
+    for _ in range(2):
+        failed = run_job("lint", tmp_path)
+        assert (failed.returncode, "a finding" in failed.stdout) == (255, True)
+    program(tmp_path / "bin", "ruff", f"echo >> {tmp_path / 'calls'}")
+    assert [run_job("lint", tmp_path).returncode for _ in range(2)] == [0, 0]
+    assert len((tmp_path / "calls").read_text().splitlines()) == 2  # check and format, once
+    assert int((tmp_path / "notes" / "lint").read_text()) >= 0
+
+
+def test_of_a_benchmark_the_figures_are_shown_or_all_that_it_said(tmp_path: Path) -> None:
+    said = 'echo "$*"; echo figures'
+    program(tmp_path / "bin", "python", said)
+    assert run_job("ties", tmp_path).stdout.endswith("s)\nfigures\n")
+    program(tmp_path / "bin", "python", f"{said}; exit 1")
+    failed = run_job("import", tmp_path)
+    assert (failed.returncode, "benchmarks import --quick\nfigures" in failed.stdout) == (255, True)
+
+
+PYTHON = """case "$1 $2" in
+  "-m venv") mkdir -p "$3/bin" && for name in python pip uv; do cp "$0" "$3/bin/$name"; echo "# $3" >> "$3/bin/$name"; done ;;
+  "-c "*) echo 3.11 ;;
+  *) echo "$*" >> "$CALLS"; ! grep -qs -e "$1" "$CALLS.fail" ;;
+esac"""
+
+
+def make_environment(tmp_path: Path, name: str) -> subprocess.CompletedProcess[str]:
+    program(tmp_path / "bin", "python3", PYTHON)
+    environment = {
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "ONYM_CI_ENVIRONMENTS": str(tmp_path / "kept"),
+        "CALLS": str(tmp_path / "calls"),
+    }
+    command = ["bash", str(CI / "environment"), "newest", str(tmp_path / name)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_packages_are_installed_once_and_the_project_each_time(tmp_path: Path) -> None:
+    made = [make_environment(tmp_path, name) for name in ("first", "second")]
+    assert [each.stdout for each in made] == ["made\n", "reused\n"], made[0].stderr
+    calls = (tmp_path / "calls").read_text()
+    assert calls.count(".ci/locked/newest.txt") == 1
+    assert calls.count("--no-build-isolation .") == 2
+    (kept,) = (tmp_path / "kept").glob("newest-*")
+    assert str(kept) not in (tmp_path / "second" / "bin" / "pip").read_text()
+    (kept / "complete").unlink()  # as after an interruption
+    assert make_environment(tmp_path, "third").stdout == "made\n"
+
+
+def test_packages_that_could_not_be_installed_are_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "calls.fail").write_text("install pip -m")
+    failed = make_environment(tmp_path, "first")
+    assert (failed.returncode == 0, failed.stdout) == (False, "")
+    (tmp_path / "calls.fail").unlink()
+    assert make_environment(tmp_path, "second").stdout == "made\n"
+
+
+def seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
+    monkeypatch.setenv("ONYM_CI_FILE", str(tmp_path / "ci.json"))
+    runpy.run_path(str(CI / "seconds.py"))["main"](*arguments)
+    return json.loads((tmp_path / "ci.json").read_text())
+
+
+def test_the_seconds_of_each_kind_of_run_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, text in {"lint": "5\n", "tests": "300\n", "coverage-fast.json": "{}", ".lock": ""}.items():
+        (notes / name).write_text(text)
+    seconds(tmp_path, monkeypatch, "run", str(notes), "1000", "made")
+    seconds(tmp_path, monkeypatch, "fast", "310")
+    seconds(tmp_path, monkeypatch, "full", str(notes), "3000")
+    assert seconds(tmp_path, monkeypatch, "run", str(notes), "700", "reused") == {
+        "seconds": 700,
+        "steps": {"lint": 5, "tests": 300},
+        "reused": True,
+        "last_reused_seconds": 700,
+        "last_cold_seconds": 1000,
+        "fast_tests_seconds": 310,
+        "full_seconds": 3000,
+        "full_steps": {"lint": 5, "tests": 300},
+    }

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.slow, pytest.mark.ci]
+
 PACKAGE = Path(__file__).parent / "plug_in"
 ONYM = [sys.executable, "-m", "onym"]
 PAIRS = "mesh:D009203 => heart attack\nmesh:D005334 => high fever\n"

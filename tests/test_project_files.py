@@ -31,7 +31,7 @@ def jobs(path: Path) -> dict[str, Any]:
 
 
 def steps(path: Path) -> list[dict[str, Any]]:
-    return [step for job in jobs(path).values() for step in job["steps"]]
+    return [step for job in jobs(path).values() for step in job.get("steps", [])]  # a job may be another workflow
 
 
 def test_the_package_is_of_this_version() -> None:
@@ -83,8 +83,19 @@ def test_a_form_asks_for_no_patient_text(path: Path) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_there_is_a_workflow_for_changes_and_one_for_releases() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["ci", "release"]
+def test_there_is_a_workflow_for_changes_one_for_nights_and_one_for_releases() -> None:
+    assert [path.stem for path in WORKFLOWS] == ["ci", "full", "release"]
+
+
+def test_everything_runs_each_night_and_before_a_release() -> None:
+    full = ROOT / ".github" / "workflows" / "full.yml"
+    assert {"schedule", "workflow_call"} <= set(read(full)[True])  # YAML 1.1 reads the key `on` as true
+    assert "bash .ci/full" in [step.get("run") for step in steps(full)]
+    release = jobs(ROOT / ".github" / "workflows" / "release.yml")
+    assert release["full"]["uses"] == "./.github/workflows/full.yml"
+    assert {name: job.get("needs") for name, job in release.items()} == {
+        "full": None, "build": "full", "attest": "build", "publish": "attest", "page": "publish",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -92,7 +103,7 @@ def test_actions_are_pinned_by_commit(path: Path) -> None:
     actions = [step["uses"] for step in steps(path) if "uses" in step]
     assert actions
     assert all(PINNED.fullmatch(action) for action in actions), actions
-    lines = [line for line in path.read_text().splitlines() if " uses: " in line]
+    lines = [line for line in path.read_text().splitlines() if " uses: " in line and " uses: ./" not in line]
     assert all(PINNED_LINE.fullmatch(line) for line in lines), "a commit without the version that it is"
 
 
@@ -109,17 +120,19 @@ def test_values_from_outside_are_no_part_of_a_script(path: Path) -> None:
     assert not [step["run"] for step in steps(path) if "${{" in step.get("run", "")]
 
 
-def test_a_change_may_read_only() -> None:
-    path = ROOT / ".github" / "workflows" / "ci.yml"
+@pytest.mark.parametrize("name", ["ci", "full"])
+def test_a_change_may_read_only(name: str) -> None:
+    path = ROOT / ".github" / "workflows" / f"{name}.yml"
     assert read(path)["permissions"] == {"contents": "read"}
     assert not [name for name, job in jobs(path).items() if "permissions" in job]
-    assert "bash .ci/run" in [step.get("run") for step in steps(path)]
+    assert f"bash .ci/{'run' if name == 'ci' else 'full'}" in [step.get("run") for step in steps(path)]
 
 
 def test_each_job_of_a_release_has_the_permissions_that_it_needs() -> None:
     path = ROOT / ".github" / "workflows" / "release.yml"
     assert read(path)["permissions"] == {}
     assert {name: job["permissions"] for name, job in jobs(path).items()} == {
+        "full": {"contents": "read"},
         "build": {"contents": "read"},
         "attest": {"id-token": "write", "attestations": "write"},
         "publish": {"id-token": "write"},
@@ -130,9 +143,16 @@ def test_each_job_of_a_release_has_the_permissions_that_it_needs() -> None:
 
 def test_a_release_is_made_of_a_tag_only() -> None:
     workflow = read(ROOT / ".github" / "workflows" / "release.yml")
-    assert workflow[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads the key `on` as true
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
 
 
 def test_what_tests_read_is_in_the_source_distribution() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert {"CITATION.cff", ".pre-commit-config.yaml", ".github", ".ci"} <= set(included)
+    assert {"CITATION.cff", ".pre-commit-config.yaml", ".github", ".ci", "conftest.py", "results/e2e/rows.json"} <= set(
+        included
+    )
+
+
+def test_the_source_distribution_has_no_predictions() -> None:
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert [each for each in included if each.startswith("results")] == ["results/e2e/rows.json"]

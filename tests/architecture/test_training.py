@@ -1,4 +1,4 @@
-"""Training by family: what is generic knows no family, families do not know each other, and their files have the same names."""
+"""Training by family: what is generic knows no family, and families do not know each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import onym
 TRAIN = Path(onym.__file__).parent / "train"
 FAMILIES = ("generative", "encoder", "collective", "mentions", "rerank")
 DISPATCH = ("run.py", "stages.py", "pipeline.py")  # by stage, to the families; the last one to several in turn
-SHARED = {"__init__.py", "config.py", "context.py", "collate.py", "dev.py", "trainer.py"}
 
 
 def families_in(path: Path) -> set[str]:
@@ -26,8 +25,3 @@ def test_families_do_not_know_each_other() -> None:
     assert {name: {found for path in (TRAIN / name).glob("*.py") for found in families_in(path)} for name in FAMILIES} == {
         name: {name} for name in FAMILIES
     }
-
-
-def test_the_same_file_names() -> None:
-    for name in FAMILIES:
-        assert {path.name for path in (TRAIN / name).glob("*.py")} >= SHARED

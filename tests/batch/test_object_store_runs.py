@@ -16,6 +16,8 @@ from onym.store.storage import open_storage
 from tests.batch.runs import InlineEngine, bytes_of, corpus_at, pipeline_at
 from tests.store.object_store_server import SECRET, object_store
 
+pytestmark = pytest.mark.slow
+
 
 def test_from_plan_to_compact(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline, corpus = pipeline_at(tiny_kb, tmp_path), corpus_at(tmp_path)

@@ -24,6 +24,7 @@ def kb(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
     return KnowledgeBase.open(tiny_kb)
 
 
+@pytest.mark.slow
 def test_this_version_is_run(kb: KnowledgeBase) -> None:
     figures = compare(kb, DOCS, [], rounds=1)
     assert (figures["documents"], figures["mentions"]) == (3, 8)

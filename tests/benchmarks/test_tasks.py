@@ -60,6 +60,7 @@ def test_mentions_of_another_type_are_not_requested() -> None:
     assert not any(doc.mentions for doc in part.documents("test"))
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("key", "split", "mentions"), [("ncbi_disease", "dev", 787), ("askapatient_fold0_labels", "test", 867)]

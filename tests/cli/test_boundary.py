@@ -116,6 +116,8 @@ def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", script], cwd=cwd, text=True, capture_output=True, check=False)
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("command", "status", "code"),
     [
@@ -137,6 +139,7 @@ def test_a_file_never_takes_the_number_of_a_closed_stream(tmp_path: Path, tiny_k
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_standard_input_that_is_closed(tmp_path: Path, tiny_kb: Path) -> None:
     done = shell(f"onym link - --kb {tiny_kb} -o x.jsonl <&-", tmp_path)
     assert (done.returncode, done.stderr.partition("]")[0]) == (3, "[input-missing")

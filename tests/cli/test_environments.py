@@ -18,6 +18,7 @@ def test_there_are_enough_cases_and_some_are_quick() -> None:
     assert 10 <= sum(case.is_quick for case in CASES.values()) <= 20
 
 
+@pytest.mark.slow
 def test_some_cases() -> None:
     names = ("no words", "nobody reads: --version", "a pipe at the output: kb build kb.tsv", "the output '/dev/stdout'")
     assert [(each.case.name, each.status) for each in outcomes([CASES[name] for name in names]) if each.is_traceback] == []

@@ -210,6 +210,8 @@ def test_files_folders_and_formats_through_a_pipeline(with_pipeline: Path) -> No
     assert ids(with_pipeline / "out.jsonl") == [("1", [fever]), ("one", [fever, ["mesh:D009203"]]), ("one", [fever])]
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("to", ["pubtator", "bioc", "bioc_json", "brat", "jsonl", "parquet", "predictions"])
 def test_each_format_of_answers_from_stdin(with_pipeline: Path, to: str) -> None:
     command = [sys.executable, "-m", "onym", "link", "-", "--pipeline", "p", "--format", to, "-o", "out"]

@@ -32,6 +32,8 @@ def sets(*settings: str) -> list[str]:
     return [word for context in (*SMALL, *settings) for word in ("--set", context)]
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_a_model_is_trained_and_only_what_it_came_to_is_on_stdout(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By default it is named after the configuration."""
     monkeypatch.setenv("ONYM_RUNS", "runs")
@@ -41,6 +43,7 @@ def test_a_model_is_trained_and_only_what_it_came_to_is_on_stdout(folder: Path, 
     assert (folder / "runs" / "kb" / "model.safetensors").is_file()
 
 
+@pytest.mark.slow
 def test_an_encoder_is_trained(folder: Path) -> None:
     save_encoder(folder / "encoder")
     settings = ["start.model=encoder", "data.kb=kb", "optim.steps=2", "optim.batch_size=2", "optim.precision=fp32"]
@@ -54,6 +57,7 @@ def test_an_encoder_is_trained(folder: Path) -> None:
     assert "onym train align" in other.stderr
 
 
+@pytest.mark.slow
 def test_a_device(folder: Path) -> None:
     words = ("train", "pretrain", "--config", "kb.toml", *sets(), "-o", "there")
     assert "optim.device" in onym(*words, "--device", "gpu", cwd=folder, status=2).stderr

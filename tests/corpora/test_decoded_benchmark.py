@@ -26,6 +26,7 @@ def test_what_is_bounded(code: str, seconds: float, mb: float, bounded: bool) ->
     assert is_bounded(Outcome(CASES[0], code, seconds, mb)) is bounded
 
 
+@pytest.mark.slow
 def test_some_files_are_bounded() -> None:
     found = outcomes([case for case in CASES if case.name.startswith(SOME)])
     assert len(found) == len(SOME)

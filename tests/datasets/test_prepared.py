@@ -179,6 +179,8 @@ SIZES = {
 QUERIES = {"ncbi-disease-biosyn": (5134, 787, 960), "bc5cdr-disease-biosyn": (4131, 4178, 4287)}
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", [*SIZES, *QUERIES])
 def test_the_real_corpora_have_the_published_sizes(real_data: Path, tmp_path: Path, name: str) -> None:

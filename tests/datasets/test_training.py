@@ -59,6 +59,7 @@ def test_what_may_not_be_passed_on(name: str) -> None:
     assert error.value.code == "dataset-not-shippable"
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_real_corpora_share_documents_and_none_of_a_dev_or_test_split_is_left(real_data: Path, tmp_path: Path) -> None:
     datasets = [prepare(name, real_data, tmp_path / name) for name in ("ncbi-disease", "bc5cdr", "biored")]

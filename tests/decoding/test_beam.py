@@ -170,6 +170,7 @@ def test_the_seeds_above_have_both_rules() -> None:
     assert rules == {"transformers", "fairseq"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 8])
 def test_the_benchmark_sees_what_is_wrong(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = decode_parity.Group.found

@@ -116,6 +116,7 @@ def test_a_model_that_says_nothing_writes_nothing(ranking: Ranking, value: float
     assert [each.hypotheses for each in found] == [(), ()]
 
 
+@pytest.mark.slow
 def test_as_brute_force() -> None:
     """Real small models: the benchmark of 10,000 cases, some of them. See benchmarks/decode_exact.py."""
     verdicts = [decode_exact.compare(seed) for seed in (1, 2, 3, 4)]

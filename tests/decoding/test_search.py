@@ -195,6 +195,7 @@ def test_a_model_on_another_device(search: Any, family: str) -> None:
         assert found() == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [

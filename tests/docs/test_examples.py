@@ -177,6 +177,8 @@ def run_page(text: str, page: str, folder: Path) -> int:
     return ran
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_each_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text("utf-8")

@@ -46,6 +46,8 @@ def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]
     return np.asarray((vector / vector.norm() if own.similarity == "cosine" else vector).numpy())
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("pooling", ["cls", "mean", "mean-all"])
 def test_vectors_are_those_of_the_models_own_forward_pass(tmp_path: Path, family: str, pooling: Any) -> None:
@@ -204,6 +206,7 @@ def test_a_folder_without_a_tokenizer(model: Path) -> None:
         Encoder.open(model)
 
 
+@pytest.mark.slow
 @pytest.mark.real_models
 @pytest.mark.usefixtures("real_models")
 def test_a_real_model_is_as_sentence_transformers_has_it() -> None:

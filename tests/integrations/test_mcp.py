@@ -42,6 +42,8 @@ def called(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     return asyncio.run(act())
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_a_client_over_standard_streams(folder: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key.startswith(("PYTHON", "ONYM", "PATH"))}
     command = ["-m", "onym", "mcp", "--pipeline", str(folder)]

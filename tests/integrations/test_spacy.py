@@ -168,6 +168,7 @@ def test_batches_are_read_as_they_are_needed(nlp: Language) -> None:
     assert len(read) == 4
 
 
+@pytest.mark.slow
 def test_several_processes(folder: str) -> None:
     # in an interpreter of its own: a test's process has threads, which a fork does not take along
     code = (

@@ -420,6 +420,7 @@ def test_options_are_checked(model: Path, kb: KnowledgeBase, option: dict[str, A
 # A published checkpoint's shape.
 
 
+@pytest.mark.slow
 def test_a_model_of_the_shape_of_bart_large_in_the_layout_of_angel(tmp_path: Path, kb: KnowledgeBase) -> None:
     """12 and 12 layers, 1024 wide, 50,265 tokens; config.json and weights, no tokenizer, BART's defaults of `generate`."""
     folder = tmp_path / "ANGEL_ncbi"

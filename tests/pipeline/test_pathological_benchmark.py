@@ -6,6 +6,7 @@ import time
 from argparse import Namespace
 from typing import cast
 
+import pytest
 from benchmarks.commands.pathological_text import MAX_RATIO, SHAPES, ratio_of
 
 from onym.pipeline.pipeline import Pipeline
@@ -24,6 +25,7 @@ class Slow:
             pass
 
 
+@pytest.mark.slow
 def test_quadratic_time_is_found_and_linear_time_is_not() -> None:
     ratios = [ratio_of(cast("Pipeline", Slow(power)), SHAPES["a letter"], 0.04, Namespace(quick=True)) for power in (1, 2)]
     assert ratios[0] < MAX_RATIO < ratios[1]

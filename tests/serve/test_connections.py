@@ -53,6 +53,7 @@ async def serving(asgi: Any, head_timeout: float, connections: int, keep_alive: 
         await task
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [b"", b"GET / HTTP/1.1\r\nHost: "])
 def test_half_a_head_ends_and_whole_ones_do_not(data: bytes) -> None:
     async def act() -> None:

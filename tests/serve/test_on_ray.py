@@ -26,6 +26,7 @@ from tests.serve.stub import Ignored, folder_of, settings_of
 from tests.serve.test_pool import until
 
 
+@pytest.mark.slow
 def test_a_service_over_a_real_cluster(tmp_path: Path) -> None:
     """Its replica is killed, its release exchanged, and it is ended; all that is asked meanwhile is answered, and right."""
     build_pipeline(made_kb(tmp_path, "old"), tmp_path / "pipeline")

@@ -132,6 +132,8 @@ def test_a_new_release_takes_over(running: Running, folder: Path) -> None:
     assert answer.headers["onym-release"] != before
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_nothing_is_lost_when_it_is_ended_under_load(folder: Path, tmp_path: Path) -> None:
     service = Running(folder, tmp_path / "log.txt", "--drain-delay", "0.5")
     service.wait_until_ready()
@@ -161,6 +163,7 @@ def refused(*options: str) -> tuple[int, bytes]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_does_not_open_ends_the_command(folder: Path, tmp_path: Path) -> None:
     status, said = refused("--pipeline", str(tmp_path / "none"))
     assert (status, b"pipeline-missing" in said) == (3, True)
@@ -183,6 +186,7 @@ def test_other_machines_need_a_token(folder: Path) -> None:
     assert (status, b"serve-token-needed" in said) == (2, True)
 
 
+@pytest.mark.slow
 def test_without_its_packages_the_extra_is_named(folder: Path) -> None:
     script = "import sys; sys.modules['uvicorn'] = None; sys.argv = sys.argv[1:]; from onym.cli import main; main()"
     command = [sys.executable, "-c", script, "onym", "serve", "--pipeline", str(folder)]

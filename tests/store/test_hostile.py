@@ -47,6 +47,7 @@ def test_honest_files_are_read(tmp_path: Path) -> None:
         act(path, "open" if path.is_dir() else "read", "")
 
 
+@pytest.mark.slow
 def test_the_benchmark_counts_only_errors_with_a_code(tmp_path: Path) -> None:
     def honest_table(folder: Path) -> Path:
         (folder / "table.csv").write_text("id,name\nD1,fever\n")

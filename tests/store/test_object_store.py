@@ -26,6 +26,8 @@ def test_no_credentials_in_addresses(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_an_object_appears_whole_or_not_at_all(bucket: str) -> None:
     storage = open_storage(f"{bucket}/whole")
     with pytest.raises(ZeroDivisionError), storage.publish("a/b.txt") as file:
@@ -48,6 +50,8 @@ def test_an_object_appears_whole_or_not_at_all(bucket: str) -> None:
     storage.clean("a")
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_once_is_once(bucket: str) -> None:
     storage = open_storage(f"{bucket}/once/")
     with storage.publish("plan.json", once=True) as file:
@@ -58,6 +62,8 @@ def test_once_is_once(bucket: str) -> None:
         assert file.read() == b"first"
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_objects_are_input_files(bucket: str) -> None:
     storage = open_storage(f"{bucket}/notes")
     for name in ("b/2.txt", "1.txt"):
@@ -70,6 +76,8 @@ def test_objects_are_input_files(bucket: str) -> None:
     assert [file.name for file in object_source(f"{bucket}/notes/b/2.txt").files] == ["2.txt"]
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_a_bucket_that_is_not_there(bucket: str) -> None:
     with pytest.raises(OnymError) as caught:
         object_source("s3://no-such-bucket/notes")

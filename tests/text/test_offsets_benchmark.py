@@ -58,6 +58,7 @@ def reordered(step: Step) -> Step:
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "plain"),
     [

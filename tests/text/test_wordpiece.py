@@ -36,6 +36,7 @@ def test_another_file_is_refused(data: bytes) -> None:
         wordpiece_tokenizer(data)
 
 
+@pytest.mark.slow
 @pytest.mark.real_models
 def test_a_real_vocabulary_gives_the_real_tokenizer(tmp_path: Path) -> None:
     from benchmarks.models import model_folder

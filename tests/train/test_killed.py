@@ -18,6 +18,8 @@ from onym.train.run import train
 from tests.train.launched import environment
 from tests.train.tiny import are_equal, config, settings_of
 
+pytestmark = pytest.mark.slow
+
 PRECISIONS = ("fp32", "bf16-weights")
 STEPS = {
     "steps": 100,

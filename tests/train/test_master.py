@@ -99,6 +99,7 @@ def test_a_state_goes_on_exactly_where_it_was() -> None:
     assert torch.equal(resumed, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_frozen", [False, True])
 def test_the_trained_and_the_saved_weights_are_the_copies(tmp_path: Path, is_frozen: bool) -> None:
     model = tiny_bart()

@@ -46,6 +46,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, mine: Path, kb_folder: Pat
     return folder
 
 
+@pytest.mark.slow
 def test_it_finds_links_and_knows_how_likely_it_is_right(trained: Path) -> None:
     linked = load(trained).link("Case 1: a fever was seen. The crowd was at fever pitch.")
     assert [(link.mention.start, link.concept_id) for link in linked.links] == [(10, f"mesh:{FEVER}")]
@@ -54,6 +55,7 @@ def test_it_finds_links_and_knows_how_likely_it_is_right(trained: Path) -> None:
     assert 0.5 < confidence <= 1.0
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on(
     trained: Path, mine: Path, kb_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +74,7 @@ def test_a_run_that_was_interrupted_goes_on(
     train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")  # nothing is left to do
 
 
+@pytest.mark.slow
 def test_a_threshold_counts_where_it_helps_unseen_texts_and_terms_have_none(trained: Path) -> None:
     pipeline = load(trained)
     figures = json.loads((trained / "dev.json").read_bytes())
@@ -85,6 +88,7 @@ def test_a_threshold_counts_where_it_helps_unseen_texts_and_terms_have_none(trai
     assert known.for_terms().source()["threshold"] is None
 
 
+@pytest.mark.slow
 def test_a_neural_detector_is_trained_from_an_encoder(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     encoder = save_encoder(tmp_path / "encoder", positions=256)
     pipeline = train_pipeline(config(mine, kb_folder, encoder=str(encoder), epochs=0.1), tmp_path / "pipeline")
@@ -96,6 +100,7 @@ def test_a_neural_detector_is_trained_from_an_encoder(mine: Path, kb_folder: Pat
     assert not (tmp_path / "pipeline" / "classifier").exists()
 
 
+@pytest.mark.slow
 def test_a_dense_stage(trained: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     encoder = save_encoder(tmp_path / "tiny")
     train_pipeline(config(mine, kb_folder, dense_encoder=str(encoder)), tmp_path / "pipeline")
@@ -112,6 +117,7 @@ def test_an_encoder_that_is_not_there_is_refused_before_any_work(mine: Path, kb_
     assert not (tmp_path / "pipeline").exists()
 
 
+@pytest.mark.slow
 def test_another_configuration_is_refused(trained: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="training-other"):
         train_pipeline(config(mine, kb_folder, private=True), trained)
@@ -133,6 +139,7 @@ def test_a_group_that_the_knowledge_base_lacks_is_refused_before_any_work(mine: 
     assert not (tmp_path / "pipeline").exists()
 
 
+@pytest.mark.slow
 def test_too_few_mentions_for_a_confidence(
     corpus: Path, kb_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -143,6 +150,7 @@ def test_too_few_mentions_for_a_confidence(
     assert "no classifier" in caplog.text  # all names there are mentions
 
 
+@pytest.mark.slow
 def test_the_command(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     words = ("train", "pipeline", "--dataset", str(mine), "--kb", str(kb_folder), "-o", "pipeline")
     done = onym(*words, cwd=tmp_path)

@@ -40,6 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Path, kb
     return train(training_config(model, corpus, kb_folder), tmp_path_factory.mktemp("published") / "linker")
 
 
+@pytest.mark.slow
 def test_it_opens_with_its_own_template_window_search_and_ranking(made: Path, kb_folder: Path) -> None:
     found = open_linker(made, kb_folder).config
     assert (found["template"], found["window"]) == ("genre", 24)
@@ -79,6 +80,7 @@ def test_no_path_of_this_machine_is_reported_but_in_the_configuration(
         assert base not in text, path.name
 
 
+@pytest.mark.slow
 def test_a_second_stage_remembers_the_first(tmp_path: Path, made: Path, corpus: Path, kb_folder: Path) -> None:
     again = train(config("prefer", made, corpus, kb_folder), tmp_path / "better")
     found = record(again)
@@ -87,6 +89,7 @@ def test_a_second_stage_remembers_the_first(tmp_path: Path, made: Path, corpus: 
     assert found["hours_in_all"] >= record(made)["hours_in_all"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "bf16-weights"])
 def test_weights_are_fp32_and_the_same_command_gives_the_same_ones(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, precision: str
@@ -98,6 +101,7 @@ def test_weights_are_fp32_and_the_same_command_gives_the_same_ones(
     assert json.loads((one / "config.json").read_text())["dtype"] == "float32"
 
 
+@pytest.mark.slow
 def test_a_bart_made_of_an_encoder_is_published_whole(tmp_path: Path, kb_folder: Path) -> None:
     from transformers import RobertaConfig, RobertaModel
 

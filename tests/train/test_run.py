@@ -27,6 +27,7 @@ def test_an_existing_output_is_refused(tmp_path: Path, model: Path, kb_folder: P
     assert not (tmp_path / "made.work").exists()
 
 
+@pytest.mark.slow
 def test_another_configuration_in_the_same_folder_is_refused(
     tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

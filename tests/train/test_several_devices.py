@@ -13,6 +13,8 @@ from onym.train.stages import TrainingStage
 from tests.train.launched import on_two_devices
 from tests.train.tiny import config, furthest, losses
 
+pytestmark = pytest.mark.slow
+
 STAGES: tuple[TrainingStage, ...] = ("finetune", "prefer")
 
 

@@ -45,6 +45,7 @@ FSDP = {
 }
 
 
+@pytest.mark.slow
 def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     still = {"dropout": 0.0, "attention_dropout": 0.0}
     steps = {"steps": 3, "eval_steps": 1, "epsilon": 1e-4}

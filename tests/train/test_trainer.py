@@ -33,6 +33,7 @@ def still_bart() -> Any:
     return tiny_bart(dropout=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
 def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str) -> None:
     """The decay is so strong that nothing else matters: neither biases nor norms have any."""
@@ -47,6 +48,7 @@ def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str
 # Batches.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch", "accumulation"), [(1, 8), (4, 2), (2, 4)])
 def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulation: int) -> None:
     """Names differ in length: a mean of means would be another loss."""
@@ -60,6 +62,7 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulat
     assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_each_sample_is_seen_once(tmp_path: Path) -> None:
     dataset = samples(64 * 3)
     trained(still_bart(), dataset, tmp_path, optim(steps=48, batch_size=4))
@@ -102,6 +105,7 @@ def stopped(folder: Path, settings: GenerativeOptimConfig, batch: int, **more: A
         trained(tiny_bart(dropout=0.3), samples(40), folder, settings, Counted(batch), **more)
 
 
+@pytest.mark.slow
 def test_dropout_is_on(tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]]) -> None:
     settings, weights = uninterrupted
     model = tiny_bart(dropout=0.0)
@@ -109,6 +113,7 @@ def test_dropout_is_on(tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfi
     assert furthest(weights_of(model), weights) > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [0, 3, 5, 9, 19])
 def test_a_stopped_training_ends_as_one_that_was_not(
     tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]], batch: int
@@ -122,6 +127,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
     assert counted.made == 20 - max(0, batch - 1) // 4 * 4, "the last checkpoint before should be gone on from"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["unsealed", "cut", "gone"])
 def test_a_torn_checkpoint_is_not_gone_back_to(
     tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]], how: str, monkeypatch: pytest.MonkeyPatch
@@ -142,6 +148,7 @@ def test_a_torn_checkpoint_is_not_gone_back_to(
     assert are_equal(weights_of(model), weights)
 
 
+@pytest.mark.slow
 def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
     one, other, counted = tiny_bart(), tiny_bart(), Counted()
     trained(one, samples(40), tmp_path, optim(**TEN))
@@ -150,6 +157,7 @@ def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
     assert are_equal(weights_of(one), weights_of(other))
 
 
+@pytest.mark.slow
 def test_only_the_last_checkpoint_is_kept_and_it_has_no_pickle_of_arguments(tmp_path: Path) -> None:
     model = tiny_bart()
     trained(model, samples(40), tmp_path, optim(**TEN))
@@ -176,6 +184,7 @@ class Scripted:
         return {"dev_r1": self.scores[len(self.indices) - 1], "dev_r5": 99.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_best_model_by_dev_is_kept(tmp_path: Path, precision: str) -> None:
     model, dev = tiny_bart(), Scripted(5.0, 10.0, 30.0, 20.0, 25.0, 15.0)
@@ -189,6 +198,7 @@ def test_the_best_model_by_dev_is_kept(tmp_path: Path, precision: str) -> None:
     assert {value.dtype for value in model.state_dict().values()} == {torch.float32}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 2, 7, 11, 15, 19, 23])
 def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_path: Path, batch: int | None) -> None:
     """By two scores that are no better. Going on is no score of its own: it would use up the patience."""
@@ -208,6 +218,7 @@ def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_p
 # What is told.
 
 
+@pytest.mark.slow
 def test_the_log_has_each_step_once_though_it_was_stopped(tmp_path: Path) -> None:
     stopped(tmp_path, optim(**TEN), 13)
     trained(tiny_bart(dropout=0.3), samples(40), tmp_path, optim(**TEN))
@@ -215,6 +226,7 @@ def test_the_log_has_each_step_once_though_it_was_stopped(tmp_path: Path) -> Non
     assert [entry["step"] for entry in entries if "loss" in entry] == list(range(1, 11))
 
 
+@pytest.mark.slow
 def test_two_trainings_of_one_process_log_apart(tmp_path: Path) -> None:
     for name in ("one", "two"):
         trained(still_bart(), samples(8), tmp_path / name, optim(steps=2))

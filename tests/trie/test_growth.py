@@ -61,6 +61,7 @@ def test_no_names_make_a_root_alone() -> None:
     assert [column.tolist() for column in columns] == [[0], [1, 1], [0], [0], [0], []]
 
 
+@pytest.mark.slow
 def test_a_name_of_the_maximal_length_and_one_token_more() -> None:
     columns = grow(ragged([[3] * MAX_NAME_TOKENS]), EOS, VOCABULARY)
     assert int(columns.height[0]) == MAX_NAME_TOKENS + 1

@@ -62,6 +62,8 @@ def test_two_workers_write_what_one_process_does(tiny_kb: Path, tmp_path: Path) 
     assert bytes_of(out) == by_workers
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_a_shard_that_kills_its_worker_is_quarantined_and_the_rest_done(tiny_kb: Path, tmp_path: Path) -> None:
     plan = planned(tiny_kb, tmp_path)
     ledger = run_batch(tmp_path / "out", engine=LocalEngine(1, [sys.executable, "-c", _POISON]))
@@ -71,6 +73,7 @@ def test_a_shard_that_kills_its_worker_is_quarantined_and_the_rest_done(tiny_kb:
     assert run_batch(tmp_path / "out", engine=InlineEngine()).is_done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_end_with_their_driver(tiny_kb: Path, tmp_path: Path, number: signal.Signals) -> None:
     planned(tiny_kb, tmp_path)

@@ -22,6 +22,7 @@ from onym.store.storage import open_storage
 from tests.batch.runs import InlineEngine, bytes_of, corpus_at, pipeline_at, planned
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_processes_and_a_node(tiny_kb: Path, tmp_path: Path) -> None:
     pipeline, corpus = pipeline_at(tiny_kb, tmp_path), corpus_at(tmp_path)
     for name in ("inline", "whole", "poisoned", "shrunk"):
@@ -37,6 +38,7 @@ def test_a_cluster_that_loses_processes_and_a_node(tiny_kb: Path, tmp_path: Path
     assert bytes_of(tmp_path / "shrunk") == right
 
 
+@pytest.mark.slow
 def test_a_cluster_of_its_own_from_the_command_line(tiny_kb: Path, tmp_path: Path) -> None:
     planned(tiny_kb, tmp_path)
     out = tmp_path / "out"

@@ -253,6 +253,8 @@ def test_what_is_escaped_as_the_grammar_says_comes_back(text: str) -> None:
         assert oracle(f'synonym: "{escaped}" EXACT []').synonym.desc == text
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("name", "active", "definitions"), [("hp-2026-02-16", 19_389, 16_905), ("go", 37_841, 37_841), ("chebi", 41_099, 30_176)]
@@ -276,6 +278,7 @@ def test_synonyms_and_references_of_hpo(real_data: Path) -> None:
     assert retired.filter(pl.col("name").is_not_null()).height == 19_944 - 19_389
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_hpo_is_read_as_fastobo_reads_it(real_data: Path) -> None:
     path = real_data / "ontologies" / "hp-2026-02-16.obo.gz"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from benchmarks.pack.hostile import Hostile, hostile_packs, small_pack
 from benchmarks.pack.judged import refused
 
 
+@pytest.mark.slow
 def test_hostile_packs_are_refused(tmp_path: Path) -> None:
     good = small_pack(tmp_path / "good")
     cases = hostile_packs(good)

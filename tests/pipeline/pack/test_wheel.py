@@ -49,6 +49,8 @@ def test_its_record_lists_each_file(pack: Path, tmp_path: Path) -> None:
         assert b"Name: onym-pack-tiny-diseases\nVersion: 1.2\n" in wheel.read(f"{info}/METADATA")
 
 
+@pytest.mark.slow
+@pytest.mark.ci
 def test_pip_installs_it_and_onym_finds_it_by_name(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel, site = write_wheel(pack, tmp_path), tmp_path / "site"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]

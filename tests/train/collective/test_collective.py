@@ -35,6 +35,7 @@ def scores(folder: Path, name: str) -> list[float]:
     return [line[f"eval_{name}"] for line in lines if f"eval_{name}" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detect", ["spans", "tags"])
 def test_it_learns_to_find_and_to_link(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, detect: str) -> None:
     config = collective_config(
@@ -54,6 +55,7 @@ def test_it_learns_to_find_and_to_link(tmp_path: Path, encoder: Path, corpus: Pa
     assert seen.document.mentions
 
 
+@pytest.mark.slow
 def test_names_that_stay_as_they_are_are_read_once(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,12 +70,14 @@ def test_names_that_stay_as_they_are_are_read_once(
     assert Encoder.open(made / "names").digest == Encoder.open(encoder).digest
 
 
+@pytest.mark.slow
 def test_a_detector_alone_has_no_names(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     made = train(collective_config(encoder, corpus, kb_folder, loss={"link": 0.0}), tmp_path / "made")
     assert not (made / "names").exists()
     assert not Collective.open(made).settings.links
 
 
+@pytest.mark.slow
 def test_a_stopped_training_ends_as_one_that_was_not(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +99,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
         assert are_equal(load_file(whole / name), load_file(parts / name)), name
 
 
+@pytest.mark.slow
 def test_mining_happens_before_each_epoch_but_the_first(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +145,7 @@ def test_mining_and_evaluation_on_another_device(tmp_path: Path, encoder: Path, 
     assert found[2] == pytest.approx(wanted[2])
 
 
+@pytest.mark.slow
 def test_a_batch_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     """Names are sampled and tokenised on the CPU, and join the batch on its device."""
     context = CollectiveContext(collective_config(encoder, corpus, kb_folder), tmp_path)

@@ -23,12 +23,14 @@ def made(tmp_path: Path, encoder: Path, corpus: Path, kb: Path, name: str, **opt
     return recipe.collective(context)
 
 
+@pytest.mark.slow
 def test_accumulation_changes_nothing(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     one = made(tmp_path, encoder, corpus, kb_folder, "one", batch_size=4, gradient_accumulation=1)
     other = made(tmp_path, encoder, corpus, kb_folder, "other", batch_size=2, gradient_accumulation=2)
     assert furthest(weights_of(one.model), weights_of(other.model)) < 1e-5
 
 
+@pytest.mark.slow
 def test_names_are_those_of_the_last_mining(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     config = collective_config(encoder, corpus, kb_folder, optim={"steps": 1, "eval_steps": 1})
     trainer = recipe.collective(CollectiveContext(config, tmp_path))

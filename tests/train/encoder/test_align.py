@@ -43,6 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, encoder: Path, corpus: Path, 
     return train(config, tmp_path_factory.mktemp("align") / "aligned")
 
 
+@pytest.mark.slow
 def test_it_learns(made: Path) -> None:
     found, loss = scores(made), losses(made)
     assert len(found) == 4
@@ -68,6 +69,7 @@ def test_what_the_folder_holds_opens(made: Path, encoder: Path, kb_folder: Path)
     assert "GenerativeLinker" not in text
 
 
+@pytest.mark.slow
 def test_epochs_are_counted_in_steps(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
     """The knowledge base has 12 pairs: three epochs are 36, nine batches of four."""
     made = train(align_config(encoder, None, kb_folder, optim={"epochs": 3.0, "steps": 99}), tmp_path / "made")
@@ -75,6 +77,7 @@ def test_epochs_are_counted_in_steps(tmp_path: Path, encoder: Path, kb_folder: P
     assert record(made)["metrics"] == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
 def test_stopped_and_going_on(
     tmp_path: Path, encoder: Path, kb_folder: Path, precision: str, monkeypatch: pytest.MonkeyPatch

@@ -30,6 +30,7 @@ def pairs_of(
     return found
 
 
+@pytest.mark.slow
 def test_it_learns_and_remembers_the_stage_before(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     aligned = train(encoder_config("align", encoder, None, kb_folder), tmp_path / "aligned")
     learning = {"steps": 60, "batch_size": 8, "eval_steps": 20, "learning_rate": 3e-3}

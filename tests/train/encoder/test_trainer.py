@@ -82,6 +82,7 @@ def loss_by_hand(model: Any, kb: KnowledgeBase, tokens: Tokenizer, pairs: Sequen
     return total / len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "epsilon", "tolerance"), [(torch.float64, 1e-8, 1e-6), (torch.float32, 1e-3, 1e-4)])
 def test_steps_are_those_computed_by_hand(
     tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, dtype: torch.dtype, epsilon: float, tolerance: float
@@ -166,6 +167,7 @@ class Counted:
         return batch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "bf16-weights"])
 def test_a_stopped_training_ends_as_one_that_was_not(
     tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, precision: str

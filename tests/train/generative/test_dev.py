@@ -36,6 +36,7 @@ def _in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "resolve_precision", lambda *_: "fp32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["beam", "exact"])
 @pytest.mark.parametrize("ranking", ["mean", "sum"])
 def test_it_is_the_recall_of_the_linker(

@@ -24,6 +24,7 @@ def trained(folder: Path, model: Path, corpus: Path, kb: Path, **more: dict[str,
     return train(config("finetune", model, corpus, kb, **more), folder)
 
 
+@pytest.mark.slow
 def test_a_model_learns_its_corpus(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     """It ends with every mention of train right, from about one in three; a test that is slower than others."""
     optim = {
@@ -47,6 +48,7 @@ def test_a_model_learns_its_corpus(tmp_path: Path, model: Path, corpus: Path, kb
     open_linker(made, kb_folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["similar", "short", "sampled"])
 def test_which_names_are_learnt_matters(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, target: str) -> None:
     few = trained(tmp_path / "one", model, corpus, kb_folder, data={"target": target})
@@ -64,6 +66,7 @@ def test_a_corpus_of_which_nothing_is_known(tmp_path: Path, model: Path, corpus:
     assert caught.value.code == "training-empty"
 
 
+@pytest.mark.slow
 def test_the_settings_reach_the_trainer(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     context = GenerativeContext(
         config("finetune", model, corpus, kb_folder, dev={"mentions": 2}, optim={"eval_steps": 2}), tmp_path / "work"

@@ -24,6 +24,7 @@ def training_config(request: pytest.FixtureRequest, model: Path, corpus: Path, k
     return config("prefer", model, corpus, kb_folder, prefer={"rounds": 2}, optim=optim)
 
 
+@pytest.mark.slow
 def test_two_rounds_stopped_after_the_first_and_going_on(
     tmp_path: Path, kb_folder: Path, training_config: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +52,7 @@ def test_two_rounds_stopped_after_the_first_and_going_on(
     assert are_equal(load_file(whole / "model.safetensors"), load_file(parts / "model.safetensors"))
 
 
+@pytest.mark.slow
 def test_all_rounds_done_and_only_publishing_is_left(
     tmp_path: Path, training_config: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +66,7 @@ def test_all_rounds_done_and_only_publishing_is_left(
     assert record(again)["steps"] == record(tmp_path / "elsewhere")["steps"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["dpo", "cpo", "simpo", "pairwise"])
 def test_each_loss(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, loss: str) -> None:
     made = train(config("prefer", model, corpus, kb_folder, prefer={"loss": loss, "rule": "all"}), tmp_path / "made")
@@ -71,11 +74,13 @@ def test_each_loss(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, l
     assert record(made)["config"]["prefer"]["loss"] == loss
 
 
+@pytest.mark.slow
 def test_wrong_names_that_look_like_the_mention(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     made = train(config("prefer", model, corpus, kb_folder, prefer={"negatives": "similar"}), tmp_path / "made")
     open_linker(made, kb_folder)
 
 
+@pytest.mark.slow
 def test_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     made = train(config("prefer", model, None, kb_folder, prefer={"negatives": "similar", "epochs": 2.0}), tmp_path / "made")
     open_linker(made, kb_folder)

@@ -76,6 +76,7 @@ def test_the_loss_is_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
     assert found.item() == pytest.approx(loss_by_hand(trainer.model, batch, prefer).item(), rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefer", PREFERRED, ids=named)
 def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig) -> None:
     """The first step of AdamW: every weight moves against its gradient, by its share of the rate."""
@@ -92,6 +93,7 @@ def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig
     assert trainer.state.log_history[0]["loss"] == pytest.approx(loss.item(), rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefer", PREFERRED, ids=named)
 def test_accumulated_batches_are_one_batch(tmp_path: Path, prefer: PreferConfig) -> None:
     found = []
@@ -135,6 +137,7 @@ def test_scores_of_a_batch_are_in_pairs() -> None:
     torch.testing.assert_close(means * lengths, scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
 def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: str) -> None:
     settings = optim(steps=6, eval_steps=2, batch_size=2, precision=precision)

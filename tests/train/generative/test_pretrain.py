@@ -12,6 +12,7 @@ from tests.train.made import open_linker, record
 from tests.train.tiny import config
 
 
+@pytest.mark.slow
 def test_a_model_of_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     made = train(config("pretrain", model, None, kb_folder), tmp_path / "made")
     open_linker(made, kb_folder)
@@ -21,6 +22,7 @@ def test_a_model_of_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folde
     assert any((before[name] != after[name]).any() for name in before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mention", ["random", "similar"])
 def test_a_score_on_dev_where_a_corpus_is_named(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, mention: str

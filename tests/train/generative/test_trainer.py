@@ -39,6 +39,7 @@ def loss_by_hand(model: Any, batch: Sequence[Sample], smoothing: float) -> Tenso
     return total / tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "epsilon", "tolerance"), [(torch.float64, 1e-8, 1e-8), (torch.float32, 1e-4, 1e-5)])
 def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, epsilon: float, tolerance: float) -> None:
     """With a large epsilon the rounding of gradients that should be zero does not show in fp32."""

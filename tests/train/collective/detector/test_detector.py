@@ -21,6 +21,7 @@ from tests.train.tiny import are_equal
 LEARNING = {"steps": 60, "batch_size": 4, "eval_steps": 20, "learning_rate": 5e-3, "epochs": 0.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [8, 0])
 def test_it_learns_where_mentions_are(tmp_path: Path, encoder: Path, corpus: Path, hidden: int) -> None:
     # dev has no document of its own here: it is evaluated on what it learnt from
@@ -39,6 +40,7 @@ def test_it_learns_where_mentions_are(tmp_path: Path, encoder: Path, corpus: Pat
     assert {mention.type for mention in found.document.mentions} == {"Disease"}
 
 
+@pytest.mark.slow
 def test_a_stopped_training_ends_as_one_that_was_not(
     tmp_path: Path, encoder: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
