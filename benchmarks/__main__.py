@@ -3,7 +3,8 @@
 Without options a benchmark runs at full size; `--quick` is for every change. Each is a module of `benchmarks.commands` with
 `run(options) -> figures` and, where it has options of its own, `add_options(parser)`. A module may have
 `UPPER_BOUNDS` of its figures, and `LOWER_BOUNDS`: where one is more, or less, the benchmark fails, after it has printed them.
-`FULL_BOUNDS` are upper bounds too, of times, which `--quick` beside other work on any machine cannot judge.
+`FULL_BOUNDS` are upper bounds too, and `FULL_LOWER_BOUNDS` lower ones, of times, which `--quick` beside other work on any
+machine cannot judge.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ NAMES = (
     "privacy",
     "pathological-text",
     "link-speed",
+    "unchanged",
     "spacy",
     "e2e-results",
     "detector-results",
@@ -106,8 +108,10 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments[1:])
     figures = module.run(options)
     print(json.dumps({"benchmark": name, "figures": figures, "machine": machine(), "versions": versions()}))
-    lower, upper = getattr(module, "LOWER_BOUNDS", {}), dict(getattr(module, "UPPER_BOUNDS", {}))
-    upper |= {} if options.quick else getattr(module, "FULL_BOUNDS", {})
+    lower, upper = dict(getattr(module, "LOWER_BOUNDS", {})), dict(getattr(module, "UPPER_BOUNDS", {}))
+    if not options.quick:
+        upper |= getattr(module, "FULL_BOUNDS", {})
+        lower |= getattr(module, "FULL_LOWER_BOUNDS", {})
     missed = [f"{key} is over {bound}" for key, bound in upper.items() if figures.get(key, 0) > bound]
     missed += [f"{key} is under {bound}" for key, bound in lower.items() if figures.get(key, bound) < bound]
     print("".join(f"{each}\n" for each in missed), end="", file=sys.stderr)

@@ -7,47 +7,44 @@ of the processor, of which each process uses one at a time: they are steadier th
 documents                 abstracts that are timed
 mentions                  mentions that were found, in those that are not timed too
 documents_per_s           median of the rounds
-before                    the earlier commit; or why it was not measured, where it or the package index is not reachable
+before                    the earlier commit; or why it was not measured, where the history of the repository is not there
 documents_per_s_before    the same of the earlier commit
-ratio_to_before           speed, against the earlier commit
+ratio_to_before           speed, against the earlier commit: the median of the ratios of the rounds
 ratio_to_before_by_clock  the same by the clock
-answers_changed           documents whose links are not those of the earlier commit
+answers_changed           documents whose links are not those of the earlier commit, in any field
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Any
 
+import onym
 from benchmarks.link import worker
-from benchmarks.link.earlier import NotReachableError, python_of
+from benchmarks.link.answers import Report, changed_documents, require_two_versions, write_documents
+from benchmarks.link.earlier import BEFORE, NotReachableError, command_of
+from benchmarks.link.turns import median_ratio, run_alone, take_turns
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import hpo_kb, open_kb
-from onym.corpora.base import documents_of
-from onym.corpora.formats import get
-from onym.kb import KnowledgeBase
-from onym.store.files.source import Source
-from onym.types import Document
+from onym import Document, KnowledgeBase
 
-BEFORE = "702839f"
+UPPER_BOUNDS = {"answers_changed": 0}
+FULL_LOWER_BOUNDS = {"ratio_to_before": 0.97}
 FILE = "pubmed/pubmed20n0014.xml.gz"
 FULL, QUICK = 3_000, 200
 _WARM_UP = 100  # documents
-_ROUNDS = 5
-Report = dict[str, Any]
+_ROUNDS = 6
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, default=0, help="abstracts; by default 3,000, or 200 with --quick")
-    parser.add_argument("--rounds", type=int, default=0, help="runs of each version; by default 5, or 1 with --quick")
+    parser.add_argument("--rounds", type=int, default=0, help="runs of each version; by default 6, or 1 with --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -56,7 +53,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     documents = list(islice(abstracts(), _WARM_UP + count))
     kb = hpo_kb() if options.quick else open_kb()
     try:
-        earlier, before = [str(python_of(BEFORE)), "-I"], BEFORE
+        earlier, before = command_of(BEFORE), BEFORE
     except NotReachableError as e:
         if not options.quick:
             raise
@@ -66,48 +63,53 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 def abstracts() -> Iterator[Document]:
     """Yield the citations of a PubMed file that have an abstract."""
-    documents = documents_of(get("pubmed").read(Source.open(data_folder() / FILE)))
-    return (doc for doc in documents if len(doc.passages) > 1)
+    items = onym.read_corpus(data_folder() / FILE, "pubmed")
+    return (each for each in items if isinstance(each, Document) and len(each.passages) > 1)
 
 
 def compare(kb: KnowledgeBase, documents: Sequence[Document], earlier: Sequence[str], rounds: int) -> dict[str, object]:
     """Return the figures of this Onym, and of the one that the command `earlier` runs, if there is one."""
-    now: list[Report] = []
-    then: list[Report] = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "documents.jsonl"
-        path.write_text("".join(f"{json.dumps(_row(doc))}\n" for doc in documents), "utf-8")
-        for _ in range(rounds):
-            then += [_linked(earlier, kb, path)] if earlier else []
-            now.append(_linked([sys.executable], kb, path))
-    timed = len(documents) - _WARM_UP
-    speed = timed / _seconds(now)
-    figures: dict[str, object] = {"documents": timed, "mentions": now[0]["mentions"], "documents_per_s": round(speed, 1)}
-    if not then:
-        return figures
-    if then[0]["onym"] == now[0]["onym"]:
-        msg = f"both processes have the Onym of {now[0]['onym']}"
-        raise RuntimeError(msg)
-    changed = sum(one != other for one, other in zip(now[0]["digests"], then[0]["digests"], strict=True))
-    return figures | {
-        "documents_per_s_before": round(timed / _seconds(then), 1),
-        "ratio_to_before": round(_seconds(then) / _seconds(now), 2),
-        "ratio_to_before_by_clock": round(_seconds(then, "wall_s") / _seconds(now, "wall_s"), 2),
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_documents(folder / "documents.jsonl", documents)
+        _build(earlier or command_of(), kb, folder)
+        now, then = partial(_linked, command_of(), folder, "now"), partial(_linked, earlier, folder, "then")
+        if not earlier:
+            return _figures([now() for _ in range(rounds)], len(documents) - _WARM_UP)
+        pairs = take_turns(now, then, rounds)
+        changed = changed_documents(folder / "now.jsonl", folder / "then.jsonl")
+    return _figures([one for one, _ in pairs], len(documents) - _WARM_UP) | _compared(pairs, len(documents) - _WARM_UP, changed)
+
+
+def _figures(now: Sequence[Report], timed: int) -> dict[str, object]:
+    return {"documents": timed, "mentions": now[0]["mentions"], "documents_per_s": _speed(now, timed)}
+
+
+def _compared(pairs: Sequence[tuple[Report, Report]], timed: int, changed: int) -> dict[str, object]:
+    require_two_versions(*pairs[0])
+    return {
+        "documents_per_s_before": _speed([then for _, then in pairs], timed),
+        "ratio_to_before": _ratio(pairs, "cpu_s"),
+        "ratio_to_before_by_clock": _ratio(pairs, "wall_s"),
         "answers_changed": changed,
     }
 
 
-def _row(doc: Document) -> Report:
-    passages = [(passage.start, passage.end, passage.kind) for passage in doc.passages]
-    return {"id": doc.id, "text": doc.text, "passages": passages}
+def _speed(reports: Sequence[Report], timed: int) -> float:
+    return round(timed / float(median(report["cpu_s"] for report in reports)), 1)
 
 
-def _linked(python: Sequence[str], kb: KnowledgeBase, documents: Path) -> Report:
-    command = [*python, worker.__file__, str(kb.folder.parent), str(documents), str(_WARM_UP)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    report: Report = json.loads(done.stdout)
+def _ratio(pairs: Sequence[tuple[Report, Report]], clock: str) -> float:
+    return round(median_ratio([(then[clock], now[clock]) for now, then in pairs]), 3)
+
+
+def _build(python: Sequence[str], kb: KnowledgeBase, folder: Path) -> None:
+    task = {"kb": str(kb.folder.parent), "folder": str(folder / "pipeline"), "linker": "exact", "detector": "dictionary"}
+    (folder / "tasks.jsonl").write_text(json.dumps(task) + "\n", "utf-8")
+    run_alone([*python, worker.__file__, "build", folder / "tasks.jsonl"], folder)
+
+
+def _linked(python: Sequence[str], folder: Path, name: str) -> Report:
+    words = [folder / "pipeline", folder / "documents.jsonl", _WARM_UP, folder / f"{name}.jsonl"]
+    report: Report = json.loads(run_alone([*python, worker.__file__, "link", *words], folder)[0])
     return report
-
-
-def _seconds(reports: Sequence[Report], clock: str = "cpu_s") -> float:
-    return float(median(report[clock] for report in reports))

@@ -1,57 +1,91 @@
-"""An earlier commit of Onym in an environment of its own, kept in the cache. It shares the dependencies of this environment."""
+"""Environments with the Onym of an earlier commit, or of this working tree, kept in the cache. They differ in nothing else.
+
+Each is a virtual environment that finds its Onym first and the dependencies of the running environment after it. The earlier
+commit comes from the history of the repository; nothing is built or downloaded.
+"""
 
 from __future__ import annotations
 
-import shutil
+import hashlib
 import subprocess
 import sys
 import sysconfig
+import tarfile
+import tempfile
 import venv
+from collections.abc import Sequence
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 
 from onym.store.cache import cache_folder
 
 ROOT = Path(__file__).parents[2]
-_READY = "ready"
+BEFORE = "08f99fb"
+"""The commit that this version is compared with."""
+_SOURCE = "source"
 
 
 class NotReachableError(Exception):
-    """The commit or what it is built with cannot be had: a shallow clone, or no package index."""
+    """The commit cannot be read: no repository, no git, or a shallow clone."""
 
 
-def python_of(commit: str) -> Path:
-    """Return an interpreter whose Onym is that of a commit; run it with `-I`, so that it sees no other."""
-    folder = cache_folder() / "benchmarks" / f"onym-{commit}"
-    python = folder / "bin" / "python"
-    if not (folder / _READY).is_file():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        source = folder / "onym.tar.gz"
-        _run("git", "-C", ROOT, "archive", "--prefix=onym/", "-o", source, commit)
-        venv.create(folder, with_pip=False, symlinks=True)
-        _run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", source)
-        _share_dependencies(folder, python)
-        (folder / _READY).touch()
-    return python
+def command_of(commit: str = "") -> list[str]:
+    """Return the start of a command that runs Python with the Onym of a commit, by default of this working tree."""
+    return [str(python_of(commit)), "-I"]  # isolated: PYTHONPATH would put another Onym first
 
 
-def _share_dependencies(folder: Path, python: Path) -> None:
-    """Let an environment find what is installed in this one after what is installed in itself: only Onym differs."""
-    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    own = subprocess.run([python, "-I", "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
-    if not Path(own).is_relative_to(folder):
-        msg = f"{own} is not in the environment that was made"
-        raise NotReachableError(msg)
-    paths = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
-    (Path(own) / "dependencies.pth").write_text("".join(f"{path}\n" for path in paths))
+def python_of(commit: str = "") -> Path:
+    """Return an interpreter whose Onym is that of a commit, by default of this working tree; run it with `-I`."""
+    folder = _environment(commit)
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as name:
+            made = Path(name) / "made"
+            venv.create(made, with_pip=False, symlinks=True)
+            if commit:
+                _extract(commit, made / _SOURCE)
+            _add_paths(made, [folder / _SOURCE / "src" if commit else ROOT / "src", *_dependencies()])
+            with suppress(OSError):  # another process was faster
+                made.rename(folder)
+    return folder / "bin" / "python"
 
 
-def _run(*command: object) -> None:
+def source_of(commit: str) -> Path:
+    """Return the files of a commit: what the repository held then."""
+    python_of(commit)
+    return _environment(commit) / _SOURCE
+
+
+def _environment(commit: str) -> Path:
+    """Return the folder of an environment: another one for other dependencies or another working tree."""
+    key = repr((sys.version, ROOT, _dependencies()))
+    return cache_folder() / "benchmarks" / f"onym-{commit or 'here'}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+
+
+def _dependencies() -> list[str]:
+    return list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
+
+
+def _extract(commit: str, dest: Path) -> None:
+    archive = _git("archive", "--format=tar", commit)
+    with tarfile.open(fileobj=BytesIO(archive)) as members:
+        members.extractall(dest, filter="data")
+
+
+def _add_paths(environment: Path, paths: Sequence[object]) -> None:
+    """Let the interpreter of an environment search these folders, in this order."""
+    (site_packages,) = environment.glob("lib/python*/site-packages")
+    (site_packages / "onym.pth").write_text("".join(f"{path}\n" for path in paths), "utf-8")
+
+
+def _git(*arguments: str) -> bytes:
     try:
-        subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True)
+        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, check=True).stdout
     except OSError as e:
-        raise NotReachableError(str(e)) from e
+        msg = f"git: {e}"
+        raise NotReachableError(msg) from e
     except subprocess.CalledProcessError as e:
-        last = (e.stderr.strip().splitlines() or ["no message"])[-1]
-        msg = f"{command[0]}: {last}"
+        last = (e.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+        msg = f"git {arguments[0]}: {last} (a shallow clone? git fetch --unshallow)"
         raise NotReachableError(msg) from e

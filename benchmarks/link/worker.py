@@ -1,48 +1,77 @@
-"""Link documents with whatever Onym this interpreter has, and print how long it took and a digest of each document's links.
+"""Build pipelines and link documents with whatever Onym this interpreter has.
 
-`python worker.py KB DOCUMENTS WARM_UP`: the documents are lines of JSON, and the first WARM_UP of them are not timed. It is run
-by interpreters with different versions of Onym, so it uses nothing but what all of them have.
+    python worker.py build TASKS              build a knowledge base or a pipeline for each line of JSON
+    python worker.py link PIPELINE DOCUMENTS WARM_UP ANSWERS [PRECISION]
+
+`link` reads documents as lines of JSON, writes the links of each as a line of JSON into the file ANSWERS, and prints how long
+all but the first WARM_UP documents took. Interpreters with different versions of Onym run this file, so it uses nothing but
+names of `onym` itself and of `onym.types`, which all of them have.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import onym
-from onym.pipeline import build_pipeline
-from onym.types import Document, Passage
+from onym.types import Document, Mention, Passage
 
 
-def main(kb: str, documents: str, warm_up: int) -> None:
+def build(tasks: str) -> None:
+    for line in Path(tasks).read_text("utf-8").splitlines():
+        task: dict[str, Any] = json.loads(line)
+        if "recipe" in task:
+            onym.build_kb(onym.Recipe.from_toml(Path(task["recipe"])), Path(task["folder"]), root=Path(task["root"]))
+        else:
+            linker = onym.linker_config(task["linker"], **task.get("options", {}))
+            more = task.get("pipeline", {})
+            onym.build_pipeline(task["kb"], Path(task["folder"]), linker=linker, detector=task.get("detector"), **more)
+
+
+def link(pipeline: str, documents: str, warm_up: int, answers: str, precision: float | None = None) -> None:
     docs = [_document(json.loads(line)) for line in Path(documents).read_text("utf-8").splitlines()]
-    with tempfile.TemporaryDirectory() as folder:
-        build_pipeline(kb, Path(folder) / "pipeline")
-        pipeline = onym.load(Path(folder) / "pipeline")
-    link_many: Any = getattr(pipeline, "link_many", None) or getattr(pipeline, "iter_linked", None)
-    linked = list(link_many(docs[:warm_up]))
+    opened = onym.load(pipeline)
+    opened = opened if precision is None else opened.with_precision(precision)
+    linked = list(opened.link_many(docs[:warm_up]))
     wall, cpu = time.perf_counter(), time.process_time()
-    linked += link_many(docs[warm_up:])
+    linked += opened.link_many(docs[warm_up:])
     figures = {"cpu_s": time.process_time() - cpu, "wall_s": time.perf_counter() - wall, "onym": onym.__file__}
-    print(json.dumps({**figures, "mentions": sum(len(each.links) for each in linked), "digests": list(map(_digest, linked))}))
+    Path(answers).write_text("".join(f"{json.dumps(_answer(each))}\n" for each in linked), "utf-8")
+    print(json.dumps({**figures, "mentions": sum(len(each.links) for each in linked)}))
 
 
 def _document(row: dict[str, Any]) -> Document:
-    return Document(row["id"], row["text"], passages=tuple(Passage(*each) for each in row["passages"]))
+    mentions = tuple(Mention(start, end, row["text"][start:end], type=kind) for start, end, kind in row.get("mentions", ()))
+    return Document(row["id"], row["text"], mentions, tuple(Passage(*each) for each in row["passages"]))
 
 
-def _digest(linked: Any) -> str:
-    links = [
-        (link.mention.start, link.mention.end, [(c.concept_id, c.name, c.score) for c in link.candidates])
-        for link in linked.links
-    ]
-    return hashlib.sha256(repr((linked.document.id, links)).encode()).hexdigest()[:16]
+def _answer(linked: Any) -> dict[str, Any]:
+    problems = [(each.code, each.where) for each in linked.problems]
+    return {"id": linked.document.id, "links": [_link(each) for each in linked.links], "problems": problems}
+
+
+def _link(link: Any) -> dict[str, Any]:
+    """Return every field of a link; JSON keeps all digits of a number."""
+    mention = link.mention
+    return {
+        "span": [mention.start, mention.end, mention.surface, mention.type, mention.parts],
+        "concept_id": link.concept_id,
+        "candidates": [[c.concept_id, c.name, c.preferred_name, c.type] for c in link.candidates],
+        "scores": [c.score for c in link.candidates],
+        "detection_score": link.detection_score,
+        "confidence": link.confidence,
+        "nil_reason": link.nil_reason,
+        "tied": link.tied,
+        "stage": link.stage,
+        "assertion": link.assertion,
+    }
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    if sys.argv[1] == "build":
+        build(sys.argv[2])
+    else:
+        link(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5], *map(float, sys.argv[6:]))

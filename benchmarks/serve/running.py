@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,11 +22,20 @@ _PATIENCE_S = 60.0
 class Running:
     """A service, its address, and what it logs."""
 
-    def __init__(self, pipeline: Path | str, log: Path, *options: str, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(
+        self,
+        pipeline: Path | str,
+        log: Path,
+        *options: str,
+        patience_s: float = _PATIENCE_S,
+        python: Sequence[str] = (sys.executable,),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self.log, self._patience_s = log, patience_s
-        command = [sys.executable, "-m", "onym", "serve", "--pipeline", str(pipeline), "--port", "0", *options]
+        command = [*python, "-m", "onym", "serve", "--pipeline", str(pipeline), "--port", "0", *options]
+        quiet = subprocess.DEVNULL
         with log.open("wb") as stderr:
-            self.process = subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            self.process = subprocess.Popen(command, stderr=stderr, stdin=quiet, stdout=quiet, env=env)
         self.url = self._url()
 
     def _url(self) -> str:
