@@ -1,4 +1,4 @@
-"""The house benchmark: words, imports and work that is done twice are found where they are planted."""
+"""The house benchmark: words, imports and repeated work are found where they are planted, and probes fail for a reason."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.house import ci
-from benchmarks.house.cycles import import_cycles
-from benchmarks.house.denied import find_denied
-from benchmarks.house.floors import upward_imports
-from benchmarks.house.loading import counted_digests, counted_opens
-from benchmarks.house.source_names import iter_names
-from benchmarks.house.surface import documented
-from benchmarks.house.words import denied_phrases, denied_words
+from benchmarks.commands.house import missed_targets, read_ci
+from benchmarks.house.imports import Source
+from benchmarks.house.probes import Edit, Probe, ProbeError
+from benchmarks.house.source import documented, size_figures, untyped_public
+from benchmarks.house.words import denied_phrases, denied_words, find_denied, iter_names
+from benchmarks.house.work import count_digests, count_opens
 
 from onym.kb import KnowledgeBase
 
@@ -109,25 +107,96 @@ def test_the_tree_is_searched(tmp_path: Path) -> None:
     }
 
 
-def test_an_upward_import_is_found(tmp_path: Path) -> None:
-    write(tmp_path, {"store/bad.py": "from onym.kb import KnowledgeBase\n", "kb/good.py": "from onym.store.limits import X\n"})
-    assert upward_imports(tmp_path) == ["store/bad.py:1: store imports kb"]
+ROOT = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from onym.pipeline import load\n"
 
 
-def test_circles_are_found(tmp_path: Path) -> None:
+def test_upward_imports_are_found_wherever_they_are(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": ROOT,
+        "pipeline/__init__.py": "def load(): ...\n",
+        "kb/__init__.py": "",
+        "kb/good.py": "import onym.store.limits\nfrom onym.kb import other\n",
+        "kb/attribute.py": "import onym\n\ndef f():\n    return onym.load\n",
+        "store/limits.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from onym import load\n",
+        "store/inside.py": "def f():\n    from onym.kb import good\n",
+    }
+    assert Source(write(tmp_path, files)).upward() == [
+        "kb/attribute.py:4: kb imports pipeline",
+        "store/inside.py:2: store imports kb",
+        "store/limits.py:3: store imports pipeline",
+    ]
+
+
+def test_cycles_are_found_wherever_their_imports_are(tmp_path: Path) -> None:
     guarded = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from onym.a import f\n"
     files = {
         "__init__.py": "",
         "a.py": "from onym import b\n",
         "b.py": "import onym.c\n",
-        "c.py": "if True:\n    from onym.a import f\n",
-        "d.py": f"{guarded}def f():\n    from onym.e import g\n",
+        "c.py": guarded,
+        "d.py": "def f():\n    from onym.e import g\n",
         "e.py": "from onym.d import f\n",
-        "room/__init__.py": "from onym.room.inner import X\n",
-        "room/inner.py": "from onym.room import other\n",
-        "room/other.py": "",
+        "package/__init__.py": "from onym.package.inner import X\n",
+        "package/inner.py": "from onym.package import other\n",
+        "package/other.py": "",
     }
-    assert import_cycles(write(tmp_path, files)) == [["onym.a", "onym.b", "onym.c"]]
+    assert Source(write(tmp_path, files)).cycles() == [["onym.a", "onym.b", "onym.c"], ["onym.d", "onym.e"]]
+
+
+def test_private_imports_come_from_other_folders(tmp_path: Path) -> None:
+    files = {
+        "_version.py": "",
+        "kb/_rows.py": "import onym._version\n",
+        "kb/build.py": "from onym.kb._rows import add\n\ndef _name(): ...\n",
+        "kb/readers/obo.py": "from onym.kb import _rows\nfrom onym.kb.build import _name\n",
+        "linkers/exact.py": "from onym.kb._rows import add, drop\nfrom onym.kb.build import _name\n",
+    }
+    assert Source(write(tmp_path, files)).private() == [
+        "linkers/exact.py:1: _rows of onym.kb",
+        "linkers/exact.py:2: _name of onym.kb",
+    ]
+
+
+def test_modules_with_one_importer(tmp_path: Path) -> None:
+    files = {
+        "registry.py": 'LINKERS = Registry("linker", "onym.linkers", "onym.linkers")\n',
+        "kb/__init__.py": "from onym.kb.shared import X\nfrom onym.kb.alone import Y\n",
+        "kb/shared.py": "from onym.kb.alone import Y\nimport onym.linkers.exact\n",
+        "kb/alone.py": "",
+        "linkers/exact.py": "from onym.kb import X\n",
+        "linkers/tfidf.py": "from onym.kb import X\n",
+    }
+    assert Source(write(tmp_path, files)).one_importer() == (["onym.kb.alone"], 3)
+
+
+def test_size_and_annotations(tmp_path: Path) -> None:
+    source = 'import a\n\ndef f(x: int) -> int:\n    """Doc."""\n    return x\n\nclass C:\n    def g(self, y): ...\n'
+    found = Source(write(tmp_path, {"__init__.py": "", "a.py": source}))
+    assert size_figures(found) == {
+        "files": 2, "lines": 8, "under_60_lines_pct": 100.0, "import_lines_pct": 12.5, "function_p90": 2,
+    }  # fmt: skip
+    assert untyped_public(found) == ["a.py:8: g"]
+
+
+def test_edits_of_probes(tmp_path: Path) -> None:
+    write(tmp_path, {"kb/a.py": "one\ntwo\n"})
+    edits = Edit("kb/a.py", "between\n", after="one\n"), Edit("kb/b.py", "new\n"), Edit("kb/a.py", "end\n", after="two\n")
+    for edit in edits:
+        edit.apply(tmp_path)
+    assert (tmp_path / "kb/a.py").read_text() == "one\nbetween\ntwo\nend\n"
+    assert (Probe(edits, ()).count, Probe(edits, (), count_edits=True).count) == (2, 3)
+
+
+@pytest.mark.parametrize("edit", [Edit("no/a.py", ""), Edit("a.py", "", after="x"), Edit("kb.py", "", after="x")])
+def test_an_edit_that_does_not_fit(tmp_path: Path, edit: Edit) -> None:
+    write(tmp_path, {"kb.py": "one\n"})
+    with pytest.raises(ProbeError):
+        edit.apply(tmp_path)
+
+
+def test_missed_targets() -> None:
+    missed = missed_targets({"files": 341, "lines": 1, "import_cycles": None})
+    assert missed[:2] == ["missed: files is 341, target 340", "missed: import_cycles is null, target 0"]
 
 
 def test_names_of_the_page(tmp_path: Path) -> None:
@@ -137,7 +206,7 @@ def test_names_of_the_page(tmp_path: Path) -> None:
 
 
 def test_opening_and_hashing_are_counted(tiny_kb: Path) -> None:
-    with counted_opens() as opens, counted_digests() as digests:
+    with count_opens() as opens, count_digests() as digests:
         KnowledgeBase.open(tiny_kb)
         KnowledgeBase.open(tiny_kb)
         assert hashlib.sha256(b"a").hexdigest() == hashlib.sha256(b"a").digest().hex()
@@ -147,6 +216,6 @@ def test_opening_and_hashing_are_counted(tiny_kb: Path) -> None:
 
 def test_the_seconds_of_the_last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_CI_FILE", str(tmp_path / "ci.json"))
-    assert ci.ci_seconds() is None
-    (tmp_path / "ci.json").write_text(json.dumps({"seconds": 812, "steps": {}}))
-    assert ci.ci_seconds() == 812
+    assert set(read_ci().values()) == {None}
+    (tmp_path / "ci.json").write_text(json.dumps({"last_reused_seconds": 812, "full_seconds": 4000}))
+    assert read_ci() == {"ci_seconds": 812, "ci_seconds_cold": None, "fast_tests_seconds": None, "full_seconds": 4000}
