@@ -16,10 +16,10 @@ import zipfile
 from pathlib import Path
 
 from onym.packs.folders import KB, pack_folder
+from tests.robustness.cli.catalogue import path_of, write_releases
 
-from benchmarks.catalogue.releases import path_of, write_releases
-from benchmarks.pack.trained import DATASETS, EXCLUDE, TYPES
 from benchmarks.report import data_folder
+from benchmarks.speed.pack import DATASETS, EXCLUDE, TYPES
 from onym.kb import build_kb
 from onym.packs import build_pack
 from onym.packs.recipe import PipelineRecipe, read_recipe
