@@ -19,9 +19,8 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.report import data_folder
-from benchmarks.results.e2e_judge import judge_found
 from benchmarks.results.e2e_predict import STORE, task_of
-from benchmarks.results.e2e_tasks import KINDS, EndToEndTask
+from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, judge_found
 from benchmarks.results.e2e_threshold import derived
 from benchmarks.results.store import Row, Store, shortened
 from onym.calibrate import Calibration

@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.models import model_folder
 from benchmarks.report import machine
-from benchmarks.results.section import Section
+from benchmarks.results.page import Section
 from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shortened, stage_before
 from benchmarks.results.tasks import SPLITS, Task, open_task
 from onym.linkers.base import Linker, source_of

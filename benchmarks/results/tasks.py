@@ -28,8 +28,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.commands.kb_hpo import build_hpo_kb
-from benchmarks.commands.kb_open import JOINED, build_open_kb, retired_ids
+from benchmarks.accuracy.kb_hpo import build_hpo_kb
+from benchmarks.accuracy.kb_open import JOINED, build_open_kb, retired_ids
 from benchmarks.report import data_folder
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.commands.collective_speed import all_at_once, one_at_a_time
+from benchmarks.speed.collective_speed import all_at_once, one_at_a_time
 
 from onym.models.collective import Collective
 from onym.testing.tiny_collective import save_collective

@@ -7,13 +7,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from benchmarks.catalogue.server import FileServer
 
 from onym.packs.folders import installed
 from onym.packs.recipe import recipe_names
 from onym.pipeline import recipes
 from tests.cli.command import onym
 from tests.pipeline.recipes.small import OBO, PATH, small_recipe, small_server
+from tests.robustness.cli.catalogue import FileServer
 
 
 @pytest.fixture

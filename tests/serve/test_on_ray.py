@@ -13,14 +13,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from benchmarks.commands.pipeline_hostile_text import NAMES, made_kb
-from benchmarks.own_network import own_network
 
 from onym.errors import ConfigError, InputError, InternalError, LimitError, OnymError
 from onym.pipeline.folder import build_pipeline
 from onym.serve.on_ray import Replicas, serving
 from onym.serve.pool import Pool
 from onym.serve.server import engine_of
+from tests.robustness.own_network import own_network
+from tests.robustness.text.pipeline_hostile_text import NAMES, made_kb
 from tests.serve.ray_scenario import CLIENTS
 from tests.serve.stub import Ignored, folder_of, settings_of
 from tests.serve.test_pool import until

@@ -1,4 +1,4 @@
-"""Recipes of pipelines: releases and models with their terms, the knowledge base, trained parts, the pipeline; and the catalogue.
+"""Recipes of pipelines: releases and models with their terms, the knowledge base, trained parts, the pipeline; the catalogue.
 
 Frozen and strict. `kb` is a recipe of `onym kb build`: its sources are the files of the releases, by name. Parts of the
 pipeline refer to models and to trained parts by their folder inside the pipeline.

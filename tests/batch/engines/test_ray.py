@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from benchmarks.own_network import own_network
 
 from onym.batch.engines.base import DIED, ShardQueue
 from onym.batch.engines.ray import RayEngine, link_shard
@@ -20,6 +19,7 @@ from onym.batch.run import run_batch
 from onym.errors import ConfigError, InternalError, OnymError
 from onym.store.storage import open_storage
 from tests.batch.runs import InlineEngine, bytes_of, corpus_at, pipeline_at, planned
+from tests.robustness.own_network import own_network
 
 
 @pytest.mark.slow

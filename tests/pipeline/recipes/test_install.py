@@ -6,7 +6,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from benchmarks.catalogue.server import FileServer, Stop
 
 from onym.errors import ConfigError, DownloadError, IntegrityError
 from onym.packs import install as module
@@ -18,6 +17,7 @@ from onym.store.download import Patience
 from onym.store.stage import exclusive
 from tests.pipeline.recipes.small import OBO, PATH, TERMS, TRAINED, small_recipe, small_server
 from tests.pipeline.recipes.test_record import RERANK
+from tests.robustness.cli.catalogue import FileServer, Stop
 
 ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
 

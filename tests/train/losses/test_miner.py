@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from benchmarks.commands import miner as benchmark
+from benchmarks.speed import miner as benchmark
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from benchmarks.commands import miner as benchmark
-from benchmarks.commands.miner import Batch, Found
+from benchmarks.speed import miner as benchmark
+from benchmarks.speed.miner import Batch, Found
 from torch import Tensor
 
 from onym.errors import ConfigError
