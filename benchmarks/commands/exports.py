@@ -36,7 +36,7 @@ from benchmarks.exchange.fhir_rules import VERSIONS, fhir_problems
 from benchmarks.exchange.omop_rules import OmopDatabase
 from benchmarks.exchange.stand_in import write_stand_in
 from benchmarks.report import data_folder
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.outputs.exports import FHIR, OMOP, ExportOptions, write_linked_export
 from onym.outputs.fhir import code_string
 from onym.outputs.mapping import map_table, map_terms

@@ -32,7 +32,7 @@ from benchmarks.pack.measured import measured
 from benchmarks.pack.trained import full_pipeline, lite_pipeline
 from benchmarks.report import data_folder
 from benchmarks.results.e2e_tasks import JOINED, KINDS, end_to_end_task
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.pipeline import Pipeline
 from onym.types import Document
 

@@ -20,7 +20,7 @@ from benchmarks.results.store import FOLDER, Store
 from benchmarks.results.tasks import SPLITS, open_task
 from benchmarks.ties.decided import Rules, compared, decided_by_ids, measured
 from benchmarks.ties.systems import DATASET, GENERATIVE_ROWS, quick_kb, systems
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.evaluate.task import EvaluationTask
 
 UPPER_BOUNDS = {"decided_by_id_pct": 2.0}

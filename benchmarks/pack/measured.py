@@ -14,7 +14,7 @@ from pathlib import Path
 import onym
 from benchmarks.own_cache import own_cache
 from onym.corpora.plain import with_answers
-from onym.evaluate.end_to_end.protocols import score_end_to_end
+from onym.evaluate.end_to_end import score_end_to_end
 from onym.packs import build_pack, open_pack
 from onym.pipeline import Pipeline
 from onym.types import Document

@@ -5,8 +5,7 @@ from __future__ import annotations
 from benchmarks.results.e2e_tasks import EndToEndTask
 from benchmarks.results.store import Figures
 from onym.evaluate.cases import ConceptResolver, gold_cases
-from onym.evaluate.end_to_end.evaluation import predicted_documents
-from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all
+from onym.evaluate.end_to_end import ScoresWithIntervals, predicted_documents, score_all
 from onym.evaluate.metrics import score
 from onym.outputs.predictions import DocumentNames, Predictions
 

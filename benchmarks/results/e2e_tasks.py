@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from benchmarks.commands.kb_hpo import hpo_parents
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import hpo_kb, open_kb, open_kb_joined
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_with_ids, select_concepts
 from onym.types import Document

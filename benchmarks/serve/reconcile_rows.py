@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.commands.starter import CORPORA, diseases_of
 from benchmarks.report import data_folder
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase
 
 _SEED = 21

@@ -20,8 +20,8 @@ from benchmarks.results.tasks import (
     medic_kb,
 )
 from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
 from onym.datasets.overlap import corpus_document
+from onym.datasets.prepared import open_dataset
 from onym.datasets.training import training_corpora
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
