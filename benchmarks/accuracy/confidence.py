@@ -41,8 +41,8 @@ from benchmarks.results.rerank_rows import TYPES, file_of, open_of_types
 from benchmarks.results.store import FOLDER, Row, Store, between, table
 from benchmarks.results.tasks import hpo_kb, open_kb_joined, open_task
 from onym.calibrate import Answers, Calibration, area_under_roc, expected_calibration_error
-from onym.evaluate.calibration import JudgedAnswers, judged_answers
 from onym.evaluate.task import EvaluationTask
+from onym.evaluate.tuning import JudgedAnswers, judged_answers
 from onym.outputs.predictions import read_predictions
 
 CORPORA = {"ncbi_disease": "ncbi-disease", "bc5cdr": "bc5cdr", "biored": "biored", "nlm_chem": "nlm-chem"}

@@ -12,7 +12,7 @@ import argparse
 from benchmarks.report import each_prepared
 from onym.corpora.ids import KEY
 from onym.datasets import PreparedDataset
-from onym.datasets.kb_coverage import KbCoverage
+from onym.datasets.report import KbCoverage
 from onym.kb import KnowledgeBase
 from onym.types import Mention
 

@@ -29,7 +29,7 @@ from benchmarks.results.e2e_predict import STORE, found_by
 from benchmarks.results.e2e_tasks import JOINED, EndToEndTask, end_to_end_task, judge_found
 from benchmarks.results.tasks import medic_kb
 from onym.corpora.corpus import write_corpus
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase
 from onym.packs.locate import load
 from onym.pipeline.config import FILE

@@ -28,7 +28,7 @@ from benchmarks.accuracy.ties_decided import (
 from benchmarks.report import data_folder
 from benchmarks.results.store import FOLDER, Store
 from benchmarks.results.tasks import SPLITS, open_task
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.evaluate.task import EvaluationTask
 
 UPPER_BOUNDS = {"decided_by_id_pct": 2.0}

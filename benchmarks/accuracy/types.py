@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.accuracy.kb_open import joined_recipe
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb_joined
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb

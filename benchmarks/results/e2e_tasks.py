@@ -19,10 +19,9 @@ from benchmarks.accuracy.kb_hpo import hpo_parents
 from benchmarks.report import data_folder
 from benchmarks.results.store import Figures
 from benchmarks.results.tasks import hpo_kb, open_kb, open_kb_joined
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.evaluate.cases import ConceptResolver, gold_cases
-from onym.evaluate.end_to_end.evaluation import predicted_documents
-from onym.evaluate.end_to_end.intervals import ScoresWithIntervals, score_all
+from onym.evaluate.end_to_end import ScoresWithIntervals, predicted_documents, score_all
 from onym.evaluate.metrics import score
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask, concepts_with_ids, select_concepts

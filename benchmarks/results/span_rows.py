@@ -24,7 +24,7 @@ from benchmarks.report import data_folder
 from benchmarks.results.predict import folder_of
 from benchmarks.results.store import FOLDER
 from benchmarks.results.tasks import SPLITS, open_kb_joined
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.detect import dictionary, model
 from onym.detect.base import Detector
 from onym.detect.classifier import open_classifier

@@ -17,7 +17,7 @@ import torch
 
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.index.kinds import faiss
 from onym.models.collective import Collective, CollectiveSettings, Heads
 from onym.models.documents import DocumentReader, Window, hidden_of, window_rows

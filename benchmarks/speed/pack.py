@@ -40,8 +40,8 @@ from benchmarks.report import data_folder
 from benchmarks.results.e2e_tasks import JOINED, KINDS, end_to_end_task
 from benchmarks.results.tasks import open_kb_joined
 from onym.corpora.plain import with_answers
-from onym.datasets.cached import open_dataset
-from onym.evaluate.end_to_end.protocols import score_end_to_end
+from onym.datasets.prepared import open_dataset
+from onym.evaluate.end_to_end import score_end_to_end
 from onym.packs import build_pack, open_pack
 from onym.pipeline import Pipeline
 from onym.store.cache import cache_folder

@@ -19,8 +19,8 @@ from benchmarks.report import data_folder
 from benchmarks.results.papers.rows import open_papers_task
 from benchmarks.results.tasks import GENBIOEL, askapatient_kb, askapatient_rows, dictionary_kb, medic_kb
 from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
 from onym.datasets.overlap import corpus_document
+from onym.datasets.prepared import open_dataset
 from onym.datasets.training import training_corpora
 from onym.evaluate.cases import ConceptResolver
 from onym.index.build import index_in_memory

@@ -47,8 +47,8 @@ def command(
     Example: onym calibrate mesh-pipeline --dataset bc5cdr
     Example: onym calibrate mesh-pipeline --dataset bc5cdr --dataset ncbi-disease
     """
-    from onym.evaluate.calibration import calibrate_pipeline
     from onym.evaluate.task import EvaluationTask
+    from onym.evaluate.tuning import calibrate_pipeline
     from onym.packs import load
     from onym.pipeline.folder import store_calibration
     from onym.store.output import require_file

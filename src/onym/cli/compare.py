@@ -40,10 +40,10 @@ def command(
 
     if report:
         require_file(report, force=force)
-    from onym.evaluate.comparison import compare
-    from onym.evaluate.report.comparison import comparison_tables
-    from onym.evaluate.report.published import published_for, published_tables
+    from onym.evaluate.evaluation import compare
+    from onym.evaluate.published import published_for
     from onym.evaluate.run import evaluate_predictions, write_comparison
+    from onym.evaluate.tables import comparison_tables, published_tables
     from onym.evaluate.task import EvaluationTask
 
     names = (first.name, second.name)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.train.arguments import training_device

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from onym.config import Strict
 from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
 from onym.types import Document
 

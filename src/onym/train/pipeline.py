@@ -17,14 +17,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.detect import detector_config
 from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, InputError, missing_extra
-from onym.evaluate.calibration import Mentions, calibrate_pipeline
 from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.thresholds import held_out_f1, tune_threshold
+from onym.evaluate.tuning import Mentions, calibrate_pipeline, held_out_f1, tune_threshold
 from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers import linker_config

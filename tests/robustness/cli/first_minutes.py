@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.fresh import Fresh, fresh_environment
 from benchmarks.report import data_folder
 
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 
 UPPER_BOUNDS = {"failures": 0}
 _README = Path(__file__).parents[3] / "README.md"

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from benchmarks.report import data_folder
 from benchmarks.starter import RECIPE
 
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.linkers import linker_config, open_linker
 from onym.linkers.rerank import RerankLinker

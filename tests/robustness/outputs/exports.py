@@ -32,7 +32,7 @@ from typing import Any
 
 from benchmarks.report import data_folder
 
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.outputs.exports import FHIR, OMOP, ExportOptions, write_linked_export
 from onym.outputs.fhir import code_string
 from onym.outputs.mapping import map_table, map_terms

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.report import data_folder
 
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.outputs.rows import WRITERS, read_flat, write_flat
 from onym.packs import load
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention

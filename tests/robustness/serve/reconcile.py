@@ -33,7 +33,7 @@ from benchmarks.commands.starter import CORPORA, diseases_of
 from benchmarks.report import data_folder
 from benchmarks.serve.running import Running
 
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase
 from onym.packs import load
 from onym.views import styled

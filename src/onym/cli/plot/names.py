@@ -41,8 +41,7 @@ def command(
 
     require_file(output, force=force)
     from onym.cli.linking import allowed
-    from onym.evaluate.names.choice import choose_names, sampled_concepts
-    from onym.evaluate.names.picture import draw_names, format_of
+    from onym.evaluate.names import choose_names, draw_names, format_of, sampled_concepts
     from onym.kb import KnowledgeBase
     from onym.store.output import whole_file
 
