@@ -111,7 +111,8 @@ class Runs:
 
 
 def main(folder: Path, name: str) -> None:
-    onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]  # all options of all commands, made once
+    onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]
+    list(onym_app.app.commands.values())  # type: ignore[attr-defined]  # all commands are imported before faults begin
     runs = Runs(folder, COMMANDS[name])
     runs.prepare()
     if name == "train":
