@@ -27,8 +27,12 @@ class CorporaConfig(Strict):
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)
-    exclude: tuple[str, ...] = ()
-    private: bool = False
+    exclude: tuple[str, ...] = Field(
+        default=(), description="A dataset whose dev and test documents are not learnt from either."
+    )
+    private: bool = Field(
+        default=False, description="Learn from annotations that may not be passed on; keep the result to yourself."
+    )
 
 
 class OfCorpora:

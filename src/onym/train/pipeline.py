@@ -60,9 +60,16 @@ class PipelineTrainingConfig(CorporaConfig):
 
     kb: str = Field(min_length=1)
     types: dict[str, str] = Field(default_factory=dict)
-    encoder: str = ""
-    epochs: float = Field(default=8.0, gt=0)
-    dense_encoder: str | None = Field(default=None, min_length=1)
+    encoder: str = Field(
+        default="",
+        description="Train a neural detector from this pretrained encoder, a folder or hub name; by default the dictionary.",
+    )
+    epochs: float = Field(default=8.0, gt=0, description="How often the neural detector reads the training documents.")
+    dense_encoder: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Give the reranker the candidates of this encoder, a folder, as well: a dense stage.",
+    )
 
     @property
     def groups(self) -> list[str]:

@@ -290,7 +290,8 @@ def work(channel: Channel, folder: str, name: str) -> None:
     there, is what a run starts from; `work` is where it runs. Everything is imported once: a run is a fork. A training forks
     when it publishes.
     """
-    onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]  # all options of all commands, made once
+    onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]
+    list(onym_app.app.commands.values())  # type: ignore[attr-defined]  # all commands are imported before faults begin
     runs = Runs(channel, Path(folder), COMMANDS[name])
     runs.prepare()
     if name == "train":
