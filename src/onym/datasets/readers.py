@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient, cometa, hpo_gsc, pubtator
-from onym.corpora.formats._files import iter_lines
 from onym.corpora.ids import parsed_ids, written_ids
 from onym.datasets.base import NO_ID, SPLITS, Dictionary, DropCounts, Inputs, Reader, members
 from onym.kb.recipe import Recipe, SourceConfig
+from onym.store.files.lines import iter_lines
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, NameKind, Problem
 
