@@ -8,8 +8,8 @@ from unittest.mock import patch
 
 import pytest
 
-from onym.packs.folders import installed
 from onym.packs import recipe as recipes
+from onym.packs.folders import installed
 from onym.packs.recipe import recipe_names
 from tests.cli.command import onym
 from tests.pipeline.recipes.small import OBO, PATH, small_recipe, small_server
