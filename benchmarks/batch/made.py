@@ -24,7 +24,7 @@ Process = tuple[int, int]
 """An id, and the moment of its start: ids are used again."""
 DRIVER = """
 import sys
-from onym.batch.engines.local import LocalEngine
+from onym.batch.engines import LocalEngine
 from onym.batch.run import run_batch
 worker = ["-c", sys.argv[2]] if sys.argv[2] else ["-m", "onym.batch.worker"]
 run_batch(sys.argv[1], engine=LocalEngine(2, [sys.executable, *worker]))

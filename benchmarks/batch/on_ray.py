@@ -15,7 +15,7 @@ from benchmarks.own_network import own_network
 
 _DRIVER = """
 import sys, time
-from onym.batch.engines.ray import RayEngine, link_shard
+from onym.batch.on_ray import RayEngine, link_shard
 from onym.batch.run import run_batch
 seconds = float(sys.argv[2])
 def slow(*arguments):
@@ -27,7 +27,7 @@ _NODES = """
 import random, sys, threading, time
 import ray
 from ray.cluster_utils import Cluster
-from onym.batch.engines.ray import RayEngine, link_shard
+from onym.batch.on_ray import RayEngine, link_shard
 from onym.batch.run import run_batch
 out, kills, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 rng, store = random.Random(kills), {"object_store_memory": 100_000_000}
@@ -57,7 +57,7 @@ _MEASURED = """
 import json, sys
 import ray
 from benchmarks.batch.on_ray import tree_cpu_s
-from onym.batch.engines import ray as engine
+from onym.batch import on_ray as engine
 from onym.batch.run import run_batch
 with engine.cluster(engine.LOCAL, 2):
     start_s = tree_cpu_s()

@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.batch.made import driver, made_corpus, made_pipeline, outputs, planned
 from benchmarks.batch.on_ray import kill_nodes
-from onym.batch.engines.local import LocalEngine
+from onym.batch.engines import LocalEngine
 from onym.batch.ledger import status
 from onym.batch.run import run_batch
 from onym.errors import OnymError

@@ -21,6 +21,7 @@ FLOORS = (
     ("kb",),
     ("text",),
     ("store",),
+    ("workers",),
     ("registry",),
     ("types",),
     ("views",),

@@ -23,7 +23,7 @@ def command(
 
     Example: onym batch compact linked -o current.parquet
     """
-    from onym.batch.compaction import compact
+    from onym.batch.exporting import compact
 
     with progress("compacting"):
         found = asdict(compact(out, output, latest=latest, force=force))

@@ -32,7 +32,7 @@ def command(
 
 def _followed(out: str) -> Ledger:
     """Show what is done until nothing is left, and return the last state."""
-    from onym.batch.watching import watch
+    from onym.batch.ledger import watch
 
     looks = watch(out)
     look = next(looks)

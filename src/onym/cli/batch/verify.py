@@ -19,8 +19,7 @@ def command(
 
     Example: onym batch verify linked
     """
-    from onym.batch.checking import verify
-    from onym.batch.ledger import status
+    from onym.batch.ledger import status, verify
 
     with progress("checking", total=len(status(out).plan.shards)) as bar:
         faults = verify(out, shown_on(bar))
