@@ -170,8 +170,7 @@ def _resume(base: Path, shards: int) -> dict[str, object]:
     """Time a run that finds a plan finished; its outputs are copies of one real output, each with its own key."""
     import pyarrow.parquet as pq
 
-    from onym.batch.receipt import read_receipt
-    from onym.batch.rows import RECEIPT
+    from onym.batch.rows import RECEIPT, read_receipt
 
     (base / "stubs").mkdir()
     for number in range(shards):

@@ -32,7 +32,7 @@ from benchmarks.commands.starter import strict_f1_of
 from benchmarks.results.e2e_predict import found_by
 from benchmarks.results.e2e_tasks import KINDS, end_to_end_task, judge_found
 from benchmarks.results.tasks import hpo_kb, open_kb
-from onym.batch.compaction import compact
+from onym.batch.exporting import compact
 from onym.batch.planning import plan_batch
 from onym.packs.locate import load
 from onym.pipeline.folder import build_pipeline

@@ -136,7 +136,7 @@ def status(
 
 def _followed(out: str) -> Ledger:
     """Show what is done until nothing is left, and return the last state."""
-    from onym.batch.watching import watch
+    from onym.batch.ledger import watch
 
     looks = watch(out)
     look = next(looks)
@@ -156,8 +156,7 @@ def verify(
 
     Example: onym batch verify linked
     """
-    from onym.batch.checking import verify
-    from onym.batch.ledger import status
+    from onym.batch.ledger import status, verify
 
     with progress("checking", total=len(status(out).plan.shards)) as bar:
         faults = verify(out, shown_on(bar))
@@ -215,7 +214,7 @@ def compact(
 
     Example: onym batch compact linked -o current.parquet
     """
-    from onym.batch.compaction import compact
+    from onym.batch.exporting import compact
 
     with progress("compacting"):
         found = asdict(compact(out, output, latest=latest, force=force))

@@ -10,10 +10,12 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from onym.errors import ConfigError
+from onym.serve.routes import all_routes
 
 DEFAULT = "default"
 """The name of a pipeline that is served without one."""
-RESERVED = frozenset({"link", "map", "concepts", "search", "pipelines", "suggest", "extend", "preview"})
+RESERVED = frozenset({"pipelines", "suggest", "extend", "preview", *(route.path.split("/")[1] for route in all_routes())})
+"""What stands below /v1 and /reconcile where the name of a pipeline may stand."""
 ENGINES = ("local", "ray")
 MIN_TOKEN = 16
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from onym.batch.engines.local import LocalEngine
+from onym.batch.engines import LocalEngine
 from onym.batch.ledger import status
 from onym.batch.run import run_batch
 from onym.errors import OnymError

@@ -27,7 +27,7 @@ Process = tuple[int, int]
 """An id, and the moment of its start: ids are used again."""
 DRIVER = """
 import sys
-from onym.batch.engines.local import LocalEngine
+from onym.batch.engines import LocalEngine
 from onym.batch.run import run_batch
 worker = ["-c", sys.argv[2]] if sys.argv[2] else ["-m", "onym.batch.worker"]
 run_batch(sys.argv[1], engine=LocalEngine(2, [sys.executable, *worker]))
@@ -124,7 +124,7 @@ def _started(pid: int) -> int | None:
 
 _DRIVER = """
 import sys, time
-from onym.batch.engines.ray import RayEngine, link_shard
+from onym.batch.on_ray import RayEngine, link_shard
 from onym.batch.run import run_batch
 seconds = float(sys.argv[2])
 def slow(*arguments):
@@ -136,7 +136,7 @@ _NODES = """
 import random, sys, threading, time
 import ray
 from ray.cluster_utils import Cluster
-from onym.batch.engines.ray import RayEngine, link_shard
+from onym.batch.on_ray import RayEngine, link_shard
 from onym.batch.run import run_batch
 out, kills, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 rng, store = random.Random(kills), {"object_store_memory": 100_000_000}
