@@ -126,7 +126,7 @@ def _train(runs: Runs) -> None:
     """Train once; when the model is to be published, fork for each fault."""
     import onym.train.run as training
 
-    own = training.publish  # type: ignore[attr-defined]
+    own = training.publish
 
     def publish(context: Any, trainer: Any, dest: Path) -> None:
         shutil.rmtree(runs.base)
@@ -138,7 +138,7 @@ def _train(runs: Runs) -> None:
                 return
         os._exit(0)
 
-    training.publish = publish  # type: ignore[attr-defined]
+    training.publish = publish
     shutil.copytree(runs.base, runs.work)
     os.chdir(runs.work)
     run_command(runs.command.arguments)

@@ -58,18 +58,18 @@ def link_all(pipeline: onym.Pipeline, documents: Iterable[Document]) -> int:
 
 
 def save_seq2seq(folder: Path) -> Path:
-    from onym.testing.tiny_seq2seq import save_model
+    from onym.testing.models import save_model
 
     return save_model(folder)
 
 
 def save_encoder(folder: Path) -> Path:
-    from onym.testing.tiny_encoder import save_encoder
+    from onym.testing.models import save_encoder
 
     return save_encoder(folder)
 
 
 def save_collective(folder: Path, **settings: Any) -> Path:
-    from onym.testing.tiny_collective import save_collective
+    from onym.testing.models import save_collective
 
     return save_collective(folder, **settings)

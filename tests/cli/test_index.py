@@ -11,7 +11,7 @@ from rich.console import Console
 
 from onym.cli._progress import bar_on
 from onym.cli.console import shown_on
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.cli.command import onym
 
 pytest.importorskip("faiss")

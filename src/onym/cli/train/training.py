@@ -12,7 +12,7 @@ import typer
 from onym.cli.console import log_to_stderr, write_lines
 
 if TYPE_CHECKING:
-    from onym.train.stages import TrainingStage
+    from onym.train.configs import TrainingStage
 
 CONFIG = typer.Option(help="Configuration file, .toml.")
 PRESET = typer.Option(help="Preset that the configuration builds on; see onym train presets.")
