@@ -12,10 +12,10 @@ from typing import Any
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_quick_task, open_task
-from onym.train.arguments import METRIC
-from onym.train.generative.context import GenerativeContext
-from onym.train.generative.finetune import finetune
-from onym.train.stages import read_config
+from onym.train.configs import GenerativeTrainingConfig
+from onym.train.generative import GenerativeContext, finetune
+from onym.train.stages import read_values
+from onym.train.trainer import METRIC
 
 START = "flan-t5-small"
 MARGIN = 20.0
@@ -53,6 +53,7 @@ def _scores(steps: int, folder: Path, *, quick: bool) -> list[float]:
         "optim.eval_steps": steps,
         "optim.warmup_steps": 5,
     }
-    config = read_config("finetune", None, "cpu-small", [f"{key}={value}" for key, value in settings.items()])
+    values = read_values("finetune", None, "cpu-small", [f"{key}={value}" for key, value in settings.items()])
+    config = GenerativeTrainingConfig.of(values)
     trainer = finetune(GenerativeContext(config, folder, data_folder()))
     return [entry[METRIC] for entry in trainer.state.log_history if METRIC in entry]

@@ -30,7 +30,7 @@ from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value,
 from benchmarks.results.tasks import SPLITS, Task, open_task
 from onym.linkers.base import Linker, source_of
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
-from onym.train.publish import RECORD
+from onym.train.card import RECORD
 from onym.train.stages import runs_folder
 from onym.types import Document
 

@@ -20,8 +20,8 @@ from benchmarks.decoding import SMALL
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb
-from onym.train.generative.config import GenerativeTrainingConfig
-from onym.train.generative.context import GenerativeContext
+from onym.train.configs import GenerativeTrainingConfig
+from onym.train.generative import GenerativeContext
 from onym.train.run import RECIPES
 from onym.train.stages import preset_named, presets
 

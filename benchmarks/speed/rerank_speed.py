@@ -31,9 +31,9 @@ from onym.linkers import linker_config, open_linker
 from onym.linkers.rerank import RerankLinker, RerankParts
 from onym.rerank.memory import write_memory
 from onym.rerank.trees import MAX_DEPTH, MEMORY, RerankerOrigin, open_reranker, write_reranker
-from onym.testing.tiny_trees import stump
-from onym.train.rerank.config import RerankTrainingConfig
-from onym.train.rerank.rerank import train_reranker
+from onym.testing.models import stump
+from onym.train.configs import RerankTrainingConfig
+from onym.train.rerank import train_reranker
 from onym.types import Document, Link
 
 MAX_SHARE_PCT = 20.0

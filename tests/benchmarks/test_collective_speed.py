@@ -9,7 +9,7 @@ import pytest
 from benchmarks.speed.collective_speed import all_at_once, one_at_a_time
 
 from onym.models.collective import Collective
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 
 TEXT = "A heart attack, then fever."

@@ -17,7 +17,7 @@ from benchmarks.results.predict import main, recipe_of
 from benchmarks.results.store import FOLDER, Row, Store
 from benchmarks.results.tasks import KINDS
 
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.datasets.made import write
 
 pytest.importorskip("faiss")

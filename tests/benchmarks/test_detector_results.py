@@ -14,7 +14,7 @@ from benchmarks.results.page import PAGE
 from benchmarks.results.span_rows import add_row, documents_of, judged, main, rows_in, spans_in
 
 from onym.kb import KnowledgeBase
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 
 pytest.importorskip("torch")

@@ -19,7 +19,7 @@ from benchmarks.results.store import FOLDER, Store
 
 from onym.kb import KnowledgeBase
 from onym.outputs.predictions import Prediction, Predictions
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 from tests.datasets.made import write, write_graded
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from onym.cli.console import bar_on, shown_on
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.cli.command import onym
 
 pytest.importorskip("faiss")

@@ -19,7 +19,7 @@ from onym.decoding.adapters import adapter_of
 from onym.decoding.score_candidates import score_candidates
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
-from onym.testing.tiny_seq2seq import tiny_bart
+from onym.testing.models import tiny_bart
 from tests.decoding.families import model
 from tests.decoding.paths import PathSession, drawn, some_trie, trie
 from tests.encoders.second_device import DEVICE, second_device

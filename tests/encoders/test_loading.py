@@ -15,7 +15,7 @@ from onym.errors import ConfigError, InputError, OnymError
 from onym.models.device import Precision
 from onym.models.torch_encoder import FAMILIES
 from onym.models.torch_loading import in_precision, library, open_pretrained
-from onym.testing.tiny_encoder import tiny_encoder
+from onym.testing.models import tiny_encoder
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 
 

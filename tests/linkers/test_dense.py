@@ -22,7 +22,7 @@ from onym.linkers.dense import Config, DenseLinker
 from onym.models.settings import EncoderSettings
 from onym.models.torch_encoder import Encoder
 from onym.parts import OpenContext
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from onym.types import Candidate, Document, Mention
 from tests.encoders.spoil import rewritten
 from tests.index.made import Hashed, names_of

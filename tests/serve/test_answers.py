@@ -17,7 +17,7 @@ from onym.serve.answers import Answers
 from onym.serve.routes.concepts import ConceptReply, SearchReply
 from onym.serve.routes.link import LinkedReply
 from onym.serve.routes.terms import MapReply
-from onym.testing.tiny_reranker import save_reranker
+from onym.testing.models import save_reranker
 from onym.types import Document, Mention
 
 TEXT = "High fever, no heart attack."

@@ -40,8 +40,8 @@ from onym.linkers.base import source_of
 from onym.outputs.predictions import Answer, Prediction, Predictions
 from onym.rerank.pool import Floats
 from onym.rerank.trees import Trees
-from onym.train.rerank.config import TreesConfig
-from onym.train.rerank.trainer import fit_matrix
+from onym.train.configs import TreesConfig
+from onym.train.rerank import fit_matrix
 from onym.types import Document
 
 SEEDS = 2

@@ -14,8 +14,8 @@ from onym.cli.options import OF_CONFIG, ConfigOptions, command_with
 from onym.errors import ConfigError, missing_extra
 
 if TYPE_CHECKING:
+    from onym.train.configs import TrainingStage
     from onym.train.pipeline import PipelineTrainingConfig
-    from onym.train.stages import TrainingStage
 
 app = typer.Typer(
     help="Train a generative linker, an encoder for the dense linker, a model that detects and links whole documents, "

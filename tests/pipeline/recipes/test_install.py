@@ -183,7 +183,7 @@ def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
 def test_a_model_with_a_vocabulary_alone_is_installed(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
     from onym.models.tokens import Tokenizer
-    from onym.testing.tiny_encoder import save_encoder
+    from onym.testing.models import save_encoder
 
     served = tmp_path / "served" / "owner" / "tiny" / "resolve" / ("0" * 40)
     save_encoder(served)

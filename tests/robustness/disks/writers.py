@@ -114,7 +114,7 @@ def write_inputs(folder: Path, *, needs_model: bool) -> None:
     (folder / "text.txt").write_text(_TEXT)
     (folder / "train.toml").write_text(_TRAINING.format(folder))
     if needs_model:
-        from onym.testing.tiny_encoder import save_encoder
+        from onym.testing.models import save_encoder
 
         save_encoder(folder / "encoder")
 
@@ -305,7 +305,7 @@ def _train(runs: Runs) -> None:
     """Train once; when the model is to be published, fork for each fault."""
     import onym.train.run as training
 
-    own = training.publish  # type: ignore[attr-defined]
+    own = training.publish
 
     def publish(context: Any, trainer: Any, dest: Path) -> None:
         shutil.rmtree(runs.base)
@@ -316,7 +316,7 @@ def _train(runs: Runs) -> None:
                 return
         os._exit(0)
 
-    training.publish = publish  # type: ignore[attr-defined]
+    training.publish = publish
     shutil.copytree(runs.base, runs.work)
     os.chdir(runs.work)
     run_command(runs.command.arguments)

@@ -19,9 +19,7 @@ from onym.kb.recipe import Recipe, SourceConfig
 from onym.linkers.dense import Config
 from onym.parts import ModelReference
 from onym.pipeline import build_pipeline
-from onym.testing.tiny_collective import save_collective
-from onym.testing.tiny_encoder import save_encoder
-from onym.testing.tiny_seq2seq import save_model, save_tokenizer
+from onym.testing.models import save_collective, save_encoder, save_model, save_tokenizer
 
 Kind = Literal["encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"]
 Spoil = Callable[[Path], object]

@@ -27,7 +27,7 @@ from onym.kb import Recipe, build_kb
 from onym.linkers import linker_config
 from onym.packs import build_pack
 from onym.pipeline import build_pipeline
-from onym.testing.tiny_reranker import save_reranker
+from onym.testing.models import save_reranker
 from tests.robustness.harness import own_cache
 
 SEED = 7
