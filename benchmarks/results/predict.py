@@ -84,7 +84,7 @@ def main(arguments: list[str], store: Store | None = None) -> int:
 
 def section_named(name: str) -> Section:
     """Return a section of the results page."""
-    section: Section = import_module(f"benchmarks.commands.{name}_results").SECTION
+    section: Section = import_module(f"benchmarks.results.{name}_results").SECTION
     return section
 
 
