@@ -358,6 +358,7 @@ def test_vectors_of_all_mentions(tmp_path: Path, encoder: Path, corpus: Path, kb
     assert (np.linalg.norm(vectors, axis=1) > 0).all()
 
 
+@pytest.mark.usefixtures("in_fp32")
 def test_mining_and_evaluation_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     """Whatever is made of a module in training comes back to the CPU: mining again is what failed on a GPU."""
     config = collective_config(encoder, corpus, kb_folder, dev={"mentions": 99, "split": "train", "names": 0})

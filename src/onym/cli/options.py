@@ -83,24 +83,34 @@ def command_with(**sources: OptionSource) -> type[TyperCommand]:
     """
 
     class CommandWithOptions(TyperCommand):
-        _added: dict[str, list[str]] | None = None
+        _is_plain = False
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self._added: dict[str, list[str]] = {}
+            super().__init__(*args, **kwargs)
 
         @property
         def params(self) -> list[Any]:
             """All options: one list, which typer itself appends to and takes from."""
-            if self._added is None:
-                self._added = {}
-                self._added |= {name: source.add_to(self._params) for name, source in sources.items()}
+            for name, source in sources.items():
+                if name not in self._added and not (self._is_plain and isinstance(source, PartOptions)):
+                    self._added[name] = []  # typer asks again while options are made
+                    self._added[name] = source.add_to(self._params)
             return self._params
 
         @params.setter
         def params(self, own: list[Any]) -> None:
             self._params = own
 
+        def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+            """Parse the words; parts are imported for their options only if a word may be one of them, or asks for help."""
+            own = {word for each in self._params for word in (*each.opts, *each.secondary_opts)}
+            self._is_plain = all(word.partition("=")[0] in own for word in args if word.startswith("-") and word != "-")
+            return super().make_context(info_name, args, *rest, **extra)
+
         def invoke(self, ctx: Any) -> Any:
             """Run the command with the values of the added options in its context's `obj`."""
-            added = self._added or {}
-            given = {name: {option: ctx.params.pop(option) for option in options} for name, options in added.items()}
+            given = {name: {option: ctx.params.pop(option) for option in self._added.get(name, ())} for name in sources}
             ctx.obj = {name: sources[name].values_of(values) for name, values in given.items()}
             return super().invoke(ctx)
 
