@@ -8,10 +8,14 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, stderr, write_json, write_lines
+from onym.vocabularies import downloads
+
+_FREE = ", ".join(name for name, each in downloads().items() if each.download)
+_LICENSED = ", ".join(name for name, each in downloads().items() if not each.download)
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="mesh, mondo or hpo; umls and snomed explain how to get them.")],
+    name: Annotated[str, typer.Argument(help=f"One of {_FREE}; {_LICENSED}: explains how to get it.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(),
     mirror: Annotated[str, typer.Option(help="Download the same file names from this address instead.")] = "",
     sha256: Annotated[str, typer.Option(help="Expected SHA-256 of the file.")] = "",
@@ -22,20 +26,20 @@ def command(
     Example: onym kb download hpo -o releases
     """
     from onym.errors import ConfigError
-    from onym.kb.releases import RELEASES
     from onym.store.download import download
     from onym.store.output import require_file
 
-    if name not in RELEASES:
-        raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(RELEASES)}")
-    release = RELEASES[name]
-    if not release.urls:
-        raise ConfigError("release-licensed", f"{release.title} needs a licence of your own", fix=release.how)
-    for url in release.urls:
+    known = downloads()
+    if name not in known:
+        raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(known)}")
+    release, title = known[name], known[name].full_title or known[name].title
+    if not release.download:
+        raise ConfigError("release-licensed", f"{title} needs a licence of your own", fix=release.how)
+    for url in release.download:
         require_file(output / url.rpartition("/")[2])
-    stderr().print(f"{release.title}. Licence: {release.licence}", soft_wrap=True)
+    stderr().print(f"{title}. Licence: {release.licence}", soft_wrap=True)
     records = []
-    for url in release.urls:
+    for url in release.download:
         file = url.rpartition("/")[2]
         address = f"{mirror.rstrip('/')}/{file}" if mirror else url
         with progress(file) as bar:
