@@ -63,15 +63,9 @@ def test_what_may_not_be_passed_on_is_not_downloaded() -> None:
     assert not any(row.download for row in ROWS if row.is_restricted)
 
 
-def test_a_vocabulary_that_is_not_known_has_no_facts_and_is_not_open() -> None:
-    unknown = find_vocabulary("ward")
-    assert (unknown.prefix, unknown.fhir, unknown.groups, unknown.is_open, unknown.is_restricted) == (
-        "ward",
-        "",
-        (),
-        False,
-        False,
-    )
+def test_a_vocabulary_that_is_not_known_has_no_facts() -> None:
+    assert find_vocabulary("ward") == Vocabulary("ward", "ward")
+    assert find_vocabulary("ward").redistribution == ""
 
 
 @pytest.mark.parametrize(
