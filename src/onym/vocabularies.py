@@ -66,7 +66,7 @@ def vocabularies() -> Mapping[str, Vocabulary]:
 
 
 def _row(prefix: str, values: dict[str, Any]) -> Vocabulary:
-    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return Vocabulary(prefix, **frozen)
 
 

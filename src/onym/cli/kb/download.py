@@ -15,7 +15,7 @@ _LICENSED = ", ".join(name for name, each in downloads().items() if not each.dow
 
 
 def command(
-    name: Annotated[str, typer.Argument(help=f"One of {_FREE}; {_LICENSED}: explains how to get it.")],
+    name: Annotated[str, typer.Argument(help=f"{_FREE}; {_LICENSED} explain how to get them.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(),
     mirror: Annotated[str, typer.Option(help="Download the same file names from this address instead.")] = "",
     sha256: Annotated[str, typer.Option(help="Expected SHA-256 of the file.")] = "",
