@@ -175,13 +175,13 @@ VOCABULARY_TEXT = """
 [probe]
 title = "Probe Ontology"
 aliases = ["prb"]
-licence = "Probe Licence 1.0"
-restricted = false
+pattern = "PRB[0-9]{4}"
+groups = ["Disease"]
 fhir = "https://example.org/fhir/probe"
 omop = "Probe"
-groups = ["Disease"]
 download = ["https://example.org/probe.obo"]
-pattern = "PRB_[0-9]{4}"
+licence = "Probe Licence 1.0"
+redistribution = "yes"
 """
 VOCABULARY = Probe(
     (Edit("vocabularies.toml", VOCABULARY_TEXT, after=r"(?s)\A.*\Z"),),
@@ -191,11 +191,11 @@ VOCABULARY = Probe(
         ("onym kb types probe/kb", "Disease"),
         ("onym kb download --help", r"\bprobe\b"),
         ("onym corpus convert probe.pubtator ids.jsonl --to jsonl", ""),
-        ("read ids.jsonl", "probe:0001"),
+        ("read ids.jsonl", "probe:0001(?s:.*)probe:PRB0002"),
         ("onym pipeline build --kb probe/kb -o probe", ""),
         ("onym pack build probe -o probe.onymp", "Probe Licence 1.0"),
         ("onym link notes.txt --pipeline probe -o links.fhir.ndjson", "https://example.org/fhir/probe"),
-        ("onym map probe.tsv --column name --pipeline probe -o source_to_concept_map.csv", "Probe,"),
+        ("onym map probe.tsv --column name --pipeline probe --omop-vocabulary athena -o source_to_concept_map.csv", "7,Probe,"),
     ),
     count_edits=True,
 )
@@ -263,8 +263,11 @@ def write_inputs(work: Path) -> None:
         "pairs.toml": '[[sources]]\npath = "made.pairs"\nformat = "pairs"\n',
         "probe.tsv": "id\tname\nPRB:0001\tProbeitis\n",
         "probe.toml": 'groups = true\n[[sources]]\npath = "probe.tsv"\nname = "probe"\n',
-        "probe.pubtator": "1|t|Probeitis\n1|a|\n1\t0\t9\tProbeitis\tDisease\tPRB_0001\n",
+        "probe.pubtator": "1|t|Probeitis\n1|a|\n1\t0\t9\tProbeitis\tDisease\tPRB_0001|PRB0002\n",
+        "athena/CONCEPT.csv": "concept_id\tvocabulary_id\tconcept_code\tstandard_concept\n7\tProbe\t0001\tS\n",
+        "athena/CONCEPT_RELATIONSHIP.csv": "concept_id_1\tconcept_id_2\trelationship_id\tinvalid_reason\n",
     }
+    (work / "athena").mkdir()
     for name, text in files.items():
         (work / name).write_text(text, "utf-8")
 

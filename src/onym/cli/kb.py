@@ -12,10 +12,13 @@ from onym.cli.console import JSON, progress, stderr, write_json, write_lines
 from onym.cli.options import ID_STYLE
 from onym.errors import ConfigError
 from onym.views import IdStyle
+from onym.vocabularies import downloads
 
 if TYPE_CHECKING:
     from onym.kb.recipe import Recipe
 
+_FREE = ", ".join(name for name, each in downloads().items() if each.download)
+_LICENSED = ", ".join(name for name, each in downloads().items() if not each.download)
 app = typer.Typer(help="Build a knowledge base from a terminology release, and look into it.", no_args_is_help=True)
 FOLDER = Annotated[Path, typer.Argument(help="A knowledge base.")]
 _CHANGES = ("added", "removed", "renamed", "merged", "retired")
@@ -238,7 +241,7 @@ def export(
 
 @app.command()
 def download(
-    name: Annotated[str, typer.Argument(help="mesh, mondo or hpo; umls and snomed explain how to get them.")],
+    name: Annotated[str, typer.Argument(help=f"{_FREE}; {_LICENSED} explain how to get them.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(),
     mirror: Annotated[str, typer.Option(help="Download the same file names from this address instead.")] = "",
     sha256: Annotated[str, typer.Option(help="Expected SHA-256 of the file.")] = "",
@@ -248,20 +251,20 @@ def download(
 
     Example: onym kb download hpo -o releases
     """
-    from onym.kb.releases import RELEASES
     from onym.store.download import download
     from onym.store.output import require_file
 
-    if name not in RELEASES:
-        raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(RELEASES)}")
-    release = RELEASES[name]
-    if not release.urls:
-        raise ConfigError("release-licensed", f"{release.title} needs a licence of your own", fix=release.how)
-    for url in release.urls:
+    known = downloads()
+    if name not in known:
+        raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(known)}")
+    release, title = known[name], known[name].full_title or known[name].title
+    if not release.download:
+        raise ConfigError("release-licensed", f"{title} needs a licence of your own", fix=release.how)
+    for url in release.download:
         require_file(output / url.rpartition("/")[2])
-    stderr().print(f"{release.title}. Licence: {release.licence}", soft_wrap=True)
+    stderr().print(f"{title}. Licence: {release.licence}", soft_wrap=True)
     records = []
-    for url in release.urls:
+    for url in release.download:
         file = url.rpartition("/")[2]
         address = f"{mirror.rstrip('/')}/{file}" if mirror else url
         with progress(file) as bar:

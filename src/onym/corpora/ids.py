@@ -1,17 +1,7 @@
 """Concept ids as corpora write them, and back: bare ids get a prefix by their shape and by the type of the mention.
 
-| bare id | prefix |
-|---|---|
-| `-1`, `-`, `null`, `CUI-less` and the like | none: no id |
-| `D`, `C` or `Q` and 6 or 9 digits; any number of digits for diseases and chemicals | mesh |
-| `C` and 7 digits | umls |
-| `CVCL_...` | cellosaurus |
-| `rs` and digits | dbsnp |
-| `OMIM_...` and the like | the part before `_` |
-| a number, of a gene or a family of genes | ncbigene |
-| a number, of a species | ncbitaxon |
-| six digits, of a disease | omim |
-| anything else | the format's own prefix, else local |
+The table of vocabularies has the shapes. `-1`, `-`, `null`, `CUI-less` and the like are no ids; `OMIM_...` and the like have
+the prefix before `_`; anything else has the format's own prefix, else local.
 """
 
 from __future__ import annotations
@@ -23,6 +13,7 @@ from onym.corpora.base import Style
 from onym.kb.curie import to_curie
 from onym.types import Mention, Notes
 from onym.views import styled
+from onym.vocabularies import prefix_by_shape
 
 KEY = "ids"
 """The note that keeps the ids as a file wrote them, where they could not be written so again from the CURIEs alone."""
@@ -30,25 +21,16 @@ KEY = "ids"
 _NONE = frozenset({"", "-", "-1", "null", "none", "nil", "cui-less", "cuiless", "cui_less"})
 _SEPARATORS = re.compile(r"[|,;+]")
 _TAXON = re.compile(r"\(tax:[0-9]+\)", re.IGNORECASE)  # GNormPlus: 1234(Tax:10090)
-_SNP = re.compile(r"rs[0-9]+")
 _RS = re.compile(r"(?:^|;)RS#:([0-9]+)")
 _UNDERSCORE = re.compile(r"([A-Za-z]+)_([0-9]+)")
-_SHAPES = (
-    (re.compile(r"[DCQ][0-9]{6}(?:[0-9]{3})?"), "mesh"),
-    (re.compile(r"C[0-9]{7}"), "umls"),
-    (_SNP, "dbsnp"),
-)
-_GENE = (re.compile(r"[0-9]+"), "ncbigene")
-_SPECIES = (re.compile(r"[0-9]+"), "ncbitaxon")
-_MESH = (re.compile(r"[DCQ][0-9]+"), "mesh")
-_OMIM = (re.compile(r"[0-9]{6}"), "omim")
-_KINDS = {
-    **dict.fromkeys(("gene", "familyname", "domainmotif", "geneorgeneproduct", "geneproduct", "geneprotein"), (_GENE,)),
-    **dict.fromkeys(("protein", "ggp"), (_GENE,)),
-    **dict.fromkeys(("species", "organism", "organismtaxon", "strain", "genus", "taxon"), (_SPECIES,)),
-    **dict.fromkeys(("chemical", "chemicalentity", "drug"), (_MESH,)),
-    **dict.fromkeys(("disease", "specificdisease", "diseaseclass", "compositemention", "modifier"), (_MESH, _OMIM)),
-    **dict.fromkeys(("diseaseorphenotypicfeature", "phenotype"), (_MESH, _OMIM)),
+# The semantic group that a type of mentions stands for, where ids without a prefix depend on it.
+_GROUPS = {
+    **dict.fromkeys(("gene", "familyname", "domainmotif", "geneorgeneproduct", "geneproduct", "geneprotein"), "Gene"),
+    **dict.fromkeys(("protein", "ggp"), "Gene"),
+    **dict.fromkeys(("species", "organism", "organismtaxon", "strain", "genus", "taxon"), "Species"),
+    **dict.fromkeys(("chemical", "chemicalentity", "drug"), "Chemical"),
+    **dict.fromkeys(("disease", "specificdisease", "diseaseclass", "compositemention", "modifier"), "Disease"),
+    **dict.fromkeys(("diseaseorphenotypicfeature", "phenotype"), "Disease"),
 }
 _VARIANT = re.compile(r"mutation|variant|snp|allele|acidchange")
 _NOT_LETTERS = re.compile(r"[^a-z]+")
@@ -109,19 +91,18 @@ def _variant(text: str) -> tuple[str, ...]:
     if found := _RS.search(text):
         return (f"dbsnp:rs{found[1]}",)
     parts = _SEPARATORS.split(first)
-    if all(_SNP.fullmatch(part) for part in parts):
+    if all(prefix_by_shape(part) == "dbsnp" for part in parts):
         return tuple(f"dbsnp:{part}" for part in parts)
     return () if first.lower() in _NONE else (f"tmvar:{first}",)
 
 
 def _curie(part: str, kind: str, default: str) -> str:
-    if ":" in part or part.startswith("CVCL_"):
+    if ":" in part:
         return to_curie(part)
+    if prefix := prefix_by_shape(part, _GROUPS.get(kind, "")):
+        return f"{prefix}:{part}"
     if named := _UNDERSCORE.fullmatch(part):
         return to_curie(f"{named[1]}:{named[2]}")
-    for pattern, prefix in (*_KINDS.get(kind, ()), *_SHAPES):
-        if pattern.fullmatch(part) and not (prefix == "mesh" and _SHAPES[1][0].fullmatch(part)):
-            return f"{prefix}:{part}"
     return to_curie(part, default or "local")
 
 

@@ -3,57 +3,32 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
+
+from onym.vocabularies import canonical_prefix, vocabularies
 
 if TYPE_CHECKING:
     import polars as pl
 
-# What sources write -> what bioregistry calls it. A prefix that is not here is only put in lower case.
-PREFIXES = {
-    "cl": "cl",
-    "cui": "umls",
-    "cvcl": "cellosaurus",
-    "do": "doid",
-    "ecto": "ecto",
-    "entrez": "ncbigene",
-    "gene": "ncbigene",
-    "geneid": "ncbigene",
-    "hpo": "hp",
-    "icd-10": "icd10",
-    "icd-9": "icd9",
-    "icd10_cm": "icd10cm",
-    "icd9_cm": "icd9cm",
-    "icd9cm_2006": "icd9cm",
-    "mim": "omim",
-    "msh": "mesh",
-    "nci": "ncit",
-    "ncbi_taxon": "ncbitaxon",
-    "ncbi taxonomy": "ncbitaxon",
-    "omimps": "omim.ps",
-    "orphanet": "orphanet",
-    "ordo": "orphanet",
-    "orpha": "orphanet",
-    "sctid": "snomedct",
-    "snomed": "snomedct",
-    "snomedct_us": "snomedct",
-    "snomed_ct": "snomedct",
-    "taxon": "ncbitaxon",
-    "umls_cui": "umls",
-    "up": "uniprot",
-}
-# Addresses that say an identifier, and how: the rest of the web is left as it is.
+# Addresses that say an identifier of any vocabulary, and how: the rest of the web is left as it is.
 _ADDRESSES = (
-    (r"^https?://id\.nlm\.nih\.gov/mesh/(?:[0-9]{4}/)?([A-Z][0-9]+)$", "mesh:${1}"),
     (r"^https?://purl\.obolibrary\.org/obo/([A-Za-z]+)_([A-Za-z0-9_]+)$", "${1}:${2}"),
-    (r"^https?://www\.orpha\.net/ORDO/(Orphanet)_([A-Z]?[0-9]+)$", "${1}:${2}"),
-    (r"^https?://snomed\.info/(?:id|sct)/([0-9]+)$", "snomedct:${1}"),
     (r"^https?://(?:identifiers\.org|bioregistry\.io)/([A-Za-z][A-Za-z0-9._-]*)[:/](\S+)$", "${1}:${2}"),
     (r"^https?://\S*[/#]([A-Za-z]+)_([A-Z]?[0-9]{5,})$", "${1}:${2}"),
-    (r"^(CVCL_[A-Za-z0-9]+)$", "cellosaurus:${1}"),
 )
-_COMPILED = tuple((re.compile(pattern), form.replace("${", "\\g<").replace("}", ">")) for pattern, form in _ADDRESSES)
-_RELEASE = r"_[0-9]{4}_[0-9]{2}_[0-9]{2}$"  # DOID writes SNOMEDCT_US_2023_03_01
-_DATED = re.compile(_RELEASE)
+_MAY_BE_ADDRESS = re.compile(r"://|^[A-Za-z]+_")  # CVCL_0001 says its vocabulary as an address does
+
+
+@cache
+def _addresses() -> tuple[tuple[str, str], ...]:
+    own = ((each.address, f"{each.prefix}:${{1}}") for each in vocabularies().values() if each.address)
+    return (*own, *_ADDRESSES)
+
+
+@cache
+def _compiled() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), form.replace("${", "\\g<").replace("}", ">")) for pattern, form in _addresses())
 
 
 def to_curie(text: str, prefix: str = "") -> str:
@@ -65,8 +40,8 @@ def to_curie(text: str, prefix: str = "") -> str:
     ('mondo:0005148', 'cellosaurus:CVCL_0001')
     """
     text = text.strip()
-    if "://" in text or text.startswith("CVCL_"):
-        for pattern, form in _COMPILED:
+    if _MAY_BE_ADDRESS.search(text):
+        for pattern, form in _compiled():
             text = pattern.sub(form, text)
     head, colon, local = text.partition(":")
     if not colon:
@@ -78,16 +53,6 @@ def to_curie(text: str, prefix: str = "") -> str:
     return f"{known}:{local.strip()}"
 
 
-def canonical_prefix(prefix: str) -> str:
-    """Return the bioregistry prefix.
-
-    >>> canonical_prefix("SNOMEDCT_US"), canonical_prefix("SNOMEDCT_US_2023_03_01"), canonical_prefix("MONDO")
-    ('snomedct', 'snomedct', 'mondo')
-    """
-    lower = _DATED.sub("", prefix.strip().lower())
-    return PREFIXES.get(lower, lower)
-
-
 def curies(column: pl.Expr, prefix: str) -> pl.Expr:
     """Return a column of bare or prefixed identifiers as CURIEs: `to_curie` for tables, without a Python object per row."""
     import polars as pl
@@ -97,8 +62,8 @@ def curies(column: pl.Expr, prefix: str) -> pl.Expr:
 
 def _curies(column: pl.Series, prefix: str) -> pl.Series:
     text = column.str.strip_chars()
-    if text.str.contains("://|^CVCL_").any():
-        for pattern, form in _ADDRESSES:
+    if text.str.contains(_MAY_BE_ADDRESS.pattern).any():
+        for pattern, form in _addresses():
             text = text.str.replace(pattern, form)
     head, local = _head(text), text.str.replace("^[^:]*:", "")
     if local.str.contains(":", literal=True).any():  # DOID:DOID:18

@@ -1,5 +1,6 @@
-"""Semantic groups (Disease, Chemical, Species ...): which types and vocabularies belong to which, and how concepts get theirs.
+"""Semantic groups (Disease, Chemical, Species ...): which types belong to which, and how concepts get theirs.
 
+All concepts of a vocabulary may be of one group: the table of vocabularies says so.
 Types are the branches of the MeSH tree, the semantic types of UMLS (after its own semantic groups) and the tags of SNOMED CT.
 Some belong to two groups: signs and symptoms are what a disease mention may mean, and phenotypes as well.
 """
@@ -12,6 +13,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from onym.kb.curie import prefix_of
+from onym.vocabularies import vocabularies
 
 GroupLabel = Literal[
     "Anatomy", "Behavior", "Cell", "Cell line", "Chemical", "Concept", "Device", "Disease", "Gene", "Person", "Phenotype",
@@ -66,14 +68,6 @@ _TYPES = {code: groups for groups, codes in _UMLS.items() for code in codes.spli
     tag: groups for groups, tags in _SNOMED.items() for tag in tags
 }
 
-VOCABULARIES = {
-    "cas": "Chemical", "cellosaurus": "Cell line", "chebi": "Chemical", "chembl": "Chemical", "cl": "Cell", "doid": "Disease",
-    "drugbank": "Chemical", "ensembl": "Gene", "hgnc": "Gene", "hp": "Phenotype", "mgi": "Gene", "mondo": "Disease",
-    "ncbigene": "Gene", "ncbitaxon": "Species", "omim.ps": "Disease", "orphanet": "Disease", "rgd": "Gene", "uberon": "Anatomy",
-    "uniprot": "Gene",
-}  # fmt: skip
-"""The group of all concepts of a vocabulary, by its prefix; vocabularies of many groups are not here."""
-
 
 def groups_of_type(type_name: str) -> tuple[str, ...]:
     """Return the groups of a semantic type; none if it is not known.
@@ -121,8 +115,9 @@ def _of_types(types: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_vocabulary(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    group = prefix_of(column).replace_strict(VOCABULARIES, default=None, return_dtype=pl.String)
-    return rows.select("concept", group=group).drop_nulls()
+    groups = {prefix: list(each.groups) for prefix, each in vocabularies().items() if each.groups}
+    table = pl.DataFrame({"prefix": list(groups), "group": list(groups.values())}).explode("group")
+    return rows.select("concept", prefix=prefix_of(column)).join(table, on="prefix").select("concept", "group")
 
 
 def _of_broader(found: pl.DataFrame, broader: pl.DataFrame) -> pl.DataFrame:

@@ -28,14 +28,14 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import IntegrityError, UnknownConceptError
-from onym.kb.curie import canonical_prefix
-from onym.kb.groups import VOCABULARIES, groups_of_type
+from onym.kb.groups import groups_of_type
 from onym.kb.order import CandidateOrder, iter_prefixes
 from onym.store.arrays import Ragged, Strings, corrupt
 from onym.store.artefact import Artefact, Manifest
 from onym.store.cache import Verify
 from onym.text.normal import normal_name
 from onym.types import Concept, Name, NameKind
+from onym.vocabularies import canonical_prefix, find_vocabulary
 
 KIND = "onym-kb"
 FORMAT = 1
@@ -246,8 +246,9 @@ class KnowledgeBase:
         if len(groups := self.concept_groups[row]):
             return self.groups[int(groups[0])]
         types = [self.types[int(each)] for each in self.concept_types[row]]
-        of_vocabulary = VOCABULARIES.get(self.concept_ids[row].partition(":")[0], "")
-        return next((group for each in types for group in groups_of_type(each)), types[0] if types else of_vocabulary)
+        if types:
+            return next((group for each in types for group in groups_of_type(each)), types[0])
+        return next(iter(find_vocabulary(self.concept_ids[row].partition(":")[0]).groups), "")
 
     def report(self) -> dict[str, Any]:
         """Return what the build dropped and decided, by reason."""

@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import ConfigError
-from onym.kb.curie import canonical_prefix
 from onym.store.arrays import Strings, corrupt
+from onym.vocabularies import canonical_prefix
 
 Key = tuple[int, ...]
 """A number for each of `RULES`: the lower comes first."""

@@ -18,7 +18,7 @@ KindLabel = Literal["preferred", "exact", "abbreviation", "narrow", "broad", "re
 
 
 _LATER = frozenset({"joins", "groups"})  # keys that recipes did not have from the beginning
-_LATER_IN_SOURCES = frozenset({"xrefs", "groups", "only_joined"})
+_LATER_IN_SOURCES = frozenset({"xrefs", "groups", "only_joined", "licence"})
 
 
 class SourceConfig(Strict):
@@ -26,6 +26,7 @@ class SourceConfig(Strict):
 
     `xrefs` are the prefixes of the cross-references that count, by default all; `groups` the semantic groups of all its
     concepts. With `only_joined`, concepts that join no other one stay out: the release lends its names to those of others.
+    `licence` states the terms of a release that Onym does not know: without it, no public pack may hold the release.
     """
 
     path: str
@@ -36,6 +37,7 @@ class SourceConfig(Strict):
     xrefs: tuple[str, ...] = ()
     groups: tuple[GroupLabel, ...] = ()
     only_joined: bool = False
+    licence: str = ""
 
 
 class JoinConfig(Strict):

@@ -1,8 +1,6 @@
-"""What FHIR and OMOP call the vocabularies of concept ids.
+"""What FHIR and OMOP call the vocabularies of concept ids: as the table of vocabularies says, unless a person names them.
 
-The URIs of `_SYSTEMS` are those that HL7's terminology (THO) has as preferred. An ontology of the OBO Foundry that is not there
-has the address of its OWL file, as HL7 has for MONDO. Any other vocabulary is `urn:onym:vocabulary:PREFIX`, unless a person
-names it.
+A vocabulary without a URI of its own is `urn:onym:vocabulary:PREFIX`.
 """
 
 from __future__ import annotations
@@ -12,38 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from onym.errors import ConfigError
-from onym.kb.curie import canonical_prefix
+from onym.vocabularies import canonical_prefix, find_vocabulary
 
-_SYSTEMS = {
-    "hgnc": "http://www.genenames.org",
-    "hp": "http://human-phenotype-ontology.org",
-    "icd10": "http://hl7.org/fhir/sid/icd-10",
-    "icd10cm": "http://hl7.org/fhir/sid/icd-10-cm",
-    "icd9cm": "http://hl7.org/fhir/sid/icd-9-cm",
-    "loinc": "http://loinc.org",
-    "mesh": "https://www.nlm.nih.gov/mesh",
-    "mondo": "http://purl.obolibrary.org/obo/mondo.owl",
-    "ncit": "http://ncicb.nci.nih.gov/xml/owl/EVS/Thesaurus.owl",
-    "orphanet": "https://www.orpha.net",
-    "rxnorm": "http://www.nlm.nih.gov/research/umls/rxnorm",
-    "snomedct": "http://snomed.info/sct",
-    "umls": "http://terminology.hl7.org/CodeSystem/umls",
-    "unii": "http://fdasis.nlm.nih.gov",
-    "uniprot": "https://www.uniprot.org",
-}
-_OBO = frozenset(("chebi", "cl", "doid", "ecto", "envo", "go", "mp", "ncbitaxon", "pato", "pr", "so", "symp", "uberon"))
-_OMOP = {
-    "hgnc": "HGNC",
-    "icd10": "ICD10",
-    "icd10cm": "ICD10CM",
-    "icd9cm": "ICD9CM",
-    "loinc": "LOINC",
-    "mesh": "MeSH",
-    "ncit": "NCIt",
-    "rxnorm": "RxNorm",
-    "snomedct": "SNOMED",
-}
-_WITH_PREFIX = _OBO | {"hp", "mondo", "hgnc"}
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s|]+(\|\S+)?")
 _CONTROLS = re.compile(r"[\x00-\x1f]")
 _MAX_VOCABULARY_ID = 20  # OMOP's vocabulary_id
@@ -98,9 +66,7 @@ class Vocabularies:
         """Return the URI of a vocabulary, with `|` and its version where a person names one."""
         if prefix in self._own:
             return self._own[prefix]
-        if prefix in _OBO:
-            return f"http://purl.obolibrary.org/obo/{prefix}.owl"
-        return _SYSTEMS.get(prefix) or f"urn:onym:vocabulary:{re.sub(r'[^A-Za-z0-9._-]', '-', prefix) or '-'}"
+        return find_vocabulary(prefix).fhir or f"urn:onym:vocabulary:{re.sub(r'[^A-Za-z0-9._-]', '-', prefix) or '-'}"
 
     def omop(self, concept_id: str) -> tuple[str, str]:
         """Return the vocabulary_id and the concept_code of a concept, for OMOP."""
@@ -108,7 +74,7 @@ class Vocabularies:
 
     def omop_id(self, prefix: str) -> str:
         """Return OMOP's vocabulary_id; of a vocabulary that OMOP may not have, the prefix in upper case."""
-        return self._own.get(prefix) or _OMOP.get(prefix) or prefix.upper()[:_MAX_VOCABULARY_ID]
+        return self._own.get(prefix) or find_vocabulary(prefix).omop or prefix.upper()[:_MAX_VOCABULARY_ID]
 
     def require_uris(self) -> None:
         """Refuse names that are no URIs.
@@ -152,7 +118,7 @@ def code_of(concept_id: str) -> str:
     ('D009203', 'MONDO:0005148', '22298006')
     """
     prefix, _, local = concept_id.partition(":")
-    shown = f"{prefix.upper()}:{local}" if prefix in _WITH_PREFIX else local
+    shown = f"{prefix.upper()}:{local}" if find_vocabulary(prefix).prefix_in_codes else local
     return _plain(shown) or _plain(concept_id) or "-"
 
 

@@ -20,7 +20,6 @@ from onym.errors import ConfigError
 from onym.index.build import open_derived_index_artefact
 from onym.index.kinds import compact_kind
 from onym.kb import KnowledgeBase
-from onym.kb.order import iter_prefixes
 from onym.linkers import dense
 from onym.models.onnx_shape import write_quantized
 from onym.models.opening import open_encoder
@@ -41,7 +40,7 @@ from onym.packs.archive import (
 from onym.packs.archive import FILE as RECORD
 from onym.packs.card import OWN_HEADING, card, licences_page
 from onym.packs.folders import KB, PACK_ENDING
-from onym.packs.licences import packed_sources, restricted_in, restricted_prefixes, value_for
+from onym.packs.licences import packed_sources, restricted_ids, restricted_in, undeclared_in, value_for
 from onym.packs.locate import located, read_pipeline
 from onym.parts import ModelReference, OpenContext, PartConfig
 from onym.pipeline.config import FILE as PIPELINE
@@ -215,8 +214,7 @@ def restricted_models(folders: list[Path]) -> list[str]:
 def _restricted_ids(folder: Path) -> list[str]:
     if not (folder / _MEMORY / "CURRENT").is_file():
         return []
-    known = restricted_prefixes()
-    return [known[prefix] for prefix, _ in iter_prefixes(open_memory(folder / _MEMORY).concepts) if prefix in known]
+    return restricted_ids(open_memory(folder / _MEMORY).concepts)
 
 
 def _record(folder: Path) -> dict[str, Any]:
@@ -314,10 +312,13 @@ def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenCon
     sources = packed_sources(kb, stated.releases, stated.licences)
     corpora = packed_corpora(models.folders, stated.licences)
     _require_known({**stated.releases, **stated.licences}, sources, corpora)
-    restricted = (*restricted_in(kb), *restricted_models(models.folders))
+    undeclared = undeclared_in(kb, stated.licences)
+    unknown = (f"{name} (its ids are of no known vocabulary, and no licence is stated)" for name in undeclared)
+    restricted = (*restricted_in(kb), *unknown, *restricted_models(models.folders))
     if restricted and not stated.private:
         what = f"this may not be passed on: {', '.join(restricted)}"
-        raise ConfigError("pack-restricted", what, where=str(base), fix="add --private, and keep the pack to yourself")
+        fix = f'; or state the licence, with --licence "{undeclared[0]}=..."' if undeclared else ""
+        raise ConfigError("pack-restricted", what, where=str(base), fix=f"add --private, and keep the pack to yourself{fix}")
     return PackRecord(
         name=stated.named.name,
         version=stated.named.version,

@@ -1,86 +1,33 @@
-"""The vocabularies that Onym knows the terms of: who may have them in a pack, and what a pack must say of them.
+"""Who may have the sources of a knowledge base in a pack, and what a pack must say of them.
 
-A source of a knowledge base is recognised by its name, its path, its format, the files that were read, and by ids of concepts.
-Where several fit, the one that may not be passed on is meant.
+A source is recognised by its name, its path, its format, the files that were read, and by ids of concepts. Where several
+vocabularies fit, the one that may not be passed on is meant. A source that is not recognised by its ids, and whose licence
+nobody has stated, may not be passed on either: it may be a release under another name.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
+from onym.kb.export import join_frame
 from onym.kb.order import iter_prefixes
 from onym.packs.archive import NOT_STATED, PackedSource
+from onym.store.arrays import Strings
+from onym.vocabularies import Vocabulary, canonical_prefix, find_vocabulary, vocabularies
 
 _RELEASE = re.compile(
     r"(?<![0-9])((?:19|20)[0-9]{2}[-_.](?:0[1-9]|1[0-2])[-_.][0-3][0-9]|(?:19|20)[0-9]{2}(?:A[AB])?)(?![0-9])"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """A vocabulary and its terms. One that `is_restricted` may be in private packs only.
-
-    One that `must_be_unaltered` may not be filtered, and its release has to be shown.
-    """
-
-    title: str
-    licence: str
-    marks: str
-    prefixes: tuple[str, ...] = ()
-    is_restricted: bool = False
-    must_be_unaltered: bool = False
-
-    def is_meant(self, text: str) -> bool:
-        """Tell whether a source that is described so is of this vocabulary."""
-        return re.search(self.marks, text) is not None
-
-
-def _word(*words: str) -> str:
-    return "|".join(rf"(?<![a-z]){word}(?![a-z])" for word in words)
-
-
-VOCABULARIES = (
-    Vocabulary(
-        "UMLS",
-        "UMLS Metathesaurus License: personal; may not be passed on",
-        "umls|mrconso|metathesaurus",
-        ("umls",),
-        is_restricted=True,
-    ),
-    Vocabulary(
-        "SNOMED CT",
-        "SNOMED CT Affiliate Licence; may not be passed on without one",
-        "snomed|sct2_",
-        ("snomedct",),
-        is_restricted=True,
-    ),
-    Vocabulary(
-        "MEDIC",
-        "terms of the Comparative Toxicogenomics Database (CTD); may not be passed on without its permission",
-        _word("medic", "ctd", "biosyn", "genbioel", "target_kb", "(?:train|dev|test|traindev)_dictionary"),
-        is_restricted=True,
-    ),
-    Vocabulary(
-        "HPO",
-        "HPO licence: free; cite it, show its version, do not alter its content: https://hpo.jax.org/license",
-        _word("hpo?", "human[ _-]?phenotype[ _-]?ontology"),
-        must_be_unaltered=True,
-    ),
-    Vocabulary(
-        "MeSH",
-        "U.S. National Library of Medicine: free to use; NLM is the source, and Onym has modified it",
-        _word("mesh", "desc(?=20)", "supp(?=20)"),
-    ),
-    Vocabulary("MONDO", "CC BY 4.0, Monarch Initiative; names are normalised", _word("mondo")),
-    Vocabulary("ChEBI", "CC BY 4.0, EMBL-EBI; names are normalised", _word("chebi")),
-    Vocabulary("Disease Ontology", "CC0", _word("doid", "disease[ _-]?ontology")),
-    Vocabulary("Cellosaurus", "CC BY 4.0, SIB; names are normalised", _word("cellosaurus")),
-)
 _CHANGES = ("vocabularies", "semantic_types", "replacements")  # keys of a recipe by which content is left out or changed
 
 
@@ -94,45 +41,115 @@ def packed_sources(
     """
     found = []
     for config in kb.manifest.config["sources"]:
-        vocabulary = _vocabulary(config, kb)
+        vocabulary, name = _vocabulary(config, kb), _name(config)
         title = vocabulary.title if vocabulary else ""
-        name = config["name"] or config["path"].rpartition("/")[2].split(".")[0]
         release = value_for(releases or {}, name, title) or _release(name, config["path"])
-        licence = value_for(licences or {}, name, title) or (vocabulary.licence if vocabulary else "")
+        licence = _licence(config, title, licences or {}) or (
+            vocabulary.pack_licence or vocabulary.licence if vocabulary else ""
+        )
         found.append(PackedSource(name=name, vocabulary=title, release=release or NOT_STATED, licence=licence or NOT_STATED))
-        if vocabulary and vocabulary.must_be_unaltered:
+        if vocabulary and vocabulary.redistribution == "unaltered":
             _require_unaltered(vocabulary, kb.manifest.config, config, release)
     return tuple(found)
 
 
 def restricted_in(kb: KnowledgeBase) -> list[str]:
-    """Return the vocabularies of a knowledge base that may not be passed on."""
-    prefixes = {prefix for prefix, _ in iter_prefixes(kb.concept_ids)}
-    meant = {each.title for config in kb.manifest.config["sources"] if (each := _vocabulary(config, kb))}
+    """Return the vocabularies of a knowledge base that may not be passed on, whatever licence a person states."""
+    meant = [each for config in kb.manifest.config["sources"] if (each := _vocabulary(config, kb))]
     labels = " ".join(kb.sources[row] for row in range(len(kb.sources))).lower()
+    by_ids = {*restricted_ids(kb.concept_ids), *restricted_ids(_joined_ids(kb))}
     return [
         each.title
-        for each in VOCABULARIES
-        if each.is_restricted
-        and (each.title in meant or not prefixes.isdisjoint(each.prefixes) or (each.prefixes and each.is_meant(labels)))
+        for each in _with_terms()
+        if each.is_restricted and (each in meant or each.title in by_ids or each.is_meant(labels))
     ]
 
 
-def restricted_prefixes() -> dict[str, str]:
-    """Return the prefixes of ids that may not be passed on, with the vocabulary of each.
+def restricted_ids(ids: Strings) -> list[str]:
+    """Return the vocabularies of sorted ids that may not be passed on, by their prefixes or by shapes that no others have.
 
-    >>> restricted_prefixes()
-    {'umls': 'UMLS', 'snomedct': 'SNOMED CT'}
+    >>> restricted_ids(Strings.of(["mesh:D003924", "mine:C0011860", "snomedct:22298006"]))
+    ['UMLS', 'SNOMED CT']
     """
-    return {prefix: each.title for each in VOCABULARIES if each.is_restricted for prefix in each.prefixes}
+    prefixes, column = {prefix for prefix, _ in iter_prefixes(ids)}, ids.to_arrow()
+
+    def holds(shape: str) -> bool:
+        return bool(shape) and bool(pc.any(pc.match_substring_regex(column, f":(?:{shape})$")).as_py())
+
+    return [each.title for each in _with_terms() if each.is_restricted and (each.prefix in prefixes or holds(each.pattern))]
+
+
+def undeclared_in(kb: KnowledgeBase, licences: Mapping[str, str] | None = None) -> list[str]:
+    """Return the sources that may be anybody's: neither their ids say what they are, nor does a person state the licence.
+
+    >>> undeclared_in(KnowledgeBase.open(getfixture("tiny_kb")))
+    []
+    """
+    sources, by_label = kb.manifest.config["sources"], _prefixes_by_label(kb)
+    joined = {prefix for prefix, _ in iter_prefixes(_joined_ids(kb))}
+    strays: set[str] = set().union(*(by_label[label] for label in by_label.keys() - {_name(config) for config in sources}))
+    found = []
+    for config in sources:
+        vocabulary, name = _vocabulary(config, kb), _name(config)
+        is_stated = bool(_licence(config, vocabulary.title if vocabulary else "", licences or {}))
+        if not is_stated and not _is_recognised(config, vocabulary, by_label.get(name, set()) | strays, joined):
+            found.append(name)
+    return found
+
+
+def _is_recognised(config: Mapping[str, Any], vocabulary: Vocabulary | None, own: set[str], joined: set[str]) -> bool:
+    """Tell whether ids say what a source is; `own` are the prefixes of concepts with its names, `joined` of joined concepts.
+
+    One whose name says what it is may have other ids as well: ontologies bring terms of others. Else all have to be known.
+    """
+    if vocabulary:
+        return not own or vocabulary.is_restricted or vocabulary.prefix in joined or any(map(_has_terms, own))
+    given = {canonical_prefix(config["prefix"])} if config["prefix"] else set()
+    return not config.get("only_joined") and all(map(_has_terms, own | joined | given))
+
+
+def _has_terms(prefix: str) -> bool:
+    return bool(find_vocabulary(prefix).redistribution)
+
+
+def _prefixes_by_label(kb: KnowledgeBase) -> dict[str, set[str]]:
+    """Return the prefixes of the concepts that have names of a source, by the label of the source."""
+    found: dict[str, set[str]] = {}
+    starts = list(iter_prefixes(kb.concept_ids))
+    ends = [*(row for _, row in starts[1:]), len(kb.concept_ids)]
+    for (prefix, start), end in zip(starts, ends, strict=True):
+        for row in np.unique(kb.sources_of(start, end)):
+            found.setdefault(kb.sources[int(row)], set()).add(prefix)
+    return found
+
+
+def _joined_ids(kb: KnowledgeBase) -> Strings:
+    """Return the ids of concepts that were joined into another one; cross-references to what is not there are no such ids."""
+    return Strings.of(join_frame(kb)["alias"].to_list())
+
+
+@cache
+def _with_terms() -> tuple[Vocabulary, ...]:
+    """Return the vocabularies whose terms are known, those with the strictest terms first."""
+    known = (each for each in vocabularies().values() if each.redistribution)
+    return tuple(sorted(known, key=lambda each: ("no", "unaltered", "yes").index(each.redistribution)))
 
 
 def _vocabulary(config: Mapping[str, Any], kb: KnowledgeBase) -> Vocabulary | None:
-    """Return the vocabulary of a source of the recipe; None where Onym does not know it."""
+    """Return the vocabulary of a source of the recipe, as its description says; None where Onym does not know it."""
     path = config["path"]
     inputs = (each.name for each in kb.manifest.inputs if each.name == path or each.name.startswith(f"{path}/"))
     text = " ".join((config["name"], path, config["format"], config["prefix"], *inputs)).lower()
-    return next((each for each in VOCABULARIES if each.is_meant(text)), None)
+    return next((each for each in _with_terms() if each.is_meant(text)), None)
+
+
+def _name(config: Mapping[str, Any]) -> str:
+    return str(config["name"] or config["path"].rpartition("/")[2].split(".")[0])
+
+
+def _licence(config: Mapping[str, Any], title: str, licences: Mapping[str, str]) -> str:
+    """Return the licence that a person states of a source: for this pack, or in the recipe."""
+    return value_for(licences, _name(config), title) or str(config.get("licence", ""))
 
 
 def _release(*texts: str) -> str:

@@ -128,6 +128,28 @@ def test_restricted_vocabularies_need_private(tmp_path: Path) -> None:
     assert b"This pack is private" in members(tmp_path / "own.onymp")["README.md"]
 
 
+@pytest.mark.parametrize("prefix", ["mine", "mesh"])
+def test_umls_under_another_name_is_refused(tmp_path: Path, prefix: str) -> None:
+    (tmp_path / "mesh-2026.tsv").write_text("id\tname\nC0015967\tFever\n")
+    source = {"path": "mesh-2026.tsv", "name": "MeSH", "prefix": prefix}
+    build_kb(Recipe.of({"sources": [source]}), tmp_path / "kb", root=tmp_path)
+    build_pipeline(tmp_path / "kb", tmp_path / "p")
+    with pytest.raises(ConfigError, match="pack-restricted.*UMLS"):
+        build_pack(tmp_path / "p", tmp_path / "own.onymp", licences={"MeSH": "CC0"})
+    assert not (tmp_path / "own.onymp").exists()
+
+
+def test_a_source_of_unknown_ids_needs_a_licence_or_private(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("id\tname\nward:7\tFever\n")
+    build_kb(Recipe.of({"sources": [{"path": "t.tsv", "name": "mine"}]}), tmp_path / "kb", root=tmp_path)
+    build_pipeline(tmp_path / "kb", tmp_path / "p")
+    with pytest.raises(ConfigError, match="pack-restricted") as caught:
+        build_pack(tmp_path / "p", tmp_path / "own.onymp")
+    assert '--licence "mine=..."' in caught.value.fix
+    assert build_pack(tmp_path / "p", tmp_path / "own.onymp", licences={"mine": "CC0"}).restricted == ()
+    assert build_pack(tmp_path / "p", tmp_path / "own.onymp", private=True, force=True).restricted
+
+
 def test_an_encoder_and_its_index_come_along(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     from onym.testing.models import save_encoder

@@ -11,7 +11,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.packs.licences import packed_sources, restricted_in, stated
+from onym.packs.licences import packed_sources, restricted_in, stated, undeclared_in
 
 
 def kb_of(
@@ -45,20 +45,20 @@ def test_what_may_not_be_passed_on(tmp_path: Path, path: str, prefix: str, name:
 
 
 @pytest.mark.parametrize(
-    ("path", "name", "title", "release"),
+    ("path", "prefix", "name", "title", "release"),
     [
-        ("mesh/desc2026.tsv", "", "MeSH", "2026"),
-        ("mesh_id_label_mappings.tsv", "MeSH 2024 descriptors", "MeSH", "2024"),
-        ("MONDO-v2026-05-05.tsv", "", "MONDO", "2026-05-05"),
-        ("chebi.tsv", "ChEBI", "ChEBI", "not stated"),
-        ("hp-2026-01-08.tsv", "", "HPO", "2026-01-08"),
-        ("medicines.tsv", "", "", "not stated"),
-        ("php.tsv", "", "", "not stated"),
+        ("mesh/desc2026.tsv", "mesh", "", "MeSH", "2026"),
+        ("mesh_id_label_mappings.tsv", "mesh", "MeSH 2024 descriptors", "MeSH", "2024"),
+        ("MONDO-v2026-05-05.tsv", "mondo", "", "MONDO", "2026-05-05"),
+        ("chebi.tsv", "chebi", "ChEBI", "ChEBI", "not stated"),
+        ("hp-2026-01-08.tsv", "hp", "", "HPO", "2026-01-08"),
+        ("medicines.tsv", "mesh", "", "", "not stated"),
+        ("php.tsv", "mondo", "", "", "not stated"),
     ],
 )
-def test_what_may(tmp_path: Path, path: str, name: str, title: str, release: str) -> None:
-    kb = kb_of(tmp_path, path, name=name)
-    assert restricted_in(kb) == []
+def test_what_may(tmp_path: Path, path: str, prefix: str, name: str, title: str, release: str) -> None:
+    kb = kb_of(tmp_path, path, prefix, name=name)
+    assert (restricted_in(kb), undeclared_in(kb)) == ([], [])
     (source,) = packed_sources(kb)
     assert (source.vocabulary, source.release) == (title, release)
     assert (source.licence == "not stated") == (not title)
@@ -94,3 +94,59 @@ def test_hpo_is_not_altered(tmp_path: Path, recipe: dict[str, Any]) -> None:
     kb = kb_of(tmp_path, "hp.tsv", "hp", recipe)
     with pytest.raises(ConfigError, match="pack-altered"):
         packed_sources(kb, {"HPO": "2026-01-08"})
+
+
+@pytest.mark.parametrize(
+    ("path", "prefix"),
+    [
+        ("terms.tsv", "x"),
+        ("medicines.tsv", "x"),
+        ("mesh.tsv", "x"),  # a name alone does not make it MeSH
+        ("terms.tsv", "icd10cm"),  # known, but not its terms
+    ],
+)
+def test_what_ids_do_not_tell_has_to_be_stated(tmp_path: Path, path: str, prefix: str) -> None:
+    kb = kb_of(tmp_path, path, prefix, name="Mine")
+    assert (restricted_in(kb), undeclared_in(kb)) == ([], ["Mine"])
+    assert undeclared_in(kb, {"mine": "CC0"}) == []
+
+
+def test_a_recipe_states_the_licence_of_a_source(tmp_path: Path) -> None:
+    kb = kb_of(tmp_path, name="mine", licence="CC BY 4.0")
+    assert undeclared_in(kb) == []
+    assert packed_sources(kb)[0].licence == "CC BY 4.0"
+    assert packed_sources(kb, {}, {"mine": "CC0"})[0].licence == "CC0"
+
+
+@pytest.mark.parametrize("prefix", ["mine", "mesh", "doid"])
+def test_ids_of_umls_are_known_under_any_name_and_prefix(tmp_path: Path, prefix: str) -> None:
+    (tmp_path / "mesh.tsv").write_text("id\tname\nC0015967\tFever\n")
+    source = {"path": "mesh.tsv", "format": "table", "prefix": prefix, "licence": "CC0"}
+    build_kb(Recipe.of({"sources": [source]}), tmp_path / "kb", root=tmp_path)
+    assert restricted_in(KnowledgeBase.open(tmp_path / "kb")) == ["UMLS"]
+
+
+def two_sources(folder: Path, second: str, **source: Any) -> KnowledgeBase:
+    (folder / "mondo.tsv").write_text("id\tname\nmondo:1\tFever\necto:1\tHeat\n")
+    (folder / "b.tsv").write_text(second)
+    sources = [{"path": "mondo.tsv"}, {"path": "b.tsv", "name": "mine", **source}]
+    build_kb(Recipe.of({"sources": sources}), folder / "kb", root=folder)
+    return KnowledgeBase.open(folder / "kb")
+
+
+def test_each_source_is_judged_by_its_own_ids(tmp_path: Path) -> None:
+    """MONDO brings terms of other ontologies: they are not counted against a list whose ids are known."""
+    assert undeclared_in(two_sources(tmp_path, "id\tname\nmesh:D1\tChill\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("second", "source"),
+    [
+        ("id\tname\nx:1\tChill\n", {}),
+        ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {}),  # it joins a concept of MONDO, and loses its own id
+        ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {"only_joined": True}),
+        ("id\tname\tsource\nx:1\tChill\tother\nmesh:D1\tPain\t\n", {}),  # its rows name a source of their own
+    ],
+)
+def test_unknown_ids_beside_known_ones(tmp_path: Path, second: str, source: dict[str, Any]) -> None:
+    assert undeclared_in(two_sources(tmp_path, second, **source)) == ["mine"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from onym.errors import ConfigError, InputError
-from onym.kb.releases import RELEASES
 from onym.packs.folders import pack_folder
 from onym.packs.locate import load
 from onym.packs.recipe import read_recipe, recipe_names
 from onym.pipeline.config import FILE
+from onym.vocabularies import downloads
 
 WANTED = {
     "hpo-phenotypes",
@@ -46,7 +46,7 @@ def test_a_licensed_release_is_never_an_address() -> None:
 
 def test_both_ways_to_download_mesh_have_one_address() -> None:
     files = [file.url for release in read_recipe("mesh-diseases-chemicals").releases for file in release.files]
-    assert set(RELEASES["mesh"].urls) <= set(files)
+    assert set(downloads()["mesh"].download) <= set(files)
 
 
 def test_both_recipes_of_mesh_have_one_knowledge_base() -> None:

@@ -1,0 +1,129 @@
+"""What Onym knows of vocabularies: one row of `vocabularies.toml` for each, read when it is first asked for.
+
+The head of that file says what the keys mean. Ids, groups, downloads, corpora, packs, FHIR and OMOP take their facts from here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pkgutil import get_data
+from types import MappingProxyType
+from typing import Any, Literal
+
+FILE = "vocabularies.toml"
+_DATED = re.compile(r"_[0-9]{4}_[0-9]{2}_[0-9]{2}$")  # DOID writes SNOMEDCT_US_2023_03_01
+
+Redistribution = Literal["", "no", "unaltered", "yes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A row of the table. Where `redistribution` is empty, Onym does not know the terms of the vocabulary."""
+
+    prefix: str
+    title: str
+    full_title: str = ""
+    aliases: tuple[str, ...] = ()
+    address: str = ""
+    pattern: str = ""
+    typed_patterns: Mapping[str, str] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
+    fhir: str = ""
+    omop: str = ""
+    prefix_in_codes: bool = False
+    download_name: str = ""
+    download: tuple[str, ...] = ()
+    how: str = ""
+    licence: str = ""
+    pack_licence: str = ""
+    redistribution: Redistribution = ""
+    marks: tuple[str, ...] = ()
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether it may be in private packs only."""
+        return self.redistribution == "no"
+
+    def is_meant(self, text: str) -> bool:
+        """Tell whether a source that is described so, in lower case, is of this vocabulary.
+
+        >>> find_vocabulary("hp").is_meant("hp-2026.obo"), find_vocabulary("hp").is_meant("php.tsv")
+        (True, False)
+        """
+        words = (re.escape(self.prefix), re.escape(self.title.lower()), *self.marks)
+        return any(re.search(f"(?<![a-z]){word}(?![a-z])", text) for word in words)
+
+
+@cache
+def vocabularies() -> Mapping[str, Vocabulary]:
+    """Return all vocabularies by prefix, in the order of the table."""
+    rows = tomllib.loads((get_data("onym", FILE) or b"").decode())
+    return MappingProxyType({prefix: _row(prefix, values) for prefix, values in rows.items()})
+
+
+def _row(prefix: str, values: dict[str, Any]) -> Vocabulary:
+    frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    return Vocabulary(prefix, **frozen)
+
+
+def find_vocabulary(prefix: str) -> Vocabulary:
+    """Return the vocabulary of a canonical prefix; one that is not in the table has nothing but its prefix.
+
+    >>> find_vocabulary("mesh").omop, find_vocabulary("ward").omop
+    ('MeSH', '')
+    """
+    return vocabularies().get(prefix) or Vocabulary(prefix, prefix)
+
+
+def canonical_prefix(prefix: str) -> str:
+    """Return the bioregistry prefix; one that is not known is only put in lower case.
+
+    >>> canonical_prefix("SNOMEDCT_US"), canonical_prefix("SNOMEDCT_US_2023_03_01"), canonical_prefix("MONDO")
+    ('snomedct', 'snomedct', 'mondo')
+    """
+    lower = _DATED.sub("", prefix.strip().lower())
+    return prefix_aliases().get(lower, lower)
+
+
+@cache
+def prefix_aliases() -> Mapping[str, str]:
+    """Return what sources write for prefixes, with the prefix that is meant."""
+    return MappingProxyType({alias: each.prefix for each in vocabularies().values() for alias in each.aliases})
+
+
+def prefix_by_shape(local: str, group: str = "") -> str:
+    """Return the prefix of an id that has none, by its shape alone or by the group of what it stands for; "" if neither tells.
+
+    >>> prefix_by_shape("C0011860"), prefix_by_shape("7157", "Gene"), prefix_by_shape("7157")
+    ('umls', 'ncbigene', '')
+    """
+    shapes = _shapes()
+    return next((prefix for kind in ("", group) for shape, prefix in shapes.get(kind, ()) if shape.fullmatch(local)), "")
+
+
+@cache
+def _shapes() -> Mapping[str, list[tuple[re.Pattern[str], str]]]:
+    """Return the shapes of ids by semantic group, with their prefixes; those that tell the vocabulary alone are under ""."""
+    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    for each in vocabularies().values():
+        own = {"": each.pattern} if each.pattern else {}
+        for group, pattern in {**own, **each.typed_patterns}.items():
+            found.setdefault(group, []).append((re.compile(pattern), each.prefix))
+    return found
+
+
+@cache
+def downloads() -> Mapping[str, Vocabulary]:
+    """Return what can be downloaded, or has a way to get it, by the name that a person types.
+
+    The addresses cannot be reached from the machines that run the tests; that one still answers is for its user to see.
+
+    >>> list(downloads())
+    ['mesh', 'mondo', 'hpo', 'umls', 'snomed']
+    """
+    known = (each for each in vocabularies().values() if each.download or each.how)
+    return MappingProxyType({each.download_name or each.prefix: each for each in known})
