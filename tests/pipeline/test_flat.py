@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from onym.errors import ConfigError
 from onym.outputs.rows import WRITERS, is_table, read_flat, require_rows, write_flat
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-from onym.views import COLUMNS
+from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 

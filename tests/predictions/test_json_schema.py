@@ -16,7 +16,15 @@ from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument,
 
 FEVER = Mention(5, 10, "fever", type="Disease", notes=(("id", "x"),))
 DOC = Document("1", "high fever", (FEVER,))
-FULL = Link(FEVER, (Candidate("mesh:D005334", "fever", 1.0),), 0.9, "exact", 0.75, "below-threshold", assertion=("negated",))
+FULL = Link(
+    FEVER,
+    (Candidate("mesh:D005334", "fever", 1.0),),
+    detection_score=0.9,
+    stage="exact",
+    confidence=0.75,
+    nil_reason="below-threshold",
+    assertion=("negated",),
+)
 LINKED = [
     LinkedDocument(DOC, (FULL,)),
     LinkedDocument(DOC, (Link(FEVER, assertion=get_args(AssertionMark)),)),
@@ -68,7 +76,7 @@ def test_what_is_no_prediction(line: dict[str, Any]) -> None:
 def test_the_schemas_are_part_of_the_package() -> None:
     import onym
 
-    assert {path.name for path in (Path(onym.__file__).parent / "predictions" / "schemas").iterdir()} == {
+    assert {path.name for path in (Path(onym.__file__).parent / "outputs" / "schemas").iterdir()} == {
         "predictions-2.schema.json",
         "linked-document-2.schema.json",
         "problems-1.schema.json",

@@ -21,8 +21,7 @@ from functools import lru_cache
 
 from onym.corpora.base import Style
 from onym.kb.curie import to_curie
-from onym.types import Mention, Notes
-from onym.views import styled
+from onym.types import Mention, Notes, styled
 
 KEY = "ids"
 """The note that keeps the ids as a file wrote them, where they could not be written so again from the CURIEs alone."""

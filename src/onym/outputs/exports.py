@@ -24,8 +24,7 @@ from onym.outputs.terms import TermMapping
 from onym.outputs.vocabularies import Vocabularies, require_uri, require_vocabulary_id
 from onym.store.files.source import InputFile
 from onym.store.output import require_file, whole_file
-from onym.types import LinkedDocument
-from onym.views import FhirVersion
+from onym.types import FhirVersion, LinkedDocument
 
 FHIR, OMOP = "fhir", "omop"
 EXPORTS = (FHIR, OMOP)

@@ -17,8 +17,7 @@ from onym._version import __version__
 from onym.linkers.base import AnswerSource
 from onym.outputs.terms import TermMapping, shown_name
 from onym.outputs.vocabularies import Vocabularies
-from onym.types import Candidate, Document, Link, LinkedDocument
-from onym.views import FhirVersion
+from onym.types import Candidate, Document, FhirVersion, Link, LinkedDocument
 
 Resource = dict[str, Any]
 """A resource or an element of one, as JSON has it."""

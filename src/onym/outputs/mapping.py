@@ -16,8 +16,7 @@ from onym.outputs.terms import TermMapping, TermTable, count_rows, read_terms, t
 from onym.pipeline.pipeline import Pipeline
 from onym.store.files.xlsx import require_few_rows
 from onym.store.output import require_file, whole_file
-from onym.types import LinkedDocument, Progress, require_text, silent
-from onym.views import IdStyle, Row
+from onym.types import IdStyle, LinkedDocument, Progress, Row, require_text, silent
 
 SSSOM = ".sssom.tsv"
 MAPPED_COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")

@@ -22,8 +22,7 @@ from onym.outputs.terms import TermMapping
 from onym.outputs.vocabularies import Vocabularies
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, iter_table
-from onym.types import AssertionMark, Document, Link, LinkedDocument
-from onym.views import styled
+from onym.types import AssertionMark, Document, Link, LinkedDocument, styled
 
 NO_CONCEPT = 0
 """What OMOP writes where there is no concept."""

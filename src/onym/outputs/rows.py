@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from onym.errors import ConfigError
+from onym.fields import frame_of
 from onym.store.files.xlsx import read_cells, require_xlsx, write_xlsx
-from onym.types import LinkedDocument
-from onym.views import COLUMNS, IdStyle, frame_of, kinds_of
+from onym.types import COLUMNS, IdStyle, LinkedDocument, kinds_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,8 +20,7 @@ from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, header, iter_table, require_columns
 from onym.store.files.xlsx import read_xlsx
 from onym.text.normal import normal_name
-from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
-from onym.views import IdStyle, styled
+from onym.types import Candidate, Document, IdStyle, LinkedDocument, Mention, NilReason, styled
 
 
 @dataclass(frozen=True, slots=True)

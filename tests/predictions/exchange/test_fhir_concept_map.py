@@ -17,8 +17,7 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.fhir import TERMS, write_concept_map
 from onym.outputs.terms import TermMapping
 from onym.outputs.vocabularies import Vocabularies
-from onym.types import Candidate
-from onym.views import FhirVersion
+from onym.types import Candidate, FhirVersion
 from tests.predictions.exchange.test_fhir import TEXT
 
 FEVER, INFARCT = Candidate("mesh:D005334", "fever", 0.9), Candidate("mesh:D009203", "heart attack", 0.8)
