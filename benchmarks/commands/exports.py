@@ -45,8 +45,7 @@ from onym.outputs.terms import read_terms
 from onym.outputs.vocabularies import Vocabularies, code_of
 from onym.packs import load
 from onym.pipeline import Pipeline
-from onym.types import Document, LinkedDocument
-from onym.views import styled
+from onym.types import Document, LinkedDocument, styled
 
 UPPER_BOUNDS = {"invalid": 0, "lost": 0, "texts_left": 0, "broken_accepted": 0}
 LOWER_BOUNDS = {"documents": 30, "broken": 60}

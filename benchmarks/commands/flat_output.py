@@ -21,8 +21,7 @@ from benchmarks.report import data_folder
 from onym.datasets.cached import open_dataset
 from onym.outputs.rows import WRITERS, read_flat, write_flat
 from onym.packs import load
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-from onym.views import COLUMNS, kinds_of
+from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
 UPPER_BOUNDS = {"differences": 0, "formulas": 0}
 _DOCUMENTS, _QUICK = 1_000, 30

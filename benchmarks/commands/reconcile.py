@@ -34,7 +34,7 @@ from benchmarks.serve.reconcile_rows import ReconciledRow, judged, junk, mention
 from benchmarks.serve.reconcile_schemas import reconcile_schemas
 from benchmarks.serve.running import Running
 from onym.packs import load
-from onym.views import styled
+from onym.types import styled
 
 UPPER_BOUNDS = {"violations": 0, "junk_matched": 0}
 FULL_BOUNDS = {"wrong_match_share": 0.055}

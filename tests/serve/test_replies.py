@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onym.serve.refusals import overloaded
 from onym.serve.replies import ERROR_EXAMPLE, LINKED_EXAMPLE, ErrorReply, LinkedReply, LinkReply
-from onym.views import COLUMNS
+from onym.types import COLUMNS
 
 
 def test_examples_are_as_they_are_described() -> None:

@@ -17,12 +17,12 @@ from onym.batch.ledger import Ledger, finished
 from onym.batch.plan import Shard
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import require_output, require_writable, write_linked_corpus
+from onym.fields import from_cells
 from onym.outputs.exports import EXPORTS, NO_OPTIONS, ExportOptions, linked_export, require_linked_export, write_linked_export
 from onym.outputs.rows import require_rows, write_rows
 from onym.store.output import require_file, whole_file
 from onym.store.storage import Storage, open_storage
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-from onym.views import COLUMNS, kinds_of
+from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
 _ROWS = 10_000
 Row = dict[str, Any]
@@ -126,16 +126,8 @@ def _linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete:
 def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
     mention = Mention(row["start"], row["end"], doc.text[row["start"] : row["end"]], type=row["type"] or "")
     best = () if row["concept_id"] is None else (_candidate(row),)
-    marks = tuple((row["assertion"] or "").split(",")) if row["assertion"] else () if asserted else None
-    return Link(
-        mention,
-        best,
-        tied=row["ties"],
-        stage=row["stage"],
-        confidence=row["confidence"],
-        nil_reason=row["nil_reason"],
-        assertion=marks,
-    )
+    known = from_cells(row, EVIDENCE)
+    return Link(mention, best, **({"assertion": ()} if asserted else {}) | known)
 
 
 def _candidate(row: Row) -> Candidate:

@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from onym.corpora.base import DELETED
-from onym.types import LinkedDocument, Problem
-from onym.views import COLUMNS, kinds_of
+from onym.types import COLUMNS, LinkedDocument, Problem, kinds_of
 
 SCHEMA_VERSION = 1
 RECEIPT = b"onym"

@@ -13,8 +13,7 @@ from onym.cli.console import write_json, write_table
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
     from onym.outputs.terms import TermMapping
-    from onym.types import LinkedDocument
-    from onym.views import IdStyle, Row
+    from onym.types import IdStyle, LinkedDocument, Row
 
 _HEADERS = {
     "text": "mention",

@@ -25,7 +25,7 @@ from onym.cli.corpus._items import (
 from onym.cli.linking import ASSERTION, CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
 from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, NLP_DATE, NOTE_KEYS, OMOP_VOCABULARY
 from onym.store.cache import Verify
-from onym.views import IdStyle
+from onym.types import IdStyle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

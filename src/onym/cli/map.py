@@ -11,7 +11,7 @@ from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
 from onym.cli.linking import CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, TOP_K, TYPES, VERIFY
 from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, OMOP_VOCABULARY
 from onym.store.cache import Verify
-from onym.views import FhirVersion, IdStyle
+from onym.types import FhirVersion, IdStyle
 
 if TYPE_CHECKING:
     from onym.linkers.base import Linker

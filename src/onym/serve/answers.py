@@ -22,8 +22,7 @@ from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.acts import reconcile_acts
 from onym.serve.refusals import body_of, status_of
 from onym.text.similarity import FEW_CALLS
-from onym.types import Document, LinkedDocument, Problem
-from onym.views import concept_to_dict
+from onym.types import Document, LinkedDocument, Problem, concept_to_dict
 
 Job = dict[str, Any]
 """`op` says what to do; the rest is what a request says."""

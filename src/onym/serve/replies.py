@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, create_model
+
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, column_annotations
 
 
 class Described(BaseModel):
@@ -22,23 +24,14 @@ class CandidateReply(Described):
     score: float
 
 
-class LinkReply(Described):
+_Columns: Any = create_model(
+    "_Columns", __base__=Described, **{name: (kind, ...) for name, kind in column_annotations().items()}
+)
+
+
+class LinkReply(_Columns):  # type: ignore[misc] - made of the columns of the flat table
     """A mention, its best concept, and all candidates, best first; offsets count code points."""
 
-    document: str
-    start: int
-    end: int
-    text: str
-    type: str | None
-    concept_id: str | None
-    preferred_name: str | None
-    matched_name: str | None
-    score: float | None
-    confidence: float | None
-    ties: int
-    stage: str | None
-    nil_reason: str | None
-    assertion: str | None
     candidates: list[CandidateReply]
 
 
@@ -158,24 +151,9 @@ class ErrorReply(Described):
     error: ErrorFields
 
 
-_MENTION: dict[str, Any] = {
-    "document": "1",
-    "start": 5,
-    "end": 10,
-    "text": "fever",
-    "type": "Disease",
-    "concept_id": "MESH:D005334",
-    "preferred_name": "Fever",
-    "matched_name": "fever",
-    "score": 1.0,
-    "confidence": 0.97,
-    "ties": 0,
-    "stage": None,
-    "nil_reason": None,
-    "assertion": None,
-    "candidates": [{"concept_id": "MESH:D005334", "preferred_name": "Fever", "matched_name": "fever", "score": 1.0}],
-}
-LINKED_EXAMPLE: dict[str, Any] = {"id": "1", "text": "High fever.", "links": [_MENTION], "problems": []}
+_FEVER = Mention(5, 10, "fever", type="Disease")
+_LINK = Link(_FEVER, (Candidate("mesh:D005334", "fever", 1.0, "Fever"),), confidence=0.97)
+LINKED_EXAMPLE: dict[str, Any] = LinkedDocument(Document("1", "High fever.", (_FEVER,)), (_LINK,)).to_dict()
 ERROR_EXAMPLE: dict[str, Any] = {
     "error": {
         "code": "serve-overloaded",

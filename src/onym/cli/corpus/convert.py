@@ -24,7 +24,7 @@ from onym.cli.corpus._items import (
     tell,
 )
 from onym.cli.options import ID_STYLE
-from onym.views import IdStyle
+from onym.types import IdStyle
 
 
 def command(

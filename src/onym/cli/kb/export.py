@@ -9,7 +9,7 @@ import typer
 
 from onym.cli.console import progress
 from onym.cli.options import ID_STYLE
-from onym.views import IdStyle
+from onym.types import IdStyle
 
 
 def command(

@@ -11,8 +11,7 @@ from onym.errors import InternalError
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.scores import shown_scores
 from onym.serve.reconcile.semantic_types import SemanticTypes, as_type
-from onym.types import Document, Link, LinkedDocument, Mention
-from onym.views import styled
+from onym.types import Document, Link, LinkedDocument, Mention, styled
 
 Queries = Mapping[str, Mapping[str, Any]]
 Filter = tuple[tuple[str, ...], bool]

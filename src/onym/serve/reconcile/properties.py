@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from onym.types import Concept
-from onym.views import styled
+from onym.types import Concept, styled
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import Any
 from onym.kb import KnowledgeBase
 from onym.kb.search import search
 from onym.serve.reconcile.semantic_types import SemanticTypes, as_type
-from onym.types import Concept
-from onym.views import styled
+from onym.types import Concept, styled
 
 _MAX_DESCRIPTION = 200
 
