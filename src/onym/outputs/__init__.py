@@ -33,6 +33,8 @@ __all__ = [
     "write_links",
     "write_predictions",
 ]
+HELPERS = ("links", "mapping", "rows", "terms", "vocabularies")
+"""Modules that are no format."""
 _FILE, _TERMS = "onym.outputs.predictions", "onym.outputs.terms"
 __getattr__ = lazy(
     __name__,

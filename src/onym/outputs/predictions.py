@@ -33,6 +33,7 @@ from onym import fields
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError
 from onym.linkers.base import DECIDED
+from onym.outputs.base import OutputContext
 from onym.store.files.json import parsed_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
@@ -244,7 +245,16 @@ def prediction_of(link: Link, document: Document) -> Prediction:
     return Prediction(document.id, mention.start, mention.end, answers, document.source, document.ordinal, **known)
 
 
-def write_predictions(lines: Iterable[Line], source: dict[str, Any], file: BinaryIO) -> int:
+ENDINGS: tuple[str, ...] = ()
+"""Predictions are what a file of links holds whose name says nothing else."""
+
+
+def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
+    """Write what is kept of linked documents."""
+    write_predictions(lines_of(linked), context.source, file)
+
+
+def write_predictions(lines: Iterable[Line], source: Mapping[str, Any], file: BinaryIO) -> int:
     """Write predictions, and return how many lines there are after the first.
 
     >>> import io
@@ -254,7 +264,7 @@ def write_predictions(lines: Iterable[Line], source: dict[str, Any], file: Binar
     >>> file.getvalue().splitlines()[1]
     b'{"document":"1","start":0,"end":5,"answers":[["mesh:D005334",1.0,0]]}'
     """
-    _write_line(file, {"kind": KIND, "format": FORMAT, "source": source})
+    _write_line(file, {"kind": KIND, "format": FORMAT, "source": dict(source)})
     count = 0
     for count, one in enumerate(lines, 1):  # noqa: B007 - the last is the number of all
         _write_line(file, _plain(one))

@@ -18,7 +18,7 @@ from onym.outputs.fhir import TERMS, write_concept_map
 from onym.outputs.terms import TermMapping
 from onym.outputs.vocabularies import Vocabularies
 from onym.types import Candidate, FhirVersion
-from tests.predictions.exchange.test_fhir import TEXT
+from tests.outputs.test_fhir import TEXT
 
 FEVER, INFARCT = Candidate("mesh:D005334", "fever", 0.9), Candidate("mesh:D009203", "heart attack", 0.8)
 RELEASES: tuple[FhirVersion, ...] = ("R4B", "R5")

@@ -24,7 +24,7 @@ from onym.outputs.omop import (
     write_note_nlp,
 )
 from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem
-from tests.predictions.exchange.test_fhir import TEXT
+from tests.outputs.test_fhir import TEXT
 
 DAY = datetime.date(2026, 1, 31)
 FEVER = Candidate("mesh:D005334", "fever", 0.9, "Fever")
