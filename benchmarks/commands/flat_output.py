@@ -19,7 +19,9 @@ from typing import Any
 
 from benchmarks.report import data_folder
 from onym.datasets.cached import open_dataset
-from onym.outputs.rows import WRITERS, read_flat, write_flat
+from onym.outputs.base import OutputContext
+from onym.outputs.rows import WRITERS
+from onym.outputs.table import read_flat, write
 from onym.packs import load
 from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
@@ -63,7 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         for ending in WRITERS:
             path = Path(name) / f"links{ending}"
             with path.open("wb") as file:
-                write_flat(linked, path, file)
+                write(linked, file, OutputContext(path))
             for read in (_by_onym, *_READERS[ending]):
                 files += 1
                 differences += _differences(rows, read(path))

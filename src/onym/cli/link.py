@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onym.corpora.reading import PlannedFile
-    from onym.outputs.exports import ExportOptions
+    from onym.outputs.base import ExportOptions
     from onym.outputs.links import LinkCounts
 
 _BUG = 1
@@ -103,7 +103,8 @@ def command(
     from onym.corpora.corpus import read_sources
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
-    from onym.outputs.links import TABLE, format_of, require_linked_output, write_linked, write_links
+    from onym.outputs.base import TABLE
+    from onym.outputs.links import format_of, require_linked_output, write_linked, write_links
     from onym.packs.folders import STARTER
     from onym.packs.locate import load
     from onym.parts import OpenContext
@@ -119,7 +120,7 @@ def command(
     format = format or format_of(output)  # noqa: A001
     shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text)
     output = output or STDOUT
-    options = _options(format, output, code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
+    options = _options(format, code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     if shown is None:
         require_linked_output(output, format, assertion=assertion, force=force, options=options)
     with (
@@ -179,13 +180,13 @@ def command(
         raise typer.Exit(_BUG if counts.bugs else FAILED)
 
 
-def _options(form: str, output: Path, code_systems: Sequence[str], nlp_date: str, **paths: Path | None) -> ExportOptions:
+def _options(form: str, code_systems: Sequence[str], nlp_date: str, **paths: Path | None) -> ExportOptions:
     """Return the options of an export; another format has none."""
-    from onym.outputs.exports import EXPORTS, ExportOptions, require_linked_export
+    from onym.outputs.base import PREDICTIONS, TABLE, ExportOptions, refuse_options
 
     options = ExportOptions.of(code_systems, nlp_date, **paths)
-    if form not in EXPORTS:
-        require_linked_export(output, form, options)
+    if form in (PREDICTIONS, TABLE):
+        refuse_options(options)
     return options
 
 

@@ -24,12 +24,11 @@ class CandidateReply(Described):
     score: float
 
 
-_Columns: Any = create_model(
-    "_Columns", __base__=Described, **{name: (kind, ...) for name, kind in column_annotations().items()}
-)
+_COLUMNS = {name: (kind, ...) for name, kind in column_annotations().items()}
+_Columns: Any = create_model("_Columns", __base__=Described, **_COLUMNS)  # type: ignore[call-overload]
 
 
-class LinkReply(_Columns):  # type: ignore[misc] - made of the columns of the flat table
+class LinkReply(_Columns):  # type: ignore[misc]  # made of the columns of the flat table
     """A mention, its best concept, and all candidates, best first; offsets count code points."""
 
     candidates: list[CandidateReply]
