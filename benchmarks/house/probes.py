@@ -133,15 +133,8 @@ ROUTE = Probe(
         ("http pipeline /metrics", "/v1/probe"),
     ),
 )
-OUTPUT_TEXT = """
-ENDINGS = (".ids",)
-
-def write(linked, file, context):
-    for each in linked:
-        file.write("".join(f"{link.concept_id}\\n" for link in each.links).encode())
-"""
 OUTPUT = Probe(
-    (Edit("outputs/ids.py", OUTPUT_TEXT),),
+    (Edit("outputs/ids.py", (PLUG_IN / "ids.py").read_text("utf-8")),),
     (
         ("onym info", r"output\s+ids"),
         (BUILD, ""),

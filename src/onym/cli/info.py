@@ -8,7 +8,7 @@ from onym.cli.console import JSON, write_json, write_lines
 
 
 def command(json: Annotated[bool, JSON] = False) -> None:
-    """List all linkers, detectors, readers and formats, with the package that each comes from.
+    """List all linkers, detectors, readers, corpus formats and output formats, with the package that each comes from.
 
     Example: onym info
     """

@@ -60,9 +60,9 @@ def command(
         typer.Option(
             help="table: one row per mention with the best concept and its name; the extension of -o is .tsv, .csv, .xlsx, "
             ".jsonl or .parquet. predictions: all candidates with scores, no text. jsonl, parquet: documents with all "
-            "candidates. fhir: a FHIR resource per document, one per line. omop: the table note_nlp. Any other corpus format: "
-            "the best concept only. By default fhir for .fhir.ndjson, omop for note_nlp.csv, table for .tsv, .csv and .xlsx, "
-            "else predictions."
+            "candidates. fhir: a FHIR resource per document, one per line. omop: the table note_nlp. html: a page with "
+            "the mentions marked. Any other corpus format: the best concept only. By default fhir for .fhir.ndjson, omop for "
+            "note_nlp.csv, html for .html, table for .tsv, .csv and .xlsx, else predictions."
         ),
     ] = "",
     no_text: Annotated[
