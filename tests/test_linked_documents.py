@@ -1,4 +1,4 @@
-"""How linked documents are shown."""
+"""How linked documents are shown: rows, plain values, dataframes, HTML."""
 
 from __future__ import annotations
 
@@ -107,6 +107,7 @@ def test_a_title_has_what_the_link_knows() -> None:
         "concepts with the same score: 3 more",
         "runner-up: MESH:D008288 Malaria, score 0.90",
     ]
+    assert Link(pyrexia).title == "not linked: no-candidate"
     below = Link(pyrexia, (FEVER,), confidence=0.2, nil_reason="below-precision").title.splitlines()
     assert below[0] == "not linked: below-precision; best candidate: MESH:D005334 Fever, Disease, confidence 0.20"
 

@@ -347,14 +347,9 @@ class Link(LinkEvidence):
     def title(self) -> str:
         """What a link says, in lines: concept, type and certainty; the name that matched; ties and the runner-up.
 
-        >>> fever, ague = Candidate("mesh:D005334", "pyrexia", 0.9, "Fever"), Candidate("mesh:D008288", "ague", 0.4, "Malaria")
-        >>> mention = Mention(0, 5, "Fever", type="Disease")
-        >>> print(Link(mention, (fever, ague), stage="tfidf", confidence=0.98).title)
-        MESH:D005334 Fever, Disease, confidence 0.98, by tfidf
+        >>> print(Link(Mention(0, 5, "Fever"), (Candidate("mesh:D005334", "pyrexia", 0.9, "Fever"),), stage="tfidf").title)
+        MESH:D005334 Fever, score 0.90, by tfidf
         matched name: pyrexia, score 0.90
-        runner-up: MESH:D008288 Malaria, score 0.40
-        >>> Link(mention).title
-        'not linked: no-candidate'
         """
         return "\n".join(self._title_lines())
 
@@ -381,16 +376,9 @@ def _named(candidate: Candidate) -> str:
 EVIDENCE = plain_fields(Link, [each.name for each in fields(LinkEvidence)])
 """How the evidence of a link is written: files, tables and replies have its keys, columns and types from here."""
 _ANSWER: dict[str, type] = {
-    "document": str,
-    "start": int,
-    "end": int,
-    "text": str,
-    "type": str,
-    "concept_id": str,
-    "preferred_name": str,
-    "matched_name": str,
-    "score": float,
-}
+    "document": str, "start": int, "end": int, "text": str, "type": str,
+    "concept_id": str, "preferred_name": str, "matched_name": str, "score": float,
+}  # fmt: skip
 _FILLED = ("document", "start", "end", "text")  # in each row
 _ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # in the table; later fields follow
 _OF_EVIDENCE = {each.column: each for each in EVIDENCE if each.column}
