@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import BinaryIO
 
-from onym.outputs.base import OutputContext
+from onym.outputs import OutputContext
 from onym.types import LinkedDocument
 
 ENDINGS = (".ids",)
