@@ -1,4 +1,4 @@
-"""A package of somebody else, installed with pip: its linker, detector, reader and format are parts like Onym's own."""
+"""A package of somebody else, installed with pip: its linker, detector, reader and formats are parts like Onym's own."""
 
 from __future__ import annotations
 
@@ -54,6 +54,8 @@ def test_each_part_works_in_the_command_line_and_in_a_pipeline(work: Path, insta
     assert answers(work / "links.jsonl") == [["mesh:D005334"], ["mesh:D009203"]]
     onym("link", "notes.shout", "--pipeline", "p", "-o", "links.shout", "--format", "shouted", cwd=work, installed=installed)
     assert (work / "links.shout").read_text() == "!A HOT FLUSH, then HAZY AURA.!\n"
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.ids", cwd=work, installed=installed)
+    assert (work / "links.ids").read_text() == "mesh:D005334\nmesh:D009203\n"
 
 
 def test_it_can_be_scored_on_a_dataset(work: Path, installed: Path) -> None:
@@ -73,6 +75,7 @@ def test_help_has_its_options_and_info_its_package(work: Path, installed: Path) 
     found = {(part["kind"], part["name"]): part for part in parts if part["package"] == "onym-plug-in"}
     assert set(found) == {
         ("linker", "initials"), ("linker", "exact"), ("detector", "capitals"), ("reader", "pairs"), ("format", "shouted"),
+        ("output", "ids"),
     }  # fmt: skip
     assert found["linker", "initials"]["version"] == "1.2.3"
     assert "built-in" in found["linker", "exact"]["refused"]

@@ -133,15 +133,8 @@ ROUTE = Probe(
         ("http pipeline /metrics", "/v1/probe"),
     ),
 )
-OUTPUT_TEXT = """
-ENDINGS = (".ids",)
-
-def write(documents, output):
-    for doc in documents:
-        output.write("".join(f"{link.concept_id}\\n" for link in doc.links).encode())
-"""
 OUTPUT = Probe(
-    (Edit("outputs/ids.py", OUTPUT_TEXT),),
+    (Edit("outputs/ids.py", (PLUG_IN / "ids.py").read_text("utf-8")),),
     (
         ("onym info", r"output\s+ids"),
         (BUILD, ""),
@@ -202,7 +195,7 @@ VOCABULARY = Probe(
 LINK_FIELD_TEXT = '    probe_field: str = "probed"\n'
 LINK_FIELD_SET = r"""["']probe_field["']:\s*["']probed["']"""
 LINK_FIELD = Probe(
-    (Edit("types.py", LINK_FIELD_TEXT, after=r"class Link[:(](?:.*\n)+?    assertion: .*\n"),),
+    (Edit("types.py", LINK_FIELD_TEXT, after=r"class LinkEvidence[:(](?:.*\n)+?    assertion: .*\n"),),
     (
         (BUILD, ""),
         ("onym link notes.txt --pipeline pipeline -o links.tsv", r"probe_field(?s:.*)probed"),

@@ -31,8 +31,7 @@ from onym.corpora.formats import docbin
 from onym.integrations.spacy import GROUP, OnymPipe
 from onym.pipeline import build_pipeline
 from onym.testing.documents import trip
-from onym.types import Document, LinkedDocument
-from onym.views import styled
+from onym.types import Document, LinkedDocument, styled
 
 UPPER_BOUNDS = {"offsets_lost": 0, "docbin_differences": 0}
 FULL_BOUNDS = {"overhead": 1.25}

@@ -1,4 +1,4 @@
-"""Parts by short name: linkers, detectors, readers of releases and formats of corpora, Onym's own and those of plug-ins.
+"""Parts by short name: linkers, detectors, readers, corpus formats and output formats, Onym's own and those of plug-ins.
 
 A built-in part is a module of its room, named by its file; a name with a leading underscore, `base`,
 and the names in the package's `HELPERS` are not parts. A
@@ -11,6 +11,7 @@ short names, never a path to code.
 | detectors | `onym.detect` | `onym.detectors` | `Config`, `open(config, kb, context)` |
 | readers | `onym.kb.readers` | `onym.readers` | `matches(source)`, `read(source)`; with a `Config`: `read(source, config)` |
 | formats | `onym.corpora.formats` | `onym.formats` | `matches(source)`, `read(source)`, `write(documents, output, style)` |
+| outputs | `onym.outputs` | `onym.outputs` | `ENDINGS`, `write(linked, file, context)`; or the same of terms |
 """
 
 from __future__ import annotations
@@ -84,6 +85,9 @@ class Registry:
         """The short names, built-in parts first."""
         return tuple(dict.fromkeys([*self._built_in, *(part.name for part in self._plug_ins)]))
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._built_in or name in self.names
+
     @property
     def names_in_order(self) -> tuple[str, ...]:
         """The short names in the order in which files are tried: plug-ins come before the most general built-in part."""
@@ -140,4 +144,5 @@ LINKERS = Registry("linker", "onym.linkers", "onym.linkers", ("Config", "open"))
 DETECTORS = Registry("detector", "onym.detect", "onym.detectors", ("Config", "open"))
 READERS = Registry("reader", "onym.kb.readers", "onym.readers", ("matches", "read"))
 FORMATS = Registry("format", "onym.corpora.formats", "onym.formats", ("matches", "read", "write"))
-REGISTRIES = (LINKERS, DETECTORS, READERS, FORMATS)
+OUTPUTS = Registry("output", "onym.outputs", "onym.outputs", ())
+REGISTRIES = (LINKERS, DETECTORS, READERS, FORMATS, OUTPUTS)

@@ -1,4 +1,4 @@
-"""The values that flow through Onym: frozen, validated, without behaviour.
+"""The values that flow through Onym, frozen and validated. A linked document can be shown: as rows, plain values or HTML.
 
 `start` and `end` count code points of the document's text, end exclusive. A `concept_id` is a CURIE with the bioregistry
 prefix in lower case. A `score` is what a model says; a `confidence` is a calibrated probability of being right.
@@ -6,13 +6,19 @@ prefix in lower case. A `score` is what a model says; a `confidence` is a calibr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
-from typing import Literal, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from onym.errors import InputError, shown_id
-from onym.views import LinkedViews
+from onym.fields import PROBABILITY, column, frame_of, plain_fields
+from onym.marks import Mark, mark_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 T = TypeVar("T")
 Progress = Callable[[str, int], None]
@@ -55,6 +61,22 @@ def iter_checked(values: Iterable[object], *kinds: type[T], of: str = "") -> Ite
             what = f"a value is of the type {type(value).__name__}, not {names}"
             raise InputError("type-document", what, where=f"value {number}", fix="make a Document of each text, with an id")
         yield value
+
+
+IdStyle = Literal["curie", "obo", "raw"]
+FhirVersion = Literal["R4B", "R5"]
+"""Releases of FHIR whose ConceptMap is written; that of R4 is the same as of R4B."""
+
+
+@lru_cache(maxsize=65_536)
+def styled(concept_id: str, style: IdStyle = "obo") -> str:
+    """Return a concept's id as it is (`curie`), as the users of its vocabulary write it (`obo`), or without a prefix (`raw`).
+
+    >>> styled("hp:0001250"), styled("mesh:D009203"), styled("mesh:D003924", "raw")
+    ('HP:0001250', 'MESH:D009203', 'D003924')
+    """
+    prefix, _, local = concept_id.partition(":")
+    return {"curie": concept_id, "obo": f"{prefix.upper()}:{local}", "raw": local}[style]
 
 
 class NameKind(IntEnum):
@@ -121,6 +143,23 @@ class Concept:
     def names(self) -> tuple[str, ...]:
         """The normalised names, in order of preference."""
         return tuple(term.text for term in self.terms)
+
+
+def concept_to_dict(concept: Concept) -> dict[str, Any]:
+    """Return a concept as plain values.
+
+    >>> concept_to_dict(Concept("mesh:D005334", (Name("fever", "Fever", NameKind.PREFERRED, "en", ("demo",)),)))["id"]
+    'MESH:D005334'
+    """
+    return {
+        "id": styled(concept.id),
+        "preferred_name": concept.preferred_name,
+        "names": list(concept.names),
+        "groups": list(concept.groups),
+        "types": list(concept.types),
+        "definitions": list(concept.definitions),
+        "xrefs": [styled(xref) for xref in concept.xrefs],
+    }
 
 
 Notes = tuple[tuple[str, str], ...]
@@ -243,15 +282,30 @@ AssertionMark = Literal["negated", "possible", "historical", "hypothetical", "ot
 _COUNTED = -1  # ties that are to be counted among the candidates
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A mention, its candidates, best first, and the evidence behind the answer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkEvidence:
+    """What is known of an answer besides the mention and the candidates. A field declared here is in every output.
 
+    `tied` says how many other concepts have the best score, also those beyond the candidates that were asked for.
     `detection_score` is the score of the detector that found the mention; None where the mention was annotated. `stage` is the
     part of a cascade that answered. `confidence` is a calibrated probability. `nil_reason` says why there is no answer; the
-    candidates are kept all the same. `tied` says how many other concepts have the best score, also those beyond the candidates
-    that were asked for; where a linker does not say it, they are counted among the candidates. `assertion` holds the marks of
-    the mention's sentence, such as `negated`; none of them is an empty tuple, and None means that they were not looked for.
+    candidates are kept all the same. `assertion` holds the marks of the mention's sentence, such as `negated`; none of them is
+    an empty tuple, and None means that they were not looked for.
+    """
+
+    tied: int | None = None
+    detection_score: float | None = field(default=None, metadata=column(""))
+    stage: str | None = None
+    confidence: float | None = field(default=None, metadata=PROBABILITY)
+    nil_reason: NilReason | None = None
+    assertion: tuple[AssertionMark, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link(LinkEvidence):
+    """A mention, its candidates, best first, and the evidence behind the answer.
+
+    Where a linker does not say how many concepts are `tied`, they are counted among the candidates.
 
     >>> fever = Mention(0, 5, "fever")
     >>> Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)).concept_id
@@ -264,12 +318,7 @@ class Link:
 
     mention: Mention
     candidates: tuple[Candidate, ...] = ()
-    detection_score: float | None = None
-    stage: str | None = None
-    confidence: float | None = None
-    nil_reason: NilReason | None = None
-    tied: int = _COUNTED
-    assertion: tuple[AssertionMark, ...] | None = None
+    tied: int = field(default=_COUNTED, kw_only=True, metadata=column("ties"))
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
@@ -280,9 +329,83 @@ class Link:
             object.__setattr__(self, "tied", sum(each.score == self.candidates[0].score for each in self.candidates[1:]))
 
     @property
+    def answer(self) -> Candidate | None:
+        """The best candidate, or None where the mention is left unlinked (NIL)."""
+        return None if self.nil_reason else self.candidates[0]
+
+    @property
     def concept_id(self) -> str | None:
-        """The answer: the best candidate's id, or None where the mention is left unlinked (NIL)."""
+        """The id of the answer, or None where the mention is left unlinked (NIL)."""
         return None if self.nil_reason else self.candidates[0].concept_id
+
+    @property
+    def type(self) -> str:
+        """The type of the mention, else that of the answer."""
+        return self.mention.type or (self.candidates[0].type if not self.nil_reason else "")
+
+    @property
+    def title(self) -> str:
+        """What a link says, in lines: concept, type and certainty; the name that matched; ties and the runner-up.
+
+        >>> print(Link(Mention(0, 5, "Fever"), (Candidate("mesh:D005334", "pyrexia", 0.9, "Fever"),), stage="tfidf").title)
+        MESH:D005334 Fever, score 0.90, by tfidf
+        matched name: pyrexia, score 0.90
+        """
+        return "\n".join(self._title_lines())
+
+    def _title_lines(self) -> Iterator[str]:
+        if not self.candidates:
+            yield f"not linked: {self.nil_reason}"
+            return
+        best, by = self.candidates[0], f"by {self.stage}" if self.stage else ""
+        certainty = f"score {best.score:.2f}" if self.confidence is None else f"confidence {self.confidence:.2f}"
+        parts = (_named(best), self.mention.type or best.type, certainty, by, *(self.assertion or ()))
+        yield f"not linked: {self.nil_reason}; best candidate: " * bool(self.nil_reason) + ", ".join(filter(None, parts))
+        if not best.name:  # annotations are ids alone, and the second is no runner-up
+            return
+        yield f"matched name: {best.name}, score {best.score:.2f}"
+        if self.tied:
+            yield f"concepts with the same score: {self.tied} more"
+        yield from (f"runner-up: {_named(each)}, score {each.score:.2f}" for each in self.candidates[1:2])
+
+
+def _named(candidate: Candidate) -> str:
+    return f"{styled(candidate.concept_id)} {candidate.preferred_name or candidate.name}"
+
+
+EVIDENCE = plain_fields(Link, [each.name for each in fields(LinkEvidence)])
+"""How the evidence of a link is written: files, tables and replies have its keys, columns and types from here."""
+_ANSWER: dict[str, type] = {
+    "document": str, "start": int, "end": int, "text": str, "type": str,
+    "concept_id": str, "preferred_name": str, "matched_name": str, "score": float,
+}  # fmt: skip
+_FILLED = ("document", "start", "end", "text")  # in each row
+_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # in the table; later fields follow
+_OF_EVIDENCE = {each.column: each for each in EVIDENCE if each.column}
+_IN_ORDER = [_OF_EVIDENCE[name] for name in dict.fromkeys([*_ORDER, *_OF_EVIDENCE])]
+_KINDS = _ANSWER | {each.column: each.cell_kind for each in _IN_ORDER}
+COLUMNS = tuple(_KINDS)
+"""The columns of the flat table, which is the same everywhere: a row for each mention, with the best answer."""
+Row = dict[str, Any]
+
+
+def kinds_of(columns: Sequence[str] = COLUMNS) -> dict[str, type]:
+    """Return the type of the values of columns.
+
+    >>> kinds_of(["start", "score", "text"])
+    {'start': <class 'int'>, 'score': <class 'float'>, 'text': <class 'str'>}
+    """
+    return {name: _KINDS[name] for name in columns}
+
+
+def column_annotations() -> dict[str, Any]:
+    """Return the columns of the flat table with their types as annotations: `str | None` where a cell may be empty.
+
+    >>> column_annotations()["start"], column_annotations()["score"]
+    (<class 'int'>, float | None)
+    """
+    filled = {*_FILLED, *(each.column for each in EVIDENCE if not each.is_optional)}
+    return {name: kind if name in filled else kind | None for name, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +427,11 @@ class Problem:
         object.__setattr__(self, "document_id", shown_id(self.document_id))
 
 
+_SHOWN = 5  # links that are shown in a line
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class LinkedDocument(LinkedViews):
+class LinkedDocument:
     """A document and a link for each of its mentions, in their order. One that could not be linked has problems instead.
 
     >>> LinkedDocument(Document("1", "fever"), problems=(Problem("1", "limit-record", "too long"),)).is_complete
@@ -320,3 +446,83 @@ class LinkedDocument(LinkedViews):
     def is_complete(self) -> bool:
         """True where the document was linked."""
         return not self.problems
+
+    def rows(self, id_style: IdStyle = "obo") -> list[Row]:
+        """Return a row of the flat table for each mention, in their order.
+
+        >>> fever = Mention(0, 5, "Fever")
+        >>> link = Link(fever, (Candidate("mesh:D005334", "fever", 1.0),))
+        >>> linked = LinkedDocument(Document("1", "Fever", (fever,)), (link,))
+        >>> [(row["text"], row["concept_id"]) for row in linked.rows()]
+        [('Fever', 'MESH:D005334')]
+        """
+        return [_row(self.document.id, link, id_style) for link in self.links]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document's id and text, its links with all candidates, and its problems, as plain values."""
+        problems = [{"code": each.code, "what": each.what, "where": each.where} for each in self.problems]
+        links = self.rows()
+        for row, link in zip(links, self.links, strict=True):
+            row["candidates"] = [_candidate(each) for each in link.candidates]
+        return {"id": self.document.id, "text": self.document.text, "links": links, "problems": problems}
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the flat table as a dataframe of polars."""
+        return frame_of([[row[name] for name in COLUMNS] for row in self.rows()], _KINDS)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the flat table as a dataframe of pandas, which has to be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows(), columns=list(COLUMNS))
+
+    def to_html(self, titles: Sequence[str] | None = None) -> str:
+        """Return the text with its mentions marked: no script, everything escaped. A mark's title is that of its link.
+
+        Other titles may be given, one for each link.
+        """
+        shown = zip(self.links, [link.title for link in self.links] if titles is None else titles, strict=True)
+        marks = [Mark(link.mention.start, link.mention.end, title, link.type if link.answer else None) for link, title in shown]
+        return mark_text(self.document.text, marks)
+
+    def _repr_html_(self) -> str:
+        """Show the text with its mentions marked, in a notebook."""
+        return self.to_html()
+
+    def __repr__(self) -> str:
+        """Return ids and offsets: a document's text stays out of logs."""
+        if self.problems:
+            return f"<LinkedDocument {shown_id(self.document.id)}: {self.problems[0].code}>"
+        shown = [
+            f"{link.mention.start}-{link.mention.end} {'NIL' if link.concept_id is None else styled(link.concept_id)}"
+            for link in self.links[:_SHOWN]
+        ]
+        more = ", ..." if len(self.links) > _SHOWN else ""
+        return f"<LinkedDocument {shown_id(self.document.id)}: {len(self.links)} links: {', '.join(shown)}{more}>"
+
+
+def _row(document_id: str, link: Link, id_style: IdStyle) -> Row:
+    mention, best = link.mention, link.answer
+    row: Row = {
+        "document": document_id,
+        "start": mention.start,
+        "end": mention.end,
+        "text": mention.surface,
+        "type": link.type or None,
+        "concept_id": styled(best.concept_id, id_style) if best else None,
+        "preferred_name": best.preferred_name or None if best else None,
+        "matched_name": best.name if best else None,
+        "score": best.score if best else None,
+    }
+    for each in _IN_ORDER:
+        row[each.column] = each.to_cell(getattr(link, each.name))
+    return row
+
+
+def _candidate(candidate: Candidate) -> Row:
+    return {
+        "concept_id": styled(candidate.concept_id),
+        "preferred_name": candidate.preferred_name,
+        "matched_name": candidate.name,
+        "score": candidate.score,
+    }

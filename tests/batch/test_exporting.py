@@ -16,9 +16,9 @@ from onym.batch.run import run_batch
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError, InputError, OnymError
-from onym.outputs.exports import ExportOptions
+from onym.outputs.base import ExportOptions
 from onym.outputs.fhir import fhir_document
-from onym.outputs.rows import read_flat
+from onym.outputs.table import read_flat
 from onym.packs.locate import load
 from onym.store.storage import open_storage
 from tests.batch.runs import InlineEngine, finished, pipeline_at, planned

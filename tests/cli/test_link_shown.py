@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.outputs.rows import read_flat
+from onym.outputs.table import read_flat
 from onym.pipeline.folder import build_pipeline
 from tests.cli.command import onym, onym_bytes
 

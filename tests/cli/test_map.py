@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.outputs.terms import COLUMNS
+from onym.outputs.table import TERM_COLUMNS as COLUMNS
 from onym.store.files.xlsx import read_cells, write_xlsx
 from onym.testing.models import save_model
 from tests.cli.command import onym, onym_bytes

@@ -114,7 +114,15 @@ def test_several_sources_are_one_corpus(tmp_path: Path) -> None:
     assert [doc.text for doc in documents_of(read_sources(sources[:1], "text"))] == ["fever"]
 
 
-FULL = Link(DOC.mentions[0], (Candidate("mesh:D005334", "fever", 0.5),), 0.9, "dense", 0.25, "below-threshold", tied=2)
+FULL = Link(
+    DOC.mentions[0],
+    (Candidate("mesh:D005334", "fever", 0.5),),
+    detection_score=0.9,
+    stage="dense",
+    confidence=0.25,
+    nil_reason="below-threshold",
+    tied=2,
+)
 LOST = Document("2", "No fever.", (Mention(3, 8, "fever"),))
 LINKED = [LinkedDocument(DOC, (FULL,)), LinkedDocument(LOST, problems=(Problem("2", "limit-record", "too long"),))]
 

@@ -64,7 +64,7 @@ def test_a_linked_document_is_read_as_a_plain_one(linked: LinkedDocument) -> Non
 
 
 def test_what_is_known_of_a_link_is_written_and_nothing_else() -> None:
-    full = Link(FEVER, (CANDIDATE,), 0.0, "dense", 0.0, "below-threshold")
+    full = Link(FEVER, (CANDIDATE,), detection_score=0.0, stage="dense", confidence=0.0, nil_reason="below-threshold")
     assert linked_to_plain(LinkedDocument(DOC, (full,))) == {
         "id": "1",
         "text": "high fever",

@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from tests.test_views import read
+from tests.test_linked_documents import read
 
 DOCS = Path(__file__).parents[2] / "docs"
 

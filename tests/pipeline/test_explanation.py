@@ -14,7 +14,7 @@ from onym.packs import load
 from onym.pipeline import Pipeline
 from onym.types import Document, Mention
 from tests.cli.command import onym
-from tests.test_views import read
+from tests.test_linked_documents import read
 
 
 def explained(pipeline: Pipeline, text: str, *spans: tuple[int, int]) -> list[str]:

@@ -19,7 +19,7 @@ from onym.serve.routes import MAX_TERM, MAX_TERMS, Options, all_routes, parse
 from onym.serve.routes.link import LinkedReply, LinkReply, LinkRequest
 from onym.serve.routes.terms import MapRequest
 from onym.serve.server import Service
-from onym.views import COLUMNS
+from onym.types import COLUMNS
 from tests.serve.stub import folder_of, with_service
 
 NDJSON = {"content-type": "application/x-ndjson"}

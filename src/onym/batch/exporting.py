@@ -23,13 +23,16 @@ from onym.batch.inputs import read_group
 from onym.batch.ledger import Ledger, finished
 from onym.batch.plan import Shard
 from onym.corpora.base import documents_of
-from onym.corpora.corpus import require_output, require_writable, write_linked_corpus
-from onym.outputs.exports import EXPORTS, NO_OPTIONS, ExportOptions, linked_export, require_linked_export, write_linked_export
-from onym.outputs.rows import require_rows, write_rows
+from onym.corpora.corpus import write_linked_corpus
+from onym.errors import ConfigError
+from onym.fields import from_cells
+from onym.outputs.base import NO_OPTIONS, PREDICTIONS, TABLE, ExportOptions, OutputContext, named_format, write_output
+from onym.outputs.links import require_linked_output
+from onym.outputs.rows import write_rows
+from onym.registry import OUTPUTS
 from onym.store.output import require_file, whole_file, whole_path
 from onym.store.storage import Storage, open_storage
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-from onym.views import COLUMNS, kinds_of
+from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
 _ROWS = 10_000
 _ORDER, _VERSION = "order", "version"
@@ -47,25 +50,23 @@ def export(
 ) -> int:
     """Write the output of a run that is done; return how many rows or documents there are.
 
-    Without a format it is what the ending of the name says: FHIR, OMOP, or a table of .parquet, .csv, .tsv, .jsonl or .xlsx.
+    Without a format it is what the ending of the name says; else a table of .parquet, .csv, .tsv, .jsonl or .xlsx.
     """
-    format = format or linked_export(dest)  # noqa: A001
-    require_linked_export(dest, format, options, force=force)
-    if format in EXPORTS:
-        require_file(dest, force=force)
-    elif format:
-        require_output(dest, require_writable(format), force=force)
-    else:
-        require_rows(dest)
-        require_file(dest, force=force)
+    format = format or named_format(dest) or TABLE  # noqa: A001
+    if format == PREDICTIONS:
+        what = "a run keeps the best concept of a mention, and predictions have all candidates"
+        raise ConfigError("config-invalid", what, fix="name another format")
+    require_linked_output(dest, format, options=options, force=force)
+    if format in OUTPUTS:
+        require_file(dest, force=force)  # standard output is for the counts
     storage = open_storage(out)
     ledger = finished(storage)
-    if format in EXPORTS:
+    if format == TABLE:
+        return _write_table(ledger, storage, dest, force=force)
+    if format in OUTPUTS:
         return _write_export(ledger, storage, dest, format, options, force=force)
-    if format:
-        linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
-        return write_linked_corpus(linked, dest, format, force=force).documents
-    return _write_table(ledger, storage, dest, force=force)
+    linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
+    return write_linked_corpus(linked, dest, format, force=force).documents
 
 
 def _write_export(
@@ -87,7 +88,8 @@ def _write_export(
                 count += 1
                 yield each
 
-    write_linked_export(linked(), dest, format, options, source=ledger.plan.source, text=settings.text, force=force)
+    context = OutputContext(dest, ledger.plan.source, settings.text, options=options, force=force)
+    write_output(linked(), format, context)
     return count
 
 
@@ -135,16 +137,8 @@ def _linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete:
 def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
     mention = Mention(row["start"], row["end"], doc.text[row["start"] : row["end"]], type=row["type"] or "")
     best = () if row["concept_id"] is None else (_candidate(row),)
-    marks = tuple((row["assertion"] or "").split(",")) if row["assertion"] else () if asserted else None
-    return Link(
-        mention,
-        best,
-        tied=row["ties"],
-        stage=row["stage"],
-        confidence=row["confidence"],
-        nil_reason=row["nil_reason"],
-        assertion=marks,
-    )
+    known = from_cells(row, EVIDENCE)
+    return Link(mention, best, **({"assertion": ()} if asserted else {}) | known)
 
 
 def _candidate(row: Row) -> Candidate:

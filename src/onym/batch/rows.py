@@ -25,8 +25,7 @@ from onym.config import Strict
 from onym.corpora.base import DELETED
 from onym.errors import IntegrityError
 from onym.store.storage import Storage
-from onym.types import LinkedDocument, Problem
-from onym.views import COLUMNS, kinds_of
+from onym.types import COLUMNS, LinkedDocument, Problem, kinds_of
 
 SCHEMA_VERSION = 1
 RECEIPT = b"onym"

@@ -13,8 +13,7 @@ from onym.cli.console import write_json, write_table
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
     from onym.outputs.terms import TermMapping
-    from onym.types import LinkedDocument
-    from onym.views import IdStyle, Row
+    from onym.types import IdStyle, LinkedDocument, Row
 
 _HEADERS = {
     "text": "mention",
@@ -55,7 +54,7 @@ class Shown:
 
     def mappings(self, mappings: Iterable[TermMapping], own: Sequence[str], kb: KnowledgeBase, style: IdStyle) -> None:
         """Print mapped terms as JSON lines at once, or keep them as rows."""
-        from onym.outputs.terms import COLUMNS, columns_of, values_of
+        from onym.outputs.table import TERM_COLUMNS, columns_of, values_of
 
         columns = columns_of(own)
         for mapping in mappings:
@@ -63,7 +62,7 @@ class Shown:
             if self.json:
                 write_json(dict(zip(columns, [*mapping.cells, *values], strict=True)))
             elif mapping.term:
-                self._keep([{"term": mapping.term, **dict(zip(COLUMNS, values, strict=True))}])
+                self._keep([{"term": mapping.term, **dict(zip(TERM_COLUMNS, values, strict=True))}])
 
     def print(self) -> None:
         """Print the table: the columns in which something stands."""

@@ -194,12 +194,13 @@ def export(
     Example: onym batch export linked -o links.parquet
     """
     from onym.batch.exporting import export
-    from onym.outputs.exports import ExportOptions, linked_export
+    from onym.outputs.base import TABLE, ExportOptions, named_format
 
     options = ExportOptions.of(code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     with progress("exporting"):
         count = export(out, output, format, options=options, force=force)
-    write_lines([("documents" if format or linked_export(output) else "mentions", f"{count:,}"), ("output", str(output))])
+    is_table = (format or named_format(output) or TABLE) == TABLE
+    write_lines([("mentions" if is_table else "documents", f"{count:,}"), ("output", str(output))])
 
 
 @app.command()

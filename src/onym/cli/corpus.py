@@ -23,7 +23,7 @@ from onym.cli.inputs import (
     report_log,
 )
 from onym.cli.options import FORCE, ID_STYLE
-from onym.views import IdStyle
+from onym.types import IdStyle
 
 app = typer.Typer(help="Inspect, check and convert annotated corpora.", no_args_is_help=True)
 

@@ -86,7 +86,7 @@ def _list(*, json: bool) -> None:
 
 @app.command()
 def info(json: Annotated[bool, JSON] = False) -> None:
-    """List all linkers, detectors, readers and formats, with the package that each comes from.
+    """List all linkers, detectors, readers, corpus formats and output formats, with the package that each comes from.
 
     Example: onym info
     """

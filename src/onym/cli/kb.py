@@ -11,7 +11,7 @@ import typer
 from onym.cli.console import JSON, progress, stderr, write_json, write_lines
 from onym.cli.options import ID_STYLE
 from onym.errors import ConfigError
-from onym.views import IdStyle
+from onym.types import IdStyle
 from onym.vocabularies import downloads
 
 if TYPE_CHECKING:

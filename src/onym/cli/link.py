@@ -49,13 +49,13 @@ from onym.cli.options import (
     listed,
 )
 from onym.store.cache import Verify
-from onym.views import IdStyle
+from onym.types import IdStyle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onym.corpora.reading import PlannedFile
-    from onym.outputs.exports import ExportOptions
+    from onym.outputs.base import ExportOptions
     from onym.outputs.links import LinkCounts
 
 _BUG = 1
@@ -88,9 +88,9 @@ def link(
         typer.Option(
             help="table: one row per mention with the best concept and its name; the extension of -o is .tsv, .csv, .xlsx, "
             ".jsonl or .parquet. predictions: all candidates with scores, no text. jsonl, parquet: documents with all "
-            "candidates. fhir: a FHIR resource per document, one per line. omop: the table note_nlp. Any other corpus format: "
-            "the best concept only. By default fhir for .fhir.ndjson, omop for note_nlp.csv, table for .tsv, .csv and .xlsx, "
-            "else predictions."
+            "candidates. fhir: a FHIR resource per document, one per line. omop: the table note_nlp. html: a page with "
+            "the mentions marked. Any other corpus format: the best concept only. By default fhir for .fhir.ndjson, omop for "
+            "note_nlp.csv, html for .html, table for .tsv, .csv and .xlsx, else predictions."
         ),
     ] = "",
     no_text: Annotated[
@@ -127,7 +127,8 @@ def link(
     """
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
-    from onym.outputs.links import TABLE, format_of, require_linked_output, write_linked, write_links
+    from onym.outputs.base import TABLE
+    from onym.outputs.links import format_of, require_linked_output, write_linked, write_links
     from onym.packs.folders import STARTER
     from onym.packs.locate import load
     from onym.parts import OpenContext
@@ -143,7 +144,7 @@ def link(
     format = format or format_of(output)  # noqa: A001
     shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text)
     output = output or STDOUT
-    options = _options(format, output, code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
+    options = _options(format, code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     if shown is None:
         require_linked_output(output, format, assertion=assertion, force=force, options=options)
     with (
@@ -203,13 +204,13 @@ def link(
         raise typer.Exit(_BUG if counts.bugs else FAILED)
 
 
-def _options(form: str, output: Path, code_systems: Sequence[str], nlp_date: str, **paths: Path | None) -> ExportOptions:
+def _options(form: str, code_systems: Sequence[str], nlp_date: str, **paths: Path | None) -> ExportOptions:
     """Return the options of an export; another format has none."""
-    from onym.outputs.exports import EXPORTS, ExportOptions, require_linked_export
+    from onym.outputs.base import PREDICTIONS, TABLE, ExportOptions, refuse_options
 
     options = ExportOptions.of(code_systems, nlp_date, **paths)
-    if form not in EXPORTS:
-        require_linked_export(output, form, options)
+    if form in (PREDICTIONS, TABLE):
+        refuse_options(options)
     return options
 
 

@@ -29,7 +29,7 @@ from onym.cli.options import (
     listed,
 )
 from onym.store.cache import Verify
-from onym.views import FhirVersion, IdStyle
+from onym.types import FhirVersion, IdStyle
 
 if TYPE_CHECKING:
     from onym.linkers.base import Linker
@@ -83,7 +83,7 @@ def map_(
     """
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
-    from onym.outputs.exports import ExportOptions, require_mapping_export
+    from onym.outputs.base import ExportOptions, check_terms
     from onym.outputs.mapping import counted, map_terms, new_counts, require_mapping, write_mappings
     from onym.outputs.terms import count_rows, read_terms
     from onym.packs.locate import load
@@ -102,7 +102,7 @@ def map_(
     )
     shown = Shown.of(is_shown=output is None, json=json)
     output = output or STDOUT
-    require_mapping_export(output, options)
+    check_terms(output, options)
     rows = count_rows(file, column) if shown else require_mapping(file, column, output, force=force, options=options)
     table = read_terms(file, column)
     with progress("mapping", total=rows) as bar:

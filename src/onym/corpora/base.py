@@ -9,8 +9,7 @@ from typing import BinaryIO, Literal, Protocol, get_args
 from onym.errors import OnymError
 from onym.store.files.lines import Line
 from onym.store.files.source import Source
-from onym.types import Document, Mention, Notes, Offsets, Passage, Problem, Relation, iter_checked
-from onym.views import IdStyle
+from onym.types import Document, IdStyle, Mention, Notes, Offsets, Passage, Problem, Relation, iter_checked
 
 Facet = Literal[
     "document ids",

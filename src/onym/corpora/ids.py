@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from onym.corpora.base import Style
 from onym.kb.curie import to_curie
-from onym.types import Mention, Notes
-from onym.views import styled
+from onym.types import Mention, Notes, styled
 from onym.vocabularies import prefix_by_shape
 
 KEY = "ids"

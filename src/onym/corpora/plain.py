@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
+from onym import fields
 from onym.corpora.base import Draft, Item, MalformedError
-from onym.types import (
-    AssertionMark,
-    Candidate,
-    Document,
-    Link,
-    LinkedDocument,
-    Mention,
-    NilReason,
-    Notes,
-    Passage,
-    Problem,
-    Relation,
-)
+from onym.types import EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, Notes, Passage, Problem, Relation
 
 Plain = dict[str, Any]
 LINKED = "linked-document/2"
 """What a linked document says that it is: the JSON Schema `linked-document-2` describes it."""
-_EVIDENCE = ("detection_score", "stage", "confidence", "nil_reason")
-_MARKS = frozenset(get_args(AssertionMark))
 
 
 def to_plain(document: Document) -> Plain:
@@ -229,10 +216,7 @@ def _read_relation(plain: Plain, where: str) -> Relation:
 
 def _link(link: Link) -> Plain:
     candidates = [{"concept_id": each.concept_id, "name": each.name, "score": each.score} for each in link.candidates]
-    tied = {"tied": link.tied} if link.tied else {}
-    assertion = {} if link.assertion is None else {"assertion": list(link.assertion)}
-    known = {name: value for name in _EVIDENCE if (value := getattr(link, name)) is not None}
-    return {"candidates": candidates, **tied, **known, **assertion}
+    return {"candidates": candidates, **fields.to_plain(link, EVIDENCE)}
 
 
 def _problem(problem: Problem) -> Plain:
@@ -240,47 +224,18 @@ def _problem(problem: Problem) -> Plain:
 
 
 def _read_link(mention: Mention, plain: Plain, where: str) -> Link:
-    reason = string(plain, "nil_reason", where) or None
-    if reason not in (None, *get_args(NilReason)):
-        raise MalformedError("a link has an unknown 'nil_reason'", where)
     candidates = tuple(
         Candidate(string(each, "concept_id", where), string(each, "name", where), _score(each, where))
         for each in objects(plain, "candidates", where)
     )
-    scores = {name: _real(plain, name, where) for name in ("detection_score", "confidence")}
-    if not 0.0 <= (scores["confidence"] or 0.0) <= 1.0:
-        raise MalformedError("a confidence is not a probability", where)
-    found = Link(mention, candidates, stage=string(plain, "stage", where) or None, nil_reason=reason, **scores)  # type: ignore[arg-type]
-    if plain.get("assertion") is not None:
-        found = replace(found, assertion=_read_marks(plain, where))
-    return found if plain.get("tied") is None else replace(found, tied=_count(plain, "tied", where))
-
-
-def _read_marks(plain: Plain, where: str) -> tuple[AssertionMark, ...]:
-    marks = strings(plain, "assertion", where)
-    if not _MARKS.issuperset(marks):
-        raise MalformedError("a link has an unknown mark in 'assertion'", where)
-    return marks  # type: ignore[return-value]
-
-
-def _count(plain: Plain, key: str, where: str) -> int:
-    count = number(plain, key, where)
-    if count < 0:
-        raise MalformedError(f"{key!r} is below zero", where)
-    return count
+    try:
+        return Link(mention, candidates, **fields.from_plain(plain, EVIDENCE))
+    except ValueError as e:
+        raise MalformedError(str(e), where) from e
 
 
 def _score(plain: Plain, where: str) -> float:
-    score = _real(plain, "score", where)
-    if score is None:
-        raise MalformedError("a candidate has no 'score'", where)
-    return score
-
-
-def _real(plain: Plain, key: str, where: str) -> float | None:
-    value = plain.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise MalformedError(f"{key!r} should be a number", where)
-    return float(value)
+    score = plain.get("score")
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        raise MalformedError("a candidate has no 'score', or one that is no number", where)
+    return float(score)

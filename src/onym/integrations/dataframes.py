@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from onym.errors import InputError
+from onym.fields import frame_of
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
 from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS
 from onym.outputs.mapping import mapped_rows
 from onym.pipeline.pipeline import Pipeline
-from onym.views import Row, frame_of, kinds_of
+from onym.types import Row, kinds_of
 
 if TYPE_CHECKING:
     import pandas as pd

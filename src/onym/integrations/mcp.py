@@ -16,8 +16,7 @@ from onym.corpora.isolation import require_complete
 from onym.errors import InputError, LimitError, coded, missing_extra
 from onym.kb.search import search
 from onym.outputs.mapping import mapped_rows
-from onym.types import require_text
-from onym.views import Row, concept_to_dict
+from onym.types import Row, concept_to_dict, require_text
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError, missing_extra
 from onym.text.boundaries import WholeTokens
-from onym.types import Candidate, Document, LinkedDocument, Mention
-from onym.views import Row
+from onym.types import Candidate, Document, LinkedDocument, Mention, Row
 
 try:
     from spacy.language import Language

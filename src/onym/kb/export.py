@@ -14,8 +14,7 @@ from onym.errors import ConfigError
 from onym.kb.identity import AliasKind
 from onym.kb.joins import JoinRule
 from onym.kb.knowledge_base import NO_CONCEPT
-from onym.types import NameKind
-from onym.views import IdStyle, styled
+from onym.types import IdStyle, NameKind, styled
 
 if TYPE_CHECKING:
     from onym.kb.knowledge_base import KnowledgeBase

@@ -11,15 +11,18 @@ import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from onym._version import __version__
+from onym.errors import ConfigError
 from onym.linkers.base import AnswerSource
+from onym.outputs.base import ExportOptions, OutputContext, TermContext
 from onym.outputs.terms import TermMapping, shown_name
-from onym.outputs.vocabularies import Vocabularies
-from onym.types import Candidate, Document, Link, LinkedDocument
-from onym.views import FhirVersion
+from onym.outputs.vocabularies import Vocabularies, require_uri
+from onym.types import Candidate, Document, FhirVersion, Link, LinkedDocument
 
+ENDINGS, TERM_ENDINGS = (".fhir.ndjson",), (".fhir.json",)
 Resource = dict[str, Any]
 """A resource or an element of one, as JSON has it."""
 BASE = "urn:onym:fhir"
@@ -103,6 +106,27 @@ class _Element:
 
     display: str | None
     targets: dict[str, dict[str, Resource]] = field(default_factory=dict)
+
+
+def check_terms(path: Path, options: ExportOptions) -> None:  # noqa: ARG001 - of the protocol
+    """Refuse options that are not of a ConceptMap."""
+    _check_vocabularies(options)
+    if options.source_system:
+        require_uri(options.source_system)
+
+
+def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
+    """Write mappings as a ConceptMap."""
+    options = context.options
+    write_concept_map(
+        mappings,
+        context.linker,
+        file,
+        version=options.fhir_version or "R4B",
+        vocabularies=options.vocabularies,
+        code_column=context.code_column,
+        source=options.source_system,
+    )
 
 
 def write_concept_map(
@@ -209,13 +233,24 @@ CODE = {"coding": [{"system": BASE, "code": "linked-document", "display": "Conce
 _IDS = uuid.uuid5(uuid.NAMESPACE_OID, BASE)
 
 
-def write_fhir(
-    linked: Iterable[LinkedDocument], file: BinaryIO, vocabularies: Vocabularies | None = None, *, text: bool = True
-) -> None:
-    """Write a line for each document that was linked; without `text`, the texts of mentions are left out."""
+def check(context: OutputContext) -> None:
+    """Refuse options that are not of FHIR."""
+    _check_vocabularies(context.options)
+    if context.options.nlp_date or context.options.note_keys:
+        raise ConfigError("config-invalid", "--nlp-date and --note-keys are options of omop", fix="leave them away")
+
+
+def _check_vocabularies(options: ExportOptions) -> None:
+    options.vocabularies.require_uris()
+    if options.omop_vocabulary:
+        raise ConfigError("config-invalid", "--omop-vocabulary is an option of omop", fix="leave it away")
+
+
+def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
+    """Write a line for each document that was linked; without text, the texts of mentions are left out."""
     for each in linked:
         if each.is_complete:
-            resource = fhir_document(each, vocabularies, text=text)
+            resource = fhir_document(each, context.options.vocabularies, text=context.text)
             file.write(json.dumps(resource, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
@@ -254,16 +289,15 @@ def _mention(link: Link, vocabularies: Vocabularies, *, text: bool) -> Resource:
         {"url": "part", "extension": [*extension("start", "UnsignedInt", start), *extension("end", "UnsignedInt", end)]}
         for start, end in mention.parts
     ]
-    is_linked = link.concept_id is not None
-    kind = mention.type or (link.candidates[0].type if is_linked else "")
+    best = link.answer
     values = [
         *extension("start", "UnsignedInt", mention.start),
         *extension("end", "UnsignedInt", mention.end),
         *parts,
         *extension("concept", "CodeableConcept", codeable_concept(link, vocabularies, text=text)),
-        *extension("type", "String", string_of(kind)),
+        *extension("type", "String", string_of(link.type)),
         *extension("confidence", "Decimal", link.confidence),
-        *extension("score", "Decimal", float(link.candidates[0].score) if is_linked else None),
+        *extension("score", "Decimal", float(best.score) if best else None),
         *extension("ties", "UnsignedInt", link.tied or None),
         *extension("nil-reason", "Code", link.nil_reason),
         *(each for mark in link.assertion or () for each in extension("assertion", "Code", mark)),

@@ -11,11 +11,14 @@ from typing import Any, BinaryIO
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import jsonl, parquet
+from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
+from onym.outputs.base import OutputContext, refuse_options
 from onym.pipeline.explanation import Explanations
 from onym.store.files.source import Source
 from onym.types import Candidate, Document, Link, LinkedDocument
 
+ENDINGS = (".html",)
 _HEAD = """<!doctype html>
 <html lang="en">
 <head>
@@ -49,6 +52,18 @@ def read_shown(path: Path, kb: KnowledgeBase | None = None) -> Iterator[LinkedDo
     found = form.read_linked(Source.open(path)) if form else map(LinkedDocument, documents_of(read_corpus(path)))
     for linked in found:
         yield replace(linked, links=tuple(_named(link, kb) for link in linked.links or _annotated(linked.document)))
+
+
+def check(context: OutputContext) -> None:
+    """Refuse options, and a page without text."""
+    refuse_options(context.options)
+    if not context.text:
+        raise ConfigError("config-invalid", "a page shows the text of documents", fix="leave --no-text away")
+
+
+def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
+    """Write linked documents as a page, whose title is the name of the file."""
+    write_page(linked, context.path.stem, file)
 
 
 def write_page(shown: Iterable[LinkedDocument | Explanations], title: str, file: BinaryIO) -> int:

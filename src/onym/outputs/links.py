@@ -1,4 +1,4 @@
-"""Linking a corpus to a file: all candidates as predictions, or the answers in any corpus format."""
+"""Linking a corpus to a file, in any output format or corpus format."""
 
 from __future__ import annotations
 
@@ -17,15 +17,23 @@ from onym.detect import with_assertion
 from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among, source_of
-from onym.outputs.exports import EXPORTS, NO_OPTIONS, ExportOptions, linked_export, require_linked_export, write_linked_export
-from onym.outputs.predictions import lines_of, write_predictions
-from onym.outputs.rows import is_table, require_rows, write_flat
-from onym.store.output import require_file, whole_file
+from onym.outputs.base import (
+    NO_OPTIONS,
+    PREDICTIONS,
+    TABLE,
+    ExportOptions,
+    OutputContext,
+    check_output,
+    named_format,
+    refuse_options,
+    write_output,
+)
+from onym.registry import OUTPUTS
+from onym.store.output import require_file
 from onym.types import Document, LinkedDocument, Problem
 
 Sink = Callable[[Iterable[LinkedDocument]], None]
 """Takes linked documents one by one."""
-PREDICTIONS, TABLE = "predictions", "table"
 
 
 @dataclass
@@ -113,9 +121,7 @@ def format_of(path: Path | None) -> str:
     >>> format_of(None), format_of(Path("links.csv")), format_of(Path("links.jsonl"))
     ('table', 'table', 'predictions')
     """
-    if path is not None and (export := linked_export(path)):
-        return export
-    return TABLE if path is None or is_table(path) else PREDICTIONS
+    return TABLE if path is None else named_format(path) or PREDICTIONS
 
 
 def require_linked_output(
@@ -129,18 +135,17 @@ def require_linked_output(
     """Refuse, before any work, an output that could not be written in a format."""
     if assertion:
         require_assertion(format)
-    require_linked_export(path, format, options, force=force)
-    if format == TABLE:
-        require_rows(path)
-    if format in (PREDICTIONS, TABLE, *EXPORTS):
+    if format in OUTPUTS:
+        check_output(format, OutputContext(path, options=options, force=force))
         require_file(path, force=force, may_stream=True)
     else:
+        refuse_options(options)
         require_output(path, require_writable(format), force=force)
 
 
 def require_assertion(format: str) -> None:  # noqa: A002
     """Refuse a format that cannot store what a text asserts of its mentions."""
-    if format not in (PREDICTIONS, TABLE, *EXPORTS) and not hasattr(require_writable(format), "write_linked"):
+    if format not in OUTPUTS and not hasattr(require_writable(format), "write_linked"):
         fix = "write predictions, a table, jsonl, parquet, fhir or omop"
         raise ConfigError("config-invalid", f"{format} cannot store assertion marks", fix=fix)
 
@@ -169,15 +174,8 @@ def write_linked(
     linked = _counted(log.watch_linked(linked) if log else linked, counts)
     if sink is not None:
         sink(linked)
-    elif format in EXPORTS:
-        kept = _writable(linked, counts, log)
-        write_linked_export(kept, path, format, options, source=source, text=text, force=force)
-    elif format in (PREDICTIONS, TABLE):
-        with whole_file(path, force=force) as file:
-            if format == TABLE:
-                write_flat(_writable(linked, counts, log), path, file, text=text, style=style or "obo")
-            else:
-                write_predictions(lines_of(_writable(linked, counts, log)), source, file)
+    elif format in OUTPUTS:
+        write_output(_writable(linked, counts, log), format, OutputContext(path, source, text, style, options, force))
     else:
         written = write_linked_corpus(linked, path, format, force=force, style=style)
         counts.left_out += len(written.left_out)

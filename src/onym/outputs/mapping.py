@@ -10,16 +10,13 @@ from typing import Any
 from onym.corpora.isolation import require_complete
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker
-from onym.outputs.exports import NO_OPTIONS, ExportOptions, mapping_export, require_mapping_export, write_mapping_export
-from onym.outputs.rows import require_rows
-from onym.outputs.terms import TermMapping, TermTable, count_rows, read_terms, term_document, write_sssom, write_table
+from onym.outputs.base import NO_OPTIONS, ExportOptions, TermContext, check_terms, write_term_output
+from onym.outputs.terms import TermMapping, TermTable, count_rows, read_terms, term_document
 from onym.pipeline.pipeline import Pipeline
 from onym.store.files.xlsx import require_few_rows
-from onym.store.output import require_file, whole_file
-from onym.types import LinkedDocument, Progress, require_text, silent
-from onym.views import IdStyle, Row
+from onym.store.output import require_file
+from onym.types import IdStyle, LinkedDocument, Progress, Row, require_text, silent
 
-SSSOM = ".sssom.tsv"
 MAPPED_COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
 """The columns of the flat table that a term becomes."""
 _NOTHING: Row = dict.fromkeys(MAPPED_COLUMNS)
@@ -114,14 +111,7 @@ def write_mappings(
     counts = new_counts()
     mappings = counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
     source = linker.linker if isinstance(linker, Pipeline) else linker
-    if mapping_export(output):
-        write_mapping_export(mappings, table.columns, source, output, options, counts=counts, force=force)
-        return counts
-    with whole_file(output, force=force) as file:
-        if output.name.endswith(SSSOM):
-            write_sssom(mappings, source, file)
-        else:
-            write_table(mappings, table.columns, linker.kb, output, file, style=style)
+    write_term_output(mappings, TermContext(output, table.columns, source, counts, style, options), force=force)
     return counts
 
 
@@ -130,9 +120,7 @@ def require_mapping(path: Path, column: str, output: Path, *, force: bool = Fals
 
     Returns the number of rows.
     """
-    require_mapping_export(output, options)
-    if not mapping_export(output):
-        require_rows(output)
+    check_terms(output, options)
     require_file(output, force=force, may_stream=True)
     rows = count_rows(path, column)
     if options.code_column:

@@ -12,19 +12,22 @@ import datetime
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from onym.errors import InputError, shown_id
+from onym.errors import ConfigError, InputError, shown_id
+from onym.outputs.base import ExportOptions, OutputContext, TermContext
 from onym.outputs.rows import write_plain_csv
 from onym.outputs.terms import TermMapping
-from onym.outputs.vocabularies import Vocabularies
+from onym.outputs.vocabularies import Vocabularies, require_vocabulary_id
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, iter_table
-from onym.types import AssertionMark, Document, Link, LinkedDocument
-from onym.views import styled
+from onym.store.output import require_file, whole_file
+from onym.types import AssertionMark, Document, Link, LinkedDocument, styled
 
+ENDINGS, TERM_ENDINGS = ("note_nlp.csv",), ("source_to_concept_map.csv",)
 NO_CONCEPT = 0
 """What OMOP writes where there is no concept."""
 CONCEPTS, RELATIONSHIPS = "CONCEPT.csv", "CONCEPT_RELATIONSHIP.csv"
@@ -214,6 +217,42 @@ class NoteNlp:
     text: bool = True
 
 
+def check(context: OutputContext) -> None:
+    """Refuse options that are not of this table, and those that leave a column of it without a value."""
+    options = context.options
+    _check_vocabularies(options)
+    if options.nlp_date is None:
+        fix = "give the day of the run, as in --nlp-date 2026-01-31"
+        raise ConfigError("omop-date", "note_nlp needs an nlp_date", fix=fix)
+    if options.note_keys is not None:
+        if options.note_keys == context.path:
+            raise ConfigError("config-invalid", "the keys of notes need a file of their own", where=str(context.path))
+        require_file(options.note_keys, force=context.force)
+
+
+def _check_vocabularies(options: ExportOptions) -> None:
+    options.vocabularies.require_omop_ids()
+    if options.omop_vocabulary is not None:
+        InputFile.from_path(options.omop_vocabulary / CONCEPTS)
+
+
+def site_concepts(options: ExportOptions, prefixes: Iterable[str]) -> OmopConcepts:
+    """Read OMOP's ids of vocabularies, such as those of a knowledge base's `order`; without a folder there are none."""
+    if options.omop_vocabulary is None:
+        return OmopConcepts()
+    return OmopConcepts.read(options.omop_vocabulary, {options.vocabularies.omop_id(prefix) for prefix in prefixes})
+
+
+def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
+    """Write documents as `note_nlp`; the file of keys, if there is one, appears first."""
+    options, source = context.options, context.source
+    system = f"onym {source['onym']}; linker {source['linker']['linker']}; knowledge base {source['kb']['digest'][:16]}"
+    concepts = site_concepts(options, source["order"]["vocabularies"])
+    table = NoteNlp(options.nlp_date or datetime.date.min, system, options.vocabularies, concepts, context.text)
+    with whole_file(options.note_keys, force=context.force) if options.note_keys else nullcontext() as keys:
+        write_note_nlp(linked, table, file, keys)
+
+
 def write_note_nlp(linked: Iterable[LinkedDocument], table: NoteNlp, file: BinaryIO, keys: BinaryIO | None = None) -> None:
     """Write the table as CSV for a database: a header, empty cells for NULL, and texts as they are."""
     write_plain_csv(note_nlp_rows(linked, table, NoteIds(keys)), NOTE_NLP_COLUMNS, file)
@@ -276,7 +315,7 @@ def _asserted(link: Link) -> tuple[str | None, str | None]:
 
 
 def _modifiers(link: Link) -> str:
-    answer = link.candidates[0] if link.concept_id else None
+    answer = link.answer
     values = {
         "code": styled(answer.concept_id) if answer else None,
         "end": link.mention.end,
@@ -327,6 +366,26 @@ class SourceMap:
     source_vocabulary: str = SOURCE_VOCABULARY
     code_column: int | None = None
     vocabularies: Vocabularies = field(default_factory=Vocabularies)
+
+
+def check_terms(path: Path, options: ExportOptions) -> None:  # noqa: ARG001 - of the protocol
+    """Refuse options that are not of this table, and those that leave a column of it without a value."""
+    _check_vocabularies(options)
+    if options.source_system:
+        require_vocabulary_id(options.source_system)
+    if options.fhir_version:
+        raise ConfigError("config-invalid", "--fhir-version is an option of .fhir.json", fix="leave it away")
+    if options.omop_vocabulary is None:
+        fix = f"give the folder of a download from Athena, with {CONCEPTS}: --omop-vocabulary FOLDER"
+        raise ConfigError("omop-concepts", "source_to_concept_map has no column for codes, and needs OMOP's ids", fix=fix)
+
+
+def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
+    """Write mappings as `source_to_concept_map`."""
+    options, order = context.options, context.linker.kb.order
+    named = options.source_system or SOURCE_VOCABULARY
+    table = SourceMap(site_concepts(options, order.vocabularies), named, context.code_column, options.vocabularies)
+    write_source_map(mappings, table, context.counts, file)
 
 
 def write_source_map(mappings: Iterable[TermMapping], table: SourceMap, counts: Counter[str], file: BinaryIO) -> None:

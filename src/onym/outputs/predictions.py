@@ -27,15 +27,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import Any, BinaryIO, Literal
 
+from onym import fields
 from onym.corpora.isolation import require_complete
 from onym.errors import InputError
 from onym.linkers.base import DECIDED
+from onym.outputs.base import OutputContext
 from onym.store.files.json import parsed_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
-from onym.types import AssertionMark, Candidate, Document, DocumentKey, Link, LinkedDocument, NilReason, Problem
+from onym.types import EVIDENCE, Candidate, Document, DocumentKey, Link, LinkedDocument, LinkEvidence, Problem
 
 DocumentName = str | DocumentKey
 """A document's id, where no other document has it; else its id, the file it was read from, and its ordinal there."""
@@ -102,21 +104,15 @@ Answer = tuple[tuple[str, ...], float, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(LinkEvidence):
     """The answers to one mention, best first, and the evidence behind them, as `Link` has it."""
 
     document_id: str
     start: int
     end: int
     answers: tuple[Answer, ...]
-    detection_score: float | None = None
-    stage: str | None = None
-    confidence: float | None = None
-    nil_reason: NilReason | None = None
     source: str = ""
     ordinal: int = 0
-    tied: int | None = None
-    assertion: tuple[AssertionMark, ...] | None = None
 
     @property
     def document_key(self) -> DocumentKey:
@@ -242,23 +238,23 @@ def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
 
 def prediction_of(link: Link, document: Document) -> Prediction:
     """Return what is kept of a link in a document."""
-    return Prediction(
-        document.id,
-        link.mention.start,
-        link.mention.end,
-        _answers(link.candidates),
-        link.detection_score,
-        link.stage,
-        link.confidence,
-        link.nil_reason if link.candidates else None,  # no answers say so themselves
-        document.source,
-        document.ordinal,
-        link.tied or None,
-        link.assertion,
-    )
+    known = {each.name: value for each in EVIDENCE if each.is_known(value := getattr(link, each.name))}
+    if not link.candidates:
+        known.pop("nil_reason", None)  # no answers say so themselves
+    mention, answers = link.mention, _answers(link.candidates)
+    return Prediction(document.id, mention.start, mention.end, answers, document.source, document.ordinal, **known)
 
 
-def write_predictions(lines: Iterable[Line], source: dict[str, Any], file: BinaryIO) -> int:
+ENDINGS: tuple[str, ...] = ()
+"""Predictions are what a file of links holds whose name says nothing else."""
+
+
+def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
+    """Write what is kept of linked documents."""
+    write_predictions(lines_of(linked), context.source, file)
+
+
+def write_predictions(lines: Iterable[Line], source: Mapping[str, Any], file: BinaryIO) -> int:
     """Write predictions, and return how many lines there are after the first.
 
     >>> import io
@@ -268,7 +264,7 @@ def write_predictions(lines: Iterable[Line], source: dict[str, Any], file: Binar
     >>> file.getvalue().splitlines()[1]
     b'{"document":"1","start":0,"end":5,"answers":[["mesh:D005334",1.0,0]]}'
     """
-    _write_line(file, {"kind": KIND, "format": FORMAT, "source": source})
+    _write_line(file, {"kind": KIND, "format": FORMAT, "source": dict(source)})
     count = 0
     for count, one in enumerate(lines, 1):  # noqa: B007 - the last is the number of all
         _write_line(file, _plain(one))
@@ -302,7 +298,7 @@ def _answers(candidates: Sequence[Candidate]) -> tuple[Answer, ...]:
     return tuple(((each.concept_id,), each.score, numbers[each.name]) for each in candidates)
 
 
-_EVIDENCE = ("tied", "detection_score", "stage", "confidence", "nil_reason", "assertion")
+_EVIDENCE = fields.plain_fields(Prediction, [each.name for each in EVIDENCE])
 
 
 def _plain(line: Line) -> dict[str, Any]:
@@ -315,8 +311,8 @@ def _plain(line: Line) -> dict[str, Any]:
 
 def _prediction_plain(one: Prediction) -> dict[str, Any]:
     answers = [[ids[0] if len(ids) == 1 else list(ids), score, name] for ids, score, name in one.answers]
-    known = {name: getattr(one, name) for name in _EVIDENCE if getattr(one, name) is not None}
-    return {"document": one.document_id, **_origin(one), "start": one.start, "end": one.end, "answers": answers, **known}
+    place = {"start": one.start, "end": one.end}
+    return {"document": one.document_id, **_origin(one), **place, "answers": answers, **fields.to_plain(one, _EVIDENCE)}
 
 
 def _origin(one: Line) -> dict[str, Any]:
@@ -358,8 +354,11 @@ def _line(value: object, where: str) -> Line:
             return Problem(document_id, code, what, str(more.get("where", "")), *_read_origin(origin, where))
         case {"document": str(document_id), "start": int(start), "end": int(end), "answers": list(answers), **more}:
             found = tuple(_answer(answer, where) for answer in answers)
-            source, ordinal = _read_origin(more, where)
-            return Prediction(document_id, start, end, found, **_evidence(more, where), source=source, ordinal=ordinal)
+            try:
+                known = fields.from_plain(more, _EVIDENCE)
+            except ValueError as e:
+                raise _malformed(where) from e
+            return Prediction(document_id, start, end, found, *_read_origin(more, where), **known)
     raise _malformed(where)
 
 
@@ -368,27 +367,6 @@ def _read_origin(more: Mapping[Any, Any], where: str) -> tuple[str, int]:
         case str(source), int(ordinal) if ordinal >= 0 and not isinstance(ordinal, bool):
             return source, ordinal
     raise _malformed(where)
-
-
-def _evidence(more: Mapping[Any, Any], where: str) -> dict[str, Any]:
-    known = {name: more[name] for name in _EVIDENCE if more.get(name) is not None}
-    numbers = [known[name] for name in ("detection_score", "confidence") if name in known]
-    are_numbers = all(type(each) in (int, float) and math.isfinite(each) for each in numbers)
-    are_numbers = are_numbers and 0 <= known.get("confidence", 0) <= 1
-    if (
-        not are_numbers
-        or type(known.get("tied", 0)) is not int
-        or known.get("tied", 0) < 0
-        or not isinstance(known.get("stage", ""), str)
-        or known.get("nil_reason") not in (None, *get_args(NilReason))
-        or not _are_marks(known.get("assertion", []))
-    ):
-        raise _malformed(where)
-    return known | ({"assertion": tuple(known["assertion"])} if "assertion" in known else {})
-
-
-def _are_marks(value: object) -> bool:
-    return isinstance(value, list) and all(mark in get_args(AssertionMark) for mark in value)
 
 
 def _answer(value: object, where: str) -> Answer:

@@ -1,27 +1,19 @@
-"""A column of terms and its mapping: reading the table, the terms as documents of one mention, mappings as a table or SSSOM."""
+"""A column of terms and its mapping: reading the table, the terms as documents of one mention, and what a term is mapped to."""
 
 from __future__ import annotations
 
-import codecs
-import csv
-import json
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from onym._version import __version__
 from onym.kb import KnowledgeBase
-from onym.linkers.base import AnswerSource
-from onym.outputs.rows import write_rows
 from onym.store.files.parquet import iter_parquet, parquet_schema
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, header, iter_table, require_columns
 from onym.store.files.xlsx import read_xlsx
 from onym.text.normal import normal_name
 from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
-from onym.views import IdStyle, styled
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,121 +129,3 @@ def _rows(batch: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-COLUMNS: dict[str, type] = {
-    "concept_id": str,
-    "preferred_name": str,
-    "matched_name": str,
-    "score": float,
-    "confidence": float,
-    "ties": int,
-    "nil_reason": str,
-    "candidates": str,
-}
-"""What is put after the columns of the table."""
-_DIGITS = 4
-
-
-def write_table(
-    mappings: Iterable[TermMapping],
-    own: Sequence[str],
-    kb: KnowledgeBase,
-    path: Path,
-    file: BinaryIO,
-    *,
-    style: IdStyle = "obo",
-) -> None:
-    """Write a table with its own columns, the best concept, and all candidates."""
-    rows = ([*mapping.cells, *values_of(mapping, kb, style)] for mapping in mappings)
-    write_rows(rows, columns_of(own), path, file)
-
-
-def columns_of(own: Sequence[str]) -> dict[str, type]:
-    """Return all columns, and what is in them; of a name that is there twice, the later one gets a number.
-
-    >>> list(columns_of(["term", "score"]))[:6]
-    ['term', 'score', 'concept_id', 'preferred_name', 'matched_name', 'score_2']
-    """
-    columns: dict[str, type] = {}
-    for name, kind in [*((name, str) for name in own), *COLUMNS.items()]:
-        number = 1
-        unique = name
-        while unique in columns:
-            number += 1
-            unique = f"{name}_{number}"
-        columns[unique] = kind
-    return columns
-
-
-def values_of(mapping: TermMapping, kb: KnowledgeBase, style: IdStyle = "obo") -> list[Any]:
-    """Return what is put after the cells of a row."""
-    best = mapping.answer
-    answer: list[Any] = [None] * 4
-    if best:
-        answer = [styled(best.concept_id, style), shown_name(best, kb), best.name, round(best.score, _DIGITS)]
-    confidence = None if mapping.confidence is None else round(mapping.confidence, _DIGITS)
-    shown = "; ".join(
-        f"{styled(each.concept_id, style)} {shown_name(each, kb)} ({each.score:.3f})" for each in mapping.candidates
-    )
-    return [*answer, confidence, mapping.tied if mapping.candidates else None, mapping.nil_reason, shown or None]
-
-
-SSSOM_COLUMNS = (
-    "subject_label",
-    "subject_type",
-    "predicate_id",
-    "object_id",
-    "object_label",
-    "mapping_justification",
-    "object_match_field",
-    "match_string",
-    "similarity_score",
-    "similarity_measure",
-    "confidence",
-)
-_MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
-
-
-def write_sssom(mappings: Iterable[TermMapping], linker: AnswerSource, file: BinaryIO) -> None:
-    """Write a row for every candidate of every term; a term without any has none."""
-    rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
-    text = codecs.getwriter("utf-8")(file)  # which, unlike io's, leaves the file open whatever happens
-    text.writelines(f"#{line}\n" for line in _head(linker, rows))
-    writer = csv.writer(text, dialect="excel-tab", lineterminator="\n")
-    writer.writerow(SSSOM_COLUMNS)
-    writer.writerows(rows)
-
-
-def _head(linker: AnswerSource, rows: list[tuple[str, ...]]) -> Iterable[str]:
-    content = json.dumps([linker.config, linker.kb.digest, rows])
-    yield f"mapping_set_id: urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, content)}"
-    yield "license: https://w3id.org/sssom/license/unspecified"
-    yield "mapping_tool: onym"
-    yield f'mapping_tool_version: "{__version__}"'
-    yield f'object_source_version: "{linker.kb.digest}"'
-    yield f'comment: "linker {linker.config["linker"]}"'
-    yield "curie_map:"
-    for prefix in sorted({row[3].partition(":")[0] for row in rows}):
-        yield f'  {prefix}: "https://bioregistry.io/{prefix}:"'
-
-
-def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tuple[str, ...]:
-    is_name = candidate.name == normal_name(mapping.term)
-    return (
-        mapping.term,
-        "rdfs literal",
-        "skos:exactMatch" if mapping.is_exact and candidate is mapping.answer else "skos:closeMatch",
-        candidate.concept_id,
-        shown_name(candidate, linker.kb),
-        "semapv:LexicalMatching" if is_name else "semapv:LexicalSimilarityThresholdMatching",
-        "skos:prefLabel" if _is_preferred(candidate, linker.kb) else "skos:altLabel",
-        candidate.name,
-        "1.0" if is_name else f"{candidate.score:.6f}",
-        "equality of normalised names" if is_name else _MEASURES.get(str(linker.config["linker"]), "the linker's score"),
-        f"{mapping.confidence:.3f}" if mapping.confidence is not None and candidate is mapping.candidates[0] else "",
-    )
-
-
-def _is_preferred(candidate: Candidate, kb: KnowledgeBase) -> bool:
-    return normal_name(shown_name(candidate, kb)) == candidate.name

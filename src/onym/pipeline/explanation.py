@@ -21,8 +21,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analysis_of
-from onym.types import Candidate, Link, LinkedDocument, NameKind
-from onym.views import html_of, styled
+from onym.types import Candidate, Link, LinkedDocument, NameKind, styled
 
 _EFFECTS = 5  # that people are shown
 _REASONS = {
@@ -136,7 +135,7 @@ class Explanations(list[Explanation]):
 
     def _repr_html_(self) -> str:
         """Return the text with its mentions marked, and the reasons as titles: no script, everything escaped."""
-        return html_of(self._linked, ["\n".join(each.lines()) for each in self])
+        return self._linked.to_html(["\n".join(each.lines()) for each in self])
 
 
 def explain_linked(linked: LinkedDocument, linker: Linker, source: dict[str, Any]) -> Explanations:

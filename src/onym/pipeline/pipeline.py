@@ -297,8 +297,7 @@ class Pipeline:
         """Return a link with the detector's score, and with the reason why there is no answer."""
         is_below = self._threshold is not None and link.candidates and link.candidates[0].score < self._threshold
         reason = link.nil_reason or ("below-threshold" if is_below else None)
-        # Not `dataclasses.replace`: this is done for each mention of a corpus.
-        return Link(link.mention, link.candidates, score, link.stage, link.confidence, reason, link.tied, link.assertion)
+        return replace(link, detection_score=score, nil_reason=reason)
 
 
 def _documents(texts: Iterable[object] | Document) -> Iterator[Document]:

@@ -33,16 +33,15 @@ from typing import Any
 from benchmarks.report import data_folder
 
 from onym.datasets.prepared import open_dataset
-from onym.outputs.exports import FHIR, OMOP, ExportOptions, write_linked_export
+from onym.outputs.base import ExportOptions, OutputContext, write_output
 from onym.outputs.fhir import code_string
 from onym.outputs.mapping import map_table, map_terms
-from onym.outputs.omop import CONCEPTS, SOURCE_VOCABULARY, OmopConcepts, short_code
+from onym.outputs.omop import CONCEPTS, SOURCE_VOCABULARY, OmopConcepts, short_code, site_concepts
 from onym.outputs.terms import read_terms
 from onym.outputs.vocabularies import Vocabularies, code_of
 from onym.packs import load
 from onym.pipeline import Pipeline
-from onym.types import Document, LinkedDocument
-from onym.views import styled
+from onym.types import Document, LinkedDocument, styled
 from tests.robustness.outputs.broken import NOTE_NLP, SOURCE_MAP, broken_documents, broken_maps, broken_tables, write_stand_in
 from tests.robustness.outputs.flat_output import hostile_documents
 from tests.robustness.outputs.rules import VERSIONS, OmopDatabase, fhir_problems
@@ -118,7 +117,7 @@ class _Bench:
 
     def _documents(self, linked: Sequence[LinkedDocument], *, text: bool) -> list[Resource]:
         path = self._folder / f"{text}.fhir.ndjson"
-        write_linked_export(linked, path, FHIR, source=self._pipeline.source(), text=text)
+        write_output(linked, "fhir", OutputContext(path, self._pipeline.source(), text))
         resources = [json.loads(line) for line in path.read_bytes().decode().split("\n")[:-1]]
         for version in VERSIONS:
             self._judge(resources, version)
@@ -132,11 +131,11 @@ class _Bench:
         numbered = [each for each in linked if each.document.id.isdecimal() and each.document.id.isascii()]
         options = ExportOptions(nlp_date=_DAY, omop_vocabulary=self._vocabulary)
         keyed = replace(options, note_keys=self._folder / "keys.csv")
-        concepts = options.concepts(self._pipeline.kb.order.vocabularies)
+        concepts = site_concepts(options, self._pipeline.kb.order.vocabularies)
         source = self._pipeline.source()
         for docs, each, text in ((numbered, options, True), (linked, keyed, False), (linked, keyed, True)):
             path = self._folder / f"{len(docs)}-{text}-note_nlp.csv"
-            write_linked_export(docs, path, OMOP, each, source=source, text=text, force=True)
+            write_output(docs, "omop", OutputContext(path, source, text, options=each, force=True))
             self._counts["invalid"] += self._database.invalid_rows(path, "note_nlp")
             self._counts["note_nlp_rows"] += self._database.count("note_nlp")
             self._database.clear("note_nlp")
@@ -169,7 +168,7 @@ class _Bench:
         map_table(table, "term", self._pipeline, path, options=options)
         self._counts["invalid"] += self._database.invalid_rows(path, "source_to_concept_map")
         self._counts["source_map_rows"] = self._database.count("source_to_concept_map")
-        self._counts["lost"] += _lost_codes(answers, path, options.concepts(self._pipeline.kb.order.vocabularies))
+        self._counts["lost"] += _lost_codes(answers, path, site_concepts(options, self._pipeline.kb.order.vocabularies))
         self._judge_broken_tables(path, SOURCE_MAP, "source_to_concept_map")
 
     def _judge(self, resources: Sequence[Resource], version: str) -> None:

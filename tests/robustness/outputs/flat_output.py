@@ -20,10 +20,11 @@ from typing import Any
 from benchmarks.report import data_folder
 
 from onym.datasets.prepared import open_dataset
-from onym.outputs.rows import WRITERS, read_flat, write_flat
+from onym.outputs.base import OutputContext
+from onym.outputs.rows import WRITERS
+from onym.outputs.table import read_flat, write
 from onym.packs import load
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-from onym.views import COLUMNS, kinds_of
+from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
 UPPER_BOUNDS = {"differences": 0, "formulas": 0}
 _DOCUMENTS, _QUICK = 1_000, 30
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         for ending in WRITERS:
             path = Path(name) / f"links{ending}"
             with path.open("wb") as file:
-                write_flat(linked, path, file)
+                write(linked, file, OutputContext(path))
             for read in (_by_onym, *_READERS[ending]):
                 files += 1
                 differences += _differences(rows, read(path))

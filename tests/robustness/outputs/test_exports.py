@@ -11,10 +11,10 @@ from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.outputs.fhir import fhir_document
 from onym.outputs.omop import CONCEPTS, NoteNlp, OmopConcept, OmopConcepts, StandardConcept, write_note_nlp
-from tests.predictions.exchange.test_fhir_concept_map import MAPPINGS, RELEASES, written
-from tests.predictions.exchange.test_fhir_documents import linked
-from tests.predictions.exchange.test_omop_note_nlp import DAY
-from tests.predictions.exchange.test_omop_note_nlp import linked as note
+from tests.outputs.test_fhir_concept_map import MAPPINGS, RELEASES, written
+from tests.outputs.test_fhir_documents import linked
+from tests.outputs.test_omop_note_nlp import DAY
+from tests.outputs.test_omop_note_nlp import linked as note
 from tests.robustness.outputs.broken import NOTE_NLP, broken_documents, broken_maps, broken_tables, write_stand_in
 from tests.robustness.outputs.exports import _lost_codes, _lost_mentions, _lost_rows, _lost_terms
 from tests.robustness.outputs.rules import VERSIONS, OmopDatabase, fhir_problems

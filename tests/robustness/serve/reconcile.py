@@ -36,7 +36,7 @@ from benchmarks.serve.running import Running
 from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase
 from onym.packs import load
-from onym.views import styled
+from onym.types import styled
 from tests.robustness.own_network import enter
 from tests.robustness.serve.openrefine import OpenRefine
 from tests.robustness.serve.reconcile_cases import ReconcileCases, reconcile_schemas

@@ -13,8 +13,7 @@ from onym.corpora.formats._files import FileNames, file_name, id_of_file, iter_l
 from onym.errors import InputError
 from onym.kb.curie import to_curie
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Notes, Offsets, Relation
-from onym.views import styled
+from onym.types import Document, Mention, Notes, Offsets, Relation, styled
 
 HOLDS: frozenset[Facet] = ALL - {"passages"}
 IS_FOLDER = True

@@ -13,7 +13,7 @@ from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_p
 from onym.errors import InputError
 from onym.store.files.parquet import iter_parquet, parquet_schema, write_parquet
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, LinkedDocument
+from onym.types import EVIDENCE, Document, LinkedDocument
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
@@ -35,11 +35,13 @@ SCHEMA = pa.schema(
     | {"notes": _PAIRS}
 )
 _CANDIDATE = {"concept_id": pa.string(), "name": pa.string(), "score": pa.float64()}
-_LINK = {
-    "candidates": pa.list_(pa.struct(list(_CANDIDATE.items()))), "detection_score": pa.float64(), "stage": pa.string(),
-    "confidence": pa.float64(), "nil_reason": pa.string(), "tied": pa.int64(),
-    "assertion": pa.list_(pa.string()),
-}  # fmt: skip
+_KINDS = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+_EVIDENCE = {each.name: pa.list_(_KINDS[each.kind]) if each.is_list else _KINDS[each.kind] for each in EVIDENCE}
+_FIRST = ("detection_score", "stage", "confidence", "nil_reason")  # what the first files say of a link
+_ADDED = ("tied", "assertion")  # what later ones say too; newer fields follow
+_LINK = {"candidates": pa.list_(pa.struct(list(_CANDIDATE.items())))} | {
+    name: _EVIDENCE[name] for name in dict.fromkeys([*_FIRST, *_ADDED, *_EVIDENCE])
+}
 _PROBLEM = {"code": pa.string(), "what": pa.string(), "where": pa.string()}
 
 
@@ -49,8 +51,7 @@ def _linked_schema(of_link: dict[str, pa.DataType]) -> pa.Schema:
 
 
 LINKED_SCHEMA = _linked_schema(_LINK)
-_LATER = list(_LINK).index("tied")  # from there on, what files of earlier versions do not say
-_SCHEMAS = [_linked_schema(dict(list(_LINK.items())[:known])) for known in range(_LATER, len(_LINK) + 1)]
+_SCHEMAS = [_linked_schema(dict(list(_LINK.items())[:known])) for known in range(1 + len(_FIRST), len(_LINK) + 1)]
 _ROWS, _LETTERS = 512, 4_000_000  # of a row group; a reader holds all of its texts
 
 

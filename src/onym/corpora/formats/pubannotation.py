@@ -16,8 +16,7 @@ from onym.corpora.formats._files import any_looks, head, iter_objects
 from onym.corpora.plain import Plain, number, objects, string
 from onym.kb.curie import to_curie
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Offsets, Relation
-from onym.views import styled
+from onym.types import Document, Mention, Offsets, Relation, styled
 
 HOLDS: frozenset[Facet] = ALL - {"passages", "notes"}
 IS_FOLDER = False

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from onym.types import Concept
-from onym.views import styled
+from onym.types import Concept, styled
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase

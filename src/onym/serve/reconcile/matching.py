@@ -20,8 +20,7 @@ from onym.kb.search import search
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.concepts import extended
 from onym.store.arrays import Strings
-from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention
-from onym.views import styled
+from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention, styled
 
 Act = Callable[[dict[str, Any]], Any]
 Queries = Mapping[str, Mapping[str, Any]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from onym.serve.routes import MAX_HITS, MAX_TERM, Reply, Request, Route
-from onym.views import concept_to_dict
+from onym.types import concept_to_dict
 
 if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline

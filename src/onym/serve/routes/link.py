@@ -8,31 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from onym.serve.routes import Options, Reply, Route, row_model
-from onym.types import LinkedDocument
-from onym.views import kinds_of
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
 if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
 
 MAX_TOP_K = 1_000
-_MENTION: dict[str, Any] = {
-    "document": "1",
-    "start": 5,
-    "end": 10,
-    "text": "fever",
-    "type": "Disease",
-    "concept_id": "MESH:D005334",
-    "preferred_name": "Fever",
-    "matched_name": "fever",
-    "score": 1.0,
-    "confidence": 0.97,
-    "ties": 0,
-    "stage": None,
-    "nil_reason": None,
-    "assertion": None,
-    "candidates": [{"concept_id": "MESH:D005334", "preferred_name": "Fever", "matched_name": "fever", "score": 1.0}],
-}
-_EXAMPLE: dict[str, Any] = {"id": "1", "text": "High fever.", "links": [_MENTION], "problems": []}
+_FEVER = Mention(5, 10, "fever", type="Disease")
+_LINK = Link(_FEVER, (Candidate("mesh:D005334", "fever", 1.0, "Fever"),), confidence=0.97)
+_EXAMPLE: dict[str, Any] = LinkedDocument(Document("1", "High fever.", (_FEVER,)), (_LINK,)).to_dict()
 
 
 class LinkRequest(Options):

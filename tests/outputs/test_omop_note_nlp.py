@@ -23,7 +23,7 @@ from onym.outputs.omop import (
     write_note_nlp,
 )
 from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem
-from tests.predictions.exchange.test_fhir import TEXT
+from tests.outputs.test_fhir import TEXT
 from tests.robustness.outputs.rules import OmopDatabase
 
 DAY = datetime.date(2026, 1, 31)

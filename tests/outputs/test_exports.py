@@ -13,11 +13,11 @@ import pytest
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.outputs.exports import ExportOptions, linked_export, mapping_export, require_linked_export, require_mapping_export
+from onym.outputs.base import ExportOptions, check_terms, named_format
 from onym.outputs.links import format_of, require_assertion, require_linked_output, write_links
 from onym.outputs.mapping import map_table, require_mapping
 from onym.types import Document, Mention
-from tests.predictions.exchange.test_omop_concepts import athena
+from tests.outputs.test_omop_concepts import athena
 
 DAY = datetime.date(2026, 1, 31)
 DOC = Document("11", "fever, zzz", (Mention(0, 5, "fever"), Mention(7, 10, "zzz")))
@@ -49,13 +49,10 @@ def rows_in(path: Path) -> list[dict[str, str]]:
 
 def test_the_name_of_a_file_says_its_format() -> None:
     names = ("a.fhir.ndjson", "note_nlp.csv", "ward_note_nlp.csv", "a.csv", "a.ndjson")
-    assert [linked_export(Path(name)) for name in names] == ["fhir", "omop", "omop", "", ""]
+    assert [named_format(Path(name)) for name in names] == ["fhir", "omop", "omop", "table", ""]
     assert format_of(Path("a.fhir.ndjson")) == "fhir"
-    assert [mapping_export(Path(name)) for name in ("a.fhir.json", "source_to_concept_map.csv", "a.json")] == [
-        "fhir",
-        "omop",
-        "",
-    ]
+    names = ("a.fhir.json", "source_to_concept_map.csv", "a.sssom.tsv", "a.tsv", "a.json")
+    assert [named_format(Path(name), "TERM_ENDINGS") for name in names] == ["fhir", "omop", "sssom", "table", ""]
 
 
 def test_documents_as_fhir(linker: ExactLinker, tmp_path: Path) -> None:
@@ -140,17 +137,15 @@ def test_options_that_do_not_fit_are_refused_before_any_work(name: str, form: st
 )
 def test_options_of_mappings_too(name: str, options: dict[str, Any], code: str) -> None:
     with pytest.raises((ConfigError, InputError), match=code):
-        require_mapping_export(Path(name), ExportOptions.of(**options))
+        check_terms(Path(name), ExportOptions.of(**options))
 
 
 def test_a_release_of_fhir_is_no_option_of_omop(vocabulary: Path) -> None:
     options = ExportOptions(omop_vocabulary=vocabulary, fhir_version="R5")
     with pytest.raises(ConfigError, match="--fhir-version"):
-        require_mapping_export(Path("source_to_concept_map.csv"), options)
+        check_terms(Path("source_to_concept_map.csv"), options)
     with pytest.raises(ConfigError, match="vocabulary_id"):
-        require_mapping_export(
-            Path("source_to_concept_map.csv"), ExportOptions(omop_vocabulary=vocabulary, source_system="x" * 21)
-        )
+        check_terms(Path("source_to_concept_map.csv"), ExportOptions(omop_vocabulary=vocabulary, source_system="x" * 21))
 
 
 @pytest.mark.parametrize("day", ["2026-13-01", "today", "31.01.2026"])
@@ -164,8 +159,8 @@ def test_keys_that_are_there_are_not_overwritten_by_accident(tmp_path: Path) -> 
     keys.touch()
     options = ExportOptions(nlp_date=DAY, note_keys=keys)
     with pytest.raises(ConfigError, match="output-exists"):
-        require_linked_export(tmp_path / "note_nlp.csv", "omop", options)
-    require_linked_export(tmp_path / "note_nlp.csv", "omop", options, force=True)
+        require_linked_output(tmp_path / "note_nlp.csv", "omop", options=options)
+    require_linked_output(tmp_path / "note_nlp.csv", "omop", options=options, force=True)
 
 
 def test_a_column_of_codes_that_is_not_there_is_refused(terms: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from onym.outputs.html import read_shown, write_page
 from onym.pipeline.folder import build_pipeline
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from tests.cli.command import onym
-from tests.test_views import read
+from tests.test_linked_documents import read
 
 TEXT = "High fever, no <b>heart attack</b>."
 

@@ -16,9 +16,8 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.fhir import TERMS, write_concept_map
 from onym.outputs.terms import TermMapping
 from onym.outputs.vocabularies import Vocabularies
-from onym.types import Candidate
-from onym.views import FhirVersion
-from tests.predictions.exchange.test_fhir import TEXT
+from onym.types import Candidate, FhirVersion
+from tests.outputs.test_fhir import TEXT
 from tests.robustness.outputs.rules import VERSIONS, fhir_problems
 
 FEVER, INFARCT = Candidate("mesh:D005334", "fever", 0.9), Candidate("mesh:D009203", "heart attack", 0.8)

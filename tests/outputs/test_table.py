@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onym.errors import ConfigError
-from onym.outputs.rows import WRITERS, is_table, read_flat, require_rows, write_flat
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-from onym.views import COLUMNS
+from onym.outputs.base import OutputContext, named_format
+from onym.outputs.rows import WRITERS, require_rows
+from onym.outputs.table import read_flat, write
+from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
@@ -23,7 +24,7 @@ def linked(text: str, name: str = "fever", score: float = 1.0) -> LinkedDocument
 
 def written(path: Path, *documents: LinkedDocument, text: bool = True) -> Path:
     with path.open("wb") as file:
-        write_flat(documents, path, file, text=text)
+        write(documents, file, OutputContext(path, text=text))
     return path
 
 
@@ -55,13 +56,8 @@ def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
 
 
 def test_the_ending_says_how_it_is_written() -> None:
-    assert [is_table(Path(name)) for name in ("a.tsv", "a.csv", "a.jsonl", "a.parquet", "-")] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
+    names = ("a.tsv", "a.csv", "a.xlsx", "a.jsonl", "a.parquet", "-")
+    assert [named_format(Path(name)) for name in names] == ["table", "table", "table", "", "", ""]
     require_rows(Path("-"))
     with pytest.raises(ConfigError, match="cannot end with '.doc'"):
         require_rows(Path("links.doc"))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-from onym.outputs.fhir import MENTION, fhir_document, write_fhir
+from onym.outputs.base import OutputContext
+from onym.outputs.fhir import MENTION, fhir_document, write
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
-from tests.predictions.exchange.test_fhir import TEXT
+from tests.outputs.test_fhir import TEXT
 from tests.robustness.outputs.rules import VERSIONS, fhir_problems
 
 FEVER = Candidate("mesh:D005334", "fever", 1.0, "Fever", "Disease")
@@ -86,7 +88,7 @@ def test_a_line_for_each_document_that_was_linked() -> None:
     file = io.BytesIO()
     failed = LinkedDocument(Document("2", "too long"), problems=(Problem("2", "limit-record", "too long"),))
     empty = LinkedDocument(Document("3", "nothing\u2028here"))
-    write_fhir([linked(), failed, empty], file)
+    write([linked(), failed, empty], file, OutputContext(Path("a.fhir.ndjson")))
     lines = file.getvalue().split(b"\n")
     resources = [json.loads(line) for line in lines[:-1]]
     assert [each["subject"]["identifier"]["value"] for each in resources] == ["n1", "3"]
@@ -102,5 +104,5 @@ def test_the_same_document_has_the_same_id_and_another_has_another() -> None:
 
 def test_without_text_no_text_is_written() -> None:
     file = io.BytesIO()
-    write_fhir([linked("No SECRET", 3)], file, text=False)
+    write([linked("No SECRET", 3)], file, OutputContext(Path("a.fhir.ndjson"), text=False))
     assert b"SECRET" not in file.getvalue()

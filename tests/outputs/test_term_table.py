@@ -6,20 +6,28 @@ import csv
 import errno
 import gc
 import io
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.outputs.terms import TermMapping, write_table
-from onym.types import Candidate
+from onym.linkers.exact import ExactLinker
+from onym.outputs.base import TermContext
+from onym.outputs.table import write_terms
+from onym.outputs.terms import TermMapping
+from onym.types import Candidate, IdStyle
+
+
+def context(kb: Path, *columns: str, style: IdStyle = "obo") -> TermContext:
+    return TermContext(Path("a.tsv"), columns, ExactLinker(KnowledgeBase.open(kb)), Counter(), style)
 
 
 def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
     both = (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))
     mappings = [TermMapping(("1", "a\tb\n"), "x", both, tied=1), TermMapping(("2", ""), "", ())]
     file = io.BytesIO()
-    write_table(mappings, ["n", "term"], KnowledgeBase.open(tiny_kb), Path("a.tsv"), file)
+    write_terms(mappings, file, context(tiny_kb, "n", "term"))
     rows = list(csv.DictReader(io.StringIO(file.getvalue().decode()), dialect="excel-tab"))
     assert rows[0] == {
         "n": "1", "term": "a\tb\n", "concept_id": "MESH:D006973", "preferred_name": "Hypertension", "matched_name": "mi",
@@ -33,7 +41,7 @@ def test_an_answer_that_is_not_confident_enough_is_left_out_and_its_candidates_a
     fever = (Candidate("mesh:D005334", "fever", 0.6),)
     mapping = TermMapping(("fevr",), "fevr", fever, confidence=0.25, nil_reason="below-precision")
     file = io.BytesIO()
-    write_table([mapping], ["term"], KnowledgeBase.open(tiny_kb), Path("a.tsv"), file, style="curie")
+    write_terms([mapping], file, context(tiny_kb, "term", style="curie"))
     row = next(csv.DictReader(io.StringIO(file.getvalue().decode()), dialect="excel-tab"))
     assert (row["concept_id"], row["score"], row["confidence"]) == ("", "", "0.25")
     assert row["candidates"] == "mesh:D005334 Fever (0.600)"
@@ -47,6 +55,6 @@ class Full(io.BytesIO):
 def test_a_full_output_is_not_closed(tiny_kb: Path) -> None:
     file = Full()
     with pytest.raises(OSError, match="No space left"):
-        write_table([], ["n"], KnowledgeBase.open(tiny_kb), Path("a.tsv"), file)
+        write_terms([], file, context(tiny_kb, "n"))
     gc.collect()
     assert not file.closed

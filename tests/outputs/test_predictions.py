@@ -88,8 +88,13 @@ def test_lines_without_evidence_say_no_more_than_ids_offsets_and_scores() -> Non
     ]
 
 
+SAID: dict[str, Any] = {
+    "detection_score": 0.9, "stage": "dense", "confidence": 0.0, "nil_reason": "below-threshold", "assertion": ("negated",),
+}  # fmt: skip
+
+
 def test_evidence_and_problems_are_keys_of_their_own() -> None:
-    one = Prediction("1", 0, 5, ((("mesh:D1",), 0.2, 0),), 0.9, "dense", 0.0, "below-threshold", assertion=("negated",))
+    one = Prediction("1", 0, 5, ((("mesh:D1",), 0.2, 0),), **SAID)
     assert written([one, Problem("2", "limit-record", "too long"), Problem("3", "internal-error", "bug", "a.txt")])[1:] == [
         (
             b'{"document":"1","start":0,"end":5,"answers":[["mesh:D1",0.2,0]],'

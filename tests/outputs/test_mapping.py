@@ -13,7 +13,8 @@ from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.outputs.mapping import map_table, map_terms, require_mapping
 from onym.outputs.rows import read_rows
-from onym.outputs.terms import COLUMNS, read_terms
+from onym.outputs.table import TERM_COLUMNS as COLUMNS
+from onym.outputs.terms import read_terms
 from onym.types import Document, LinkedDocument, Problem
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.outputs.terms import SSSOM_COLUMNS as COLUMNS
-from onym.outputs.terms import TermMapping, write_sssom
+from onym.outputs.base import TermContext
+from onym.outputs.sssom import COLUMNS, write_terms
+from onym.outputs.terms import TermMapping
 from onym.types import Candidate
 
 
@@ -21,7 +23,8 @@ def written(tiny_kb: Path) -> tuple[list[str], list[dict[str, str]]]:
         TermMapping(("xyz",), "xyz", ()),
     ]
     file = io.BytesIO()
-    write_sssom(mappings, ExactLinker(KnowledgeBase.open(tiny_kb)), file)
+    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
+    write_terms(mappings, file, TermContext(Path("a.sssom.tsv"), ["term"], linker, Counter()))
     lines = file.getvalue().decode().splitlines()
     head = [line for line in lines if line.startswith("#")]
     return head, list(csv.DictReader(lines[len(head) :], dialect="excel-tab"))

@@ -1,4 +1,4 @@
-"""How linked documents are shown."""
+"""How linked documents are shown: rows, plain values, dataframes, HTML."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
-from onym.views import COLUMNS, html_of, styled, title_of
+from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention, Problem, styled
 
 FEVER = Candidate("mesh:D005334", "pyrexia", 0.9, "Fever", "Disease")
 
@@ -101,28 +100,29 @@ def test_marks_have_titles_and_nested_ones_say_both() -> None:
 
 def test_a_title_has_what_the_link_knows() -> None:
     pyrexia, ague = mention("pyrexia", 0, 7), Candidate("mesh:D008288", "ague", 0.9, "Malaria")
-    said = title_of(Link(pyrexia, (FEVER, ague), stage="exact", tied=3, assertion=("negated",))).splitlines()
+    said = Link(pyrexia, (FEVER, ague), stage="exact", tied=3, assertion=("negated",)).title.splitlines()
     assert said == [
         "MESH:D005334 Fever, Disease, score 0.90, by exact, negated",
         "matched name: pyrexia, score 0.90",
         "concepts with the same score: 3 more",
         "runner-up: MESH:D008288 Malaria, score 0.90",
     ]
-    below = title_of(Link(pyrexia, (FEVER,), confidence=0.2, nil_reason="below-precision")).splitlines()
+    assert Link(pyrexia).title == "not linked: no-candidate"
+    below = Link(pyrexia, (FEVER,), confidence=0.2, nil_reason="below-precision").title.splitlines()
     assert below[0] == "not linked: below-precision; best candidate: MESH:D005334 Fever, Disease, confidence 0.20"
 
 
 def test_annotations_have_no_names_and_no_runner_up() -> None:
     both = (Candidate("mesh:D1", "", 1.0, "One"), Candidate("mesh:D2", "", 1.0))
-    assert title_of(Link(mention("pyrexia", 0, 7), both, tied=0)) == "MESH:D1 One, score 1.00"
+    assert Link(mention("pyrexia", 0, 7), both, tied=0).title == "MESH:D1 One, score 1.00"
 
 
 def test_other_titles_one_for_each_link() -> None:
     text = "pyrexia pyrexia"
     found = linked(text, Link(mention(text, 8, 15), (FEVER,)), Link(mention(text, 0, 7), (FEVER,)))
-    assert read(html_of(found, ["second <b>", "first"])).titles == ["first", "second <b>"]
+    assert read(found.to_html(["second <b>", "first"])).titles == ["first", "second <b>"]
     with pytest.raises(ValueError, match="shorter"):
-        html_of(found, [])
+        found.to_html([])
 
 
 @given(st.text(max_size=40), st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=6))
@@ -130,7 +130,7 @@ def test_the_text_of_the_page_is_that_of_the_document(text: str, spans: list[tup
     text = text.replace("\r", "")  # parsers of HTML make line feeds of them
     mentions = [mention(text, start, min(end, len(text))) for start, end in spans if start < min(end, len(text))]
     found = linked(text, *(Link(each, (Candidate("a:<i>", '"', 1.0, "<script>", "'"),)) for each in mentions))
-    marks = read(html_of(found))
+    marks = read(found.to_html())
     assert marks.text == text
     assert set(marks.tags) <= {"div", "mark"}
 

@@ -16,7 +16,15 @@ from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument,
 
 FEVER = Mention(5, 10, "fever", type="Disease", notes=(("id", "x"),))
 DOC = Document("1", "high fever", (FEVER,))
-FULL = Link(FEVER, (Candidate("mesh:D005334", "fever", 1.0),), 0.9, "exact", 0.75, "below-threshold", assertion=("negated",))
+FULL = Link(
+    FEVER,
+    (Candidate("mesh:D005334", "fever", 1.0),),
+    detection_score=0.9,
+    stage="exact",
+    confidence=0.75,
+    nil_reason="below-threshold",
+    assertion=("negated",),
+)
 LINKED = [
     LinkedDocument(DOC, (FULL,)),
     LinkedDocument(DOC, (Link(FEVER, assertion=get_args(AssertionMark)),)),

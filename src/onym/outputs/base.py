@@ -1,0 +1,191 @@
+"""What every output format offers, what a writer is told, and which format the name of a file says.
+
+A format is a module of `onym.outputs`, named by its file, or a plug-in of the entry-point group `onym.outputs`. It is a
+`Writer` of linked documents, a `TermWriter` of mapped terms, or both. The endings of file names that mean a format are declared
+by the format itself; the longest ending counts. A corpus format is a format of linked documents too: see `onym.outputs.links`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, Protocol, cast
+
+from onym.corpora.base import Style
+from onym.errors import ConfigError
+from onym.linkers.base import AnswerSource
+from onym.outputs.terms import TermMapping
+from onym.outputs.vocabularies import Vocabularies
+from onym.registry import OUTPUTS
+from onym.store.output import whole_file
+from onym.types import FhirVersion, IdStyle, LinkedDocument
+
+PREDICTIONS, TABLE = "predictions", "table"
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What a person may say of an export. None of it is of use to other formats.
+
+    `omop_vocabulary` is the folder of a download from Athena. `nlp_date` and `note_keys` are of `note_nlp` alone;
+    `code_column`, `source_system` and `fhir_version` are of mappings alone.
+    """
+
+    vocabularies: Vocabularies = field(default_factory=Vocabularies)
+    omop_vocabulary: Path | None = None
+    nlp_date: datetime.date | None = None
+    note_keys: Path | None = None
+    code_column: str = ""
+    source_system: str = ""
+    fhir_version: FhirVersion | None = None
+
+    @classmethod
+    def of(cls, code_systems: Sequence[str] = (), nlp_date: str = "", **more: Any) -> ExportOptions:
+        """Make them of words: `PREFIX=NAME` for vocabularies, and a day as `2026-01-31`."""
+        return cls(Vocabularies.parse(code_systems), nlp_date=_day(nlp_date) if nlp_date else None, **more)
+
+    @property
+    def is_empty(self) -> bool:
+        """True where nothing was said."""
+        return self.vocabularies.is_empty and self == ExportOptions(self.vocabularies)
+
+
+NO_OPTIONS = ExportOptions()
+
+
+def _day(text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError as e:
+        raise ConfigError("omop-date", f"{text!r} is no day", fix="write it as 2026-01-31") from e
+
+
+@dataclass(frozen=True)
+class OutputContext:
+    """What a writer is told besides the documents.
+
+    `path` is the name that the file will have. `source` is what the answers depend on (`source_of`). Without `text`, no text of
+    documents is written. `style` is how concept ids are shown, or empty for what the format usually does.
+    """
+
+    path: Path
+    source: Mapping[str, Any] = field(default_factory=dict)
+    text: bool = True
+    style: Style = ""
+    options: ExportOptions = NO_OPTIONS
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class TermContext:
+    """What a writer is told besides the mappings: the file's name, the table's columns, the linker, and counts to add to."""
+
+    path: Path
+    columns: Sequence[str]
+    linker: AnswerSource
+    counts: Counter[str]
+    style: IdStyle = "obo"
+    options: ExportOptions = NO_OPTIONS
+
+    @property
+    def code_column(self) -> int | None:
+        """The place of the column with the codes of terms; None where a term is its own code."""
+        return self.columns.index(self.options.code_column) if self.options.code_column else None
+
+
+class Writer(Protocol):
+    """A format of linked documents.
+
+    One with options, or with needs of its own, also has `check(context)`, which refuses them before any work.
+    """
+
+    ENDINGS: tuple[str, ...]
+
+    def write(self, linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
+        """Write documents one by one."""
+
+
+class TermWriter(Protocol):
+    """A format of mapped terms. It may have `check_terms(path, options)`."""
+
+    TERM_ENDINGS: tuple[str, ...]
+
+    def write_terms(self, mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
+        """Write mappings one by one."""
+
+
+Endings = Literal["ENDINGS", "TERM_ENDINGS"]
+
+
+def named_format(path: Path, endings: Endings = "ENDINGS") -> str:
+    """Return the format that the name of a file says; empty where it says none.
+
+    >>> named_format(Path("ward.fhir.ndjson")), named_format(Path("note_nlp.csv")), named_format(Path("links.csv"))
+    ('fhir', 'omop', 'table')
+    >>> named_format(Path("links.jsonl")), named_format(Path("terms.sssom.tsv"), "TERM_ENDINGS")
+    ('', 'sssom')
+    """
+    names = {ending: name for name in reversed(OUTPUTS.names) for ending in getattr(_usable(name), endings, ())}
+    return next((names[each] for each in sorted(names, key=len, reverse=True) if path.name.endswith(each)), "")
+
+
+def _usable(name: str) -> object:
+    """Return a format; none for a plug-in that is broken, which is told when it is named."""
+    with suppress(ConfigError):
+        return OUTPUTS.load(name)
+    return None
+
+
+def get_writer(name: str) -> Writer:
+    """Return the format of that name, or refuse it if it does not hold documents.
+
+    >>> get_writer("sssom")
+    Traceback (most recent call last):
+    onym.errors.ConfigError: [config-invalid] sssom cannot store documents...
+    """
+    found = OUTPUTS.load(name)
+    if not hasattr(found, "write"):
+        raise ConfigError("config-invalid", f"{name} cannot store documents", fix="name another format")
+    return cast("Writer", found)
+
+
+def get_term_writer(path: Path) -> TermWriter:
+    """Return the format that the name of a file of mappings says; a table, where it says none."""
+    return cast("TermWriter", OUTPUTS.load(named_format(path, "TERM_ENDINGS") or TABLE))
+
+
+def check_output(name: str, context: OutputContext) -> None:
+    """Refuse, before any work, options that do not fit a format, or that it lacks."""
+    check = getattr(get_writer(name), "check", None)
+    check(context) if check else refuse_options(context.options)
+
+
+def check_terms(path: Path, options: ExportOptions) -> None:
+    """Refuse, before any work, options that do not fit the format that the name of a file of mappings says."""
+    check = getattr(get_term_writer(path), "check_terms", None)
+    check(path, options) if check else refuse_options(options)
+
+
+def refuse_options(options: ExportOptions) -> None:
+    """Refuse all options."""
+    if not options.is_empty:
+        what = "--code-system, --omop-vocabulary and the like are options of FHIR and OMOP"
+        raise ConfigError("config-invalid", what, fix="name an output that ends as these formats do, or leave them away")
+
+
+def write_output(linked: Iterable[LinkedDocument], name: str, context: OutputContext) -> None:
+    """Write linked documents in a format; the file appears when it is complete."""
+    check_output(name, context)
+    with whole_file(context.path, force=context.force) as file:
+        get_writer(name).write(linked, file, context)
+
+
+def write_term_output(mappings: Iterable[TermMapping], context: TermContext, *, force: bool = False) -> None:
+    """Write mapped terms in the format that the name of the file says; the file appears when it is complete."""
+    check_terms(context.path, context.options)
+    with whole_file(context.path, force=force) as file:
+        get_term_writer(context.path).write_terms(mappings, file, context)

@@ -1,0 +1,108 @@
+"""Flat tables: a row for each mention with the best answer, or the rows of a table of terms with their concepts.
+
+The ending of the name says how it is written (`onym.outputs.rows`). A name that ends with .jsonl or .parquet may be that of a
+corpus too: links are written there as a table only if it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from onym.kb import KnowledgeBase
+from onym.outputs.base import ExportOptions, OutputContext, TermContext, refuse_options
+from onym.outputs.rows import WRITERS, read_rows, require_rows, write_rows
+from onym.outputs.terms import TermMapping, shown_name
+from onym.types import COLUMNS, IdStyle, LinkedDocument, kinds_of, styled
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDINGS = (".tsv", ".csv", ".xlsx")
+TERM_ENDINGS = tuple(WRITERS)
+_TEXT = "text"
+
+
+def check(context: OutputContext) -> None:
+    """Refuse options, and a name that does not say how rows are written."""
+    refuse_options(context.options)
+    require_rows(context.path)
+
+
+def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
+    """Write the rows of linked documents one by one; without text, the column of mentions' texts is left out."""
+    columns = kinds_of([name for name in COLUMNS if context.text or name != _TEXT])
+    style = context.style or "obo"
+    write_rows(([row[name] for name in columns] for each in linked for row in each.rows(style)), columns, context.path, file)
+
+
+def read_flat(path: Path) -> pl.DataFrame:
+    """Read a flat table that was written here.
+
+    >>> from onym.types import Candidate, Document, Link, Mention
+    >>> doc = Document("1", "=SUM(1)", (Mention(0, 7, "=SUM(1)"),))
+    >>> linked = LinkedDocument(doc, (Link(doc.mentions[0], (Candidate("hp:0001945", "fever", 1.0),)),))
+    >>> path = getfixture("tmp_path") / "links.csv"
+    >>> with path.open("wb") as file:
+    ...     write([linked], file, OutputContext(path))
+    >>> "'=SUM(1)" in path.read_text(), read_flat(path)["text"].to_list()
+    (True, ['=SUM(1)'])
+    """
+    return read_rows(path, kinds_of())
+
+
+TERM_COLUMNS: dict[str, type] = {
+    "concept_id": str,
+    "preferred_name": str,
+    "matched_name": str,
+    "score": float,
+    "confidence": float,
+    "ties": int,
+    "nil_reason": str,
+    "candidates": str,
+}
+"""What is put after the columns of the table."""
+_DIGITS = 4
+
+
+def check_terms(path: Path, options: ExportOptions) -> None:
+    """Refuse options, and a name that does not say how rows are written."""
+    refuse_options(options)
+    require_rows(path)
+
+
+def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
+    """Write a table with its own columns, the best concept, and all candidates."""
+    rows = ([*mapping.cells, *values_of(mapping, context.linker.kb, context.style)] for mapping in mappings)
+    write_rows(rows, columns_of(context.columns), context.path, file)
+
+
+def columns_of(own: Sequence[str]) -> dict[str, type]:
+    """Return all columns, and what is in them; of a name that is there twice, the later one gets a number.
+
+    >>> list(columns_of(["term", "score"]))[:6]
+    ['term', 'score', 'concept_id', 'preferred_name', 'matched_name', 'score_2']
+    """
+    columns: dict[str, type] = {}
+    for name, kind in [*((name, str) for name in own), *TERM_COLUMNS.items()]:
+        number = 1
+        unique = name
+        while unique in columns:
+            number += 1
+            unique = f"{name}_{number}"
+        columns[unique] = kind
+    return columns
+
+
+def values_of(mapping: TermMapping, kb: KnowledgeBase, style: IdStyle = "obo") -> list[Any]:
+    """Return what is put after the cells of a row."""
+    best = mapping.answer
+    answer: list[Any] = [None] * 4
+    if best:
+        answer = [styled(best.concept_id, style), shown_name(best, kb), best.name, round(best.score, _DIGITS)]
+    confidence = None if mapping.confidence is None else round(mapping.confidence, _DIGITS)
+    shown = "; ".join(
+        f"{styled(each.concept_id, style)} {shown_name(each, kb)} ({each.score:.3f})" for each in mapping.candidates
+    )
+    return [*answer, confidence, mapping.tied if mapping.candidates else None, mapping.nil_reason, shown or None]

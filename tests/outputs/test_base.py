@@ -1,0 +1,99 @@
+"""Output formats by name and by the endings of file names, Onym's own and those of plug-ins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.outputs.base import ExportOptions, OutputContext, check_output, get_writer, named_format, write_output
+from onym.outputs.links import format_of, require_assertion, require_linked_output, write_links
+from onym.registry import OUTPUTS, Part
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from tests.plug_in.src.onym_plug_in import ids
+
+FEVER = Mention(5, 10, "fever")
+DOC = Document("1", "High fever", (FEVER,))
+LINKED = LinkedDocument(DOC, (Link(FEVER, (Candidate("mesh:D005334", "fever", 1.0, "Fever"),)),))
+
+
+@pytest.fixture
+def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offer the plug-in `ids`, and one that cannot be imported."""
+
+    def broken() -> Any:
+        raise ImportError("no such library")
+
+    parts = (Part("output", "broken", "elsewhere", "1", broken), Part("output", "ids", "elsewhere", "1", lambda: ids))
+    monkeypatch.setitem(vars(OUTPUTS), "_plug_ins", parts)
+
+
+def test_each_module_is_a_format() -> None:
+    assert OUTPUTS.names[:6] == ("fhir", "html", "omop", "predictions", "sssom", "table")
+    for name in OUTPUTS.names:
+        module = OUTPUTS.load(name)
+        assert hasattr(module, "write") == hasattr(module, "ENDINGS")
+        assert hasattr(module, "write_terms") == hasattr(module, "TERM_ENDINGS")
+
+
+def test_the_longest_ending_counts() -> None:
+    names = ("links.csv", "note_nlp.csv", "page.html", "links.jsonl", "links", "-")
+    assert [named_format(Path(name)) for name in names] == ["table", "omop", "html", "", "", ""]
+    assert [format_of(path) for path in (None, Path("links.jsonl"), Path("page.html"))] == ["table", "predictions", "html"]
+
+
+@pytest.mark.usefixtures("plug_ins")
+def test_a_plug_in_is_found_by_name_and_by_ending_and_a_broken_one_costs_itself_alone(tiny_kb: Path, tmp_path: Path) -> None:
+    path = tmp_path / "links.ids"
+    assert format_of(path) == "ids"
+    require_linked_output(path, "ids", assertion=True)
+    write_links([DOC], ExactLinker(KnowledgeBase.open(tiny_kb)), path, "ids")
+    assert path.read_text() == "mesh:D005334\n"
+    with pytest.raises(ConfigError, match="part-broken"):
+        get_writer("broken")
+
+
+@pytest.mark.usefixtures("plug_ins")
+def test_a_format_without_options_refuses_them() -> None:
+    options = ExportOptions.of(nlp_date="2026-01-31")
+    for name in ("ids", "table", "html", "predictions"):
+        with pytest.raises(ConfigError, match="options of FHIR and OMOP"):
+            check_output(name, OutputContext(Path("links.tsv"), options=options))
+
+
+def test_a_format_of_terms_holds_no_documents() -> None:
+    with pytest.raises(ConfigError, match="sssom cannot store documents"):
+        require_linked_output(Path("a.sssom.tsv"), "sssom")
+
+
+def test_a_page_has_the_marked_texts_and_needs_them(tmp_path: Path) -> None:
+    path = tmp_path / "ward.html"
+    write_output([LINKED], "html", OutputContext(path))
+    assert "<title>ward</title>" in path.read_text()
+    assert '<mark style="' in path.read_text()
+    with pytest.raises(ConfigError, match="shows the text"):
+        write_output([LINKED], "html", OutputContext(tmp_path / "other.html", text=False))
+    assert not (tmp_path / "other.html").exists()
+
+
+def test_a_file_appears_when_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("in the middle")
+
+    part = Part("output", "failing", "elsewhere", "1", lambda: SimpleNamespace(ENDINGS=(), write=fail))
+    monkeypatch.setitem(vars(OUTPUTS), "_plug_ins", (part,))
+    with pytest.raises(RuntimeError, match="middle"):
+        write_output([LINKED], "failing", OutputContext(tmp_path / "links"))
+    assert not (tmp_path / "links").exists()
+
+
+def test_all_formats_of_links_store_assertion_marks() -> None:
+    for name in OUTPUTS.names:
+        require_assertion(name)
+    with pytest.raises(ConfigError, match="cannot store assertion marks"):
+        require_assertion("pubtator")

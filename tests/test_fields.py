@@ -1,0 +1,63 @@
+"""Fields of a dataclass as plain values and as cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pytest
+
+from onym.fields import PROBABILITY, column, from_cells, from_plain, plain_fields, to_plain
+from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, column_annotations
+
+Word = Literal["yes", "no"]
+
+
+@dataclass
+class Sample:
+    """A field of each kind."""
+
+    count: int = 0
+    ties: int | None = field(default=None, metadata=column("tied"))
+    share: float | None = field(default=None, metadata=PROBABILITY)
+    note: str | None = field(default=None, metadata=column(""))
+    word: Word | None = None
+    words: tuple[Word, ...] | None = None
+
+
+FIELDS = plain_fields(Sample, ["count", "ties", "share", "note", "word", "words"])
+FULL = Sample(2, 0, 0.0, "a", "yes", ("yes", "no"))
+
+
+def test_what_is_written_is_read() -> None:
+    plain = to_plain(FULL, FIELDS)
+    assert plain == {"count": 2, "ties": 0, "share": 0.0, "note": "a", "word": "yes", "words": ["yes", "no"]}
+    assert Sample(**from_plain(plain, FIELDS)) == FULL
+    assert to_plain(Sample(words=()), FIELDS) == {"words": []}
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"count": -1}, {"count": True}, {"count": 1.0}, {"share": 1.1}, {"share": float("nan")}, {"share": "1"}, {"note": 1},
+        {"word": "perhaps"}, {"word": ""}, {"words": "yes"}, {"words": ["perhaps"]}, {"words": [1]},
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_without_the_value(plain: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"'{next(iter(plain))}' ") as caught:
+        from_plain(plain, FIELDS)
+    assert "perhaps" not in str(caught.value)
+
+
+def test_cells_have_columns_of_their_own_names() -> None:
+    row = {each.column: each.to_cell(getattr(FULL, each.name)) for each in FIELDS if each.column}
+    assert row == {"count": 2, "tied": 0, "share": 0.0, "word": "yes", "words": "yes,no"}
+    assert Sample(**from_cells(row, FIELDS)) == Sample(2, 0, 0.0, None, "yes", ("yes", "no"))
+
+
+def test_the_evidence_of_a_link_is_in_its_row() -> None:
+    fever = Mention(0, 5, "fever")
+    link = Link(fever, (Candidate("mesh:D005334", "fever", 1.0),), tied=3, confidence=0.5, assertion=("negated",))
+    (row,) = LinkedDocument(Document("1", "fever", (fever,)), (link,)).rows()
+    assert tuple(row) == COLUMNS == tuple(column_annotations())
+    assert Link(fever, link.candidates, **from_cells(row, EVIDENCE)) == link
