@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
@@ -302,8 +302,7 @@ class PackWriter:
 
     def add_model(self, name: str, files: Mapping[str, Content]) -> str:
         """Write the files of a model as the folder `name`, and return the digest that a pipeline refers to it by."""
-        written = [(each, self.add(f"{name}/{each}", content)) for each, content in files.items()]
-        return digest_of_files(sorted(written, key=lambda each: PurePosixPath(each[0])))
+        return digest_of_files({each: self.add(f"{name}/{each}", content) for each, content in files.items()})
 
     def add_record(self, record: PackRecord) -> None:
         """Write the record, which ends the pack."""

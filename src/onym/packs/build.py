@@ -79,7 +79,7 @@ def _smaller(part: dense.Config, base: Path, folder: Path, kb: KnowledgeBase, co
     """Write the encoder of a dense part, build its index, and return the part with both."""
     if part.model is None:
         return part
-    source = Path(part.model.resolved(base).path)
+    source = Path(part.model.resolve(base).path)
     small = source if is_quantized(source) else folder / f"{source.name}-int8"
     if not small.exists():
         write_quantized(source, small)
@@ -161,7 +161,7 @@ class PackedModels:
 
     def add(self, reference: ModelReference, base: Path) -> ModelReference:
         """Take a model, which must be what it was when the pipeline was built, and return how the pack refers to it."""
-        key = Path(reference.resolved(base).path).resolve(), reference.FILES
+        key = Path(reference.resolve(base).path).resolve(), reference.FILES
         name = self._names.setdefault(key, f"{FOLDER}/{self._free_name(key[0].name)}")
         return reference.model_copy(update={"path": name})
 
