@@ -21,11 +21,11 @@ def test_a_run_of_other_documents_is_warned_of() -> None:
     alike = calibration.calibration.way.function.probabilities(scores).tolist()  # type: ignore[union-attr]
     for confidences, is_warned in ((alike, False), ([0.3] * 1_000, True), ([0.3] * (MIN_ANSWERS - 1), False)):
         watch, docs = DriftWatch(calibration), linked(confidences)
-        assert list(watch.watch(docs)) == docs
+        assert list(watch.watched(docs)) == docs
         assert ("made (dev)" in (watch.warning or "")) == is_warned
 
 
 def test_without_a_calibration_nothing_is_said() -> None:
     watch = DriftWatch(None)
-    list(watch.watch(linked([0.3] * 500)))
+    list(watch.watched(linked([0.3] * 500)))
     assert watch.warning is None

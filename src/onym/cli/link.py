@@ -137,7 +137,7 @@ def command(
             shown_on(bar)("linking", 0)
             counts = write_linked(
                 items,
-                lambda docs: drift.watch(loaded.link_many(docs)),
+                lambda docs: drift.watched(loaded.link_many(docs)),
                 loaded.source(),
                 output,
                 format,

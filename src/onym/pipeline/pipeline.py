@@ -318,7 +318,7 @@ class DriftWatch:
     """Looks at links on their way.
 
     >>> watch = DriftWatch(None)
-    >>> list(watch.watch([])), watch.warning
+    >>> list(watch.watched([])), watch.warning
     ([], None)
     """
 
@@ -326,7 +326,7 @@ class DriftWatch:
         self._fitted = fitted
         self._seen: list[float] = []
 
-    def watch(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
+    def watched(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
         """Yield documents as they are."""
         for each in linked:
             if self._fitted and len(self._seen) < _KEPT:
