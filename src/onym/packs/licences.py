@@ -14,7 +14,7 @@ from typing import Any
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.order import iter_prefixes
-from onym.packs.archive import NOT_STATED, PackedSource
+from onym.packs.provenance import NOT_STATED, PackedSource
 
 _RELEASE = re.compile(
     r"(?<![0-9])((?:19|20)[0-9]{2}[-_.](?:0[1-9]|1[0-2])[-_.][0-3][0-9]|(?:19|20)[0-9]{2}(?:A[AB])?)(?![0-9])"

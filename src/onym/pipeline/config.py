@@ -138,6 +138,17 @@ class PipelineComponents(Strict):
     detector: AnyDetector | None
     linker: AnyLinker
 
+    def references(self) -> list[ModelReference]:
+        """Return the references to models, those of nested components included."""
+        found: list[ModelReference] = []
+
+        def note(reference: ModelReference) -> ModelReference:
+            found.append(reference)
+            return reference
+
+        self.with_references(note)
+        return found
+
     def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
         """Return the same with every reference to a model changed."""
         detector = self.detector and self.detector.with_references(change)

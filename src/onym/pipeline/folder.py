@@ -127,11 +127,17 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
 
     config = config.with_references(lambda reference: reference.resolve(folder))
     linker = open_linker(config.linker, kb, context)
-    detector = config.detector and open_detector(config.detector, kb, context, only=only)
-    kinds = config.detector.kind if config.detector else "none", config.linker.kind
-    _log.info("opened %s: detector %s, linker %s", folder, *kinds)
-    calibrations = {"calibration": config.calibration, "term_calibration": config.term_calibration}
-    return Pipeline(linker, detector, only=only, **calibrations, **config.option_values())
+    found = config.detector
+    detector = None if found is None else open_detector(found, kb, context, only=only)
+    _log.info("opened %s: detector %s, linker %s", folder, found.kind if found else "none", config.linker.kind)
+    return Pipeline(
+        linker,
+        detector,
+        only=only,
+        calibration=config.calibration,
+        term_calibration=config.term_calibration,
+        **config.option_values(),
+    )
 
 
 def describe(config: PipelineConfig) -> list[tuple[str, str]]:

@@ -6,9 +6,8 @@ import pytest
 
 from onym.errors import ConfigError, InputError
 from onym.kb.releases import RELEASES
-from onym.packs.folders import pack_folder
-from onym.packs.locate import load
-from onym.packs.recipe import read_recipe, recipe_names
+from onym.packs.locate import load, pack_folder, recipe_names
+from onym.packs.recipe import read_recipe
 from onym.pipeline.config import FILE
 
 WANTED = {
