@@ -31,9 +31,8 @@ from benchmarks.catalogue.releases import write_releases, write_umls
 from benchmarks.catalogue.server import FileServer, Stop
 from benchmarks.own_cache import own_cache
 from benchmarks.report import data_folder
-from onym.packs.folders import installed
-from onym.packs.locate import load
-from onym.packs.recipe import PipelineRecipe, read_recipe, recipe_names
+from onym.packs.locate import installed_folder, load, recipe_names
+from onym.packs.recipe import PipelineRecipe, read_recipe
 from onym.store.cache import cache_folder
 
 QUICK = ("hpo-phenotypes", "mondo-diseases")
@@ -200,6 +199,6 @@ def _is_right(recipe: PipelineRecipe, scene: Scene) -> bool:
 def _files(cache: Path, recipe: PipelineRecipe) -> dict[str, bytes]:
     """Return the files of an installed pipeline; embeddings depend on which were computed together, in their last bits."""
     with own_cache(cache):
-        folder = installed(recipe.name)
+        folder = installed_folder(recipe.name)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in paths.items() if "/indexes/" not in name and "/vectors/" not in name}

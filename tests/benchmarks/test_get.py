@@ -11,9 +11,9 @@ from benchmarks.catalogue.server import FileServer, Sent, Stop
 from benchmarks.commands.get import QUICK, TEXTS
 
 from onym.errors import DownloadError
-from onym.packs.recipe import recipe_names
+from onym.packs.locate import recipe_names
 from onym.store.download import Patience, download_path, fetch_file
-from tests.pipeline.recipes.small import OBO, PATH, URL, small_recipe, small_server
+from tests.packs.small import OBO, PATH, URL, small_recipe, small_server
 
 ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
 

@@ -20,7 +20,7 @@ from typing import Any
 from onym.batch.engines.ray import LOCAL, cluster
 from onym.batch.pipes import require_no_error
 from onym.errors import ConfigError, OnymError, missing_extra
-from onym.packs.locate import located
+from onym.packs.locate import locate
 from onym.serve.process import BusyError, ProcessEndedError
 from onym.serve.replica import Replica, release_of
 from onym.serve.settings import ServeSettings
@@ -64,7 +64,7 @@ class Replicas:
 
     async def open(self, lane: int, folder: Path, precision: float | None) -> dict[str, str]:
         """Return the release: that of the deployment at first, and for a lane that follows another what is there now."""
-        is_path = folder.is_file() or located(folder) == folder  # a pack, or a folder; else the name of an installed one
+        is_path = folder.is_file() or locate(folder) == folder  # a pack, or a folder; else the name of an installed one
         path = str(folder.absolute() if is_path else folder)
         if lane > self.size:
             return await self._release(path, precision)
