@@ -92,7 +92,12 @@ def test_the_rerankers_own_confidence_is_not_computed_where_a_calibration_follow
     linker = open_linker(linker_config("rerank", model=str(written(tmp_path / "model"))), kb)
     doc = Document("1", "fevers, qqq", (Mention(0, 6, "fevers"), Mention(8, 11, "qqq")))
     own = Pipeline(linker).link(doc)
-    monkeypatch.setattr(Reranker, "confidence", lambda _self, score: asked.append(score) or 0.5)
+
+    def note(_self: Reranker, score: float) -> float:
+        asked.append(score)
+        return 0.5
+
+    monkeypatch.setattr(Reranker, "confidence", note)
     calibrated = Pipeline(linker, calibration=fitted())
     replaced = confidence_of(fitted())
     assert replaced is not None

@@ -62,7 +62,7 @@ def test_what_was_built_is_loaded(tmp_path: Path, kb: Path) -> None:
     assert {("prefer", "mesh"), ("assertion", "yes")} <= set(describe(config))
 
 
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "types": ("C14",),
     "concepts": ("mesh:D009203",),
     "restrict": True,
@@ -84,7 +84,8 @@ def test_each_option_is_written_opened_and_described(tmp_path: Path, kb: Path, n
 
 
 def test_an_option_that_does_not_exist_is_refused(tmp_path: Path, kb: Path) -> None:
-    for wrong in ({"colour": "red"}, {"top_k": 0}, {"types": "C14"}, {"plug_ins": ()}):
+    mistakes: list[dict[str, Any]] = [{"colour": "red"}, {"top_k": 0}, {"types": "C14"}, {"plug_ins": ()}]
+    for wrong in mistakes:
         with pytest.raises(ConfigError, match="config-invalid"):
             build_pipeline(kb, tmp_path / "p", **wrong)
     assert not (tmp_path / "p").exists()

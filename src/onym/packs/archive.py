@@ -91,7 +91,8 @@ class PackRecord(PackName):
     @property
     def unstated(self) -> list[str]:
         """The sources and corpora whose licence nobody has stated."""
-        return [each.name for each in (*self.sources, *self.corpora) if each.licence == NOT_STATED]
+        sources = [each.name for each in self.sources if each.licence == NOT_STATED]
+        return sources + [each.name for each in self.corpora if each.licence == NOT_STATED]
 
     @property
     def provenance(self) -> dict[str, Sequence[Provenance]]:

@@ -148,22 +148,22 @@ class Pipeline:
         return source_of(self.linker, self.options.top_k, **own)
 
     def with_threshold(self, threshold: float | None) -> Pipeline:
-        """Return the same pipeline with another threshold."""
+        """Return a copy with another minimum score."""
         return self._change(threshold=threshold)
 
     def with_precision(self, precision: float | None) -> Pipeline:
-        """Return the same pipeline with answers that are right that often; the others are left unlinked, candidates kept.
+        """Return a copy whose answers have this precision; less confident ones are left unlinked, with their candidates.
 
-        It is a promise about texts like those that the pipeline was calibrated on.
+        The precision holds for texts like those that the pipeline was calibrated on.
         """
         return self._change(precision=precision)
 
     def with_coverage(self, coverage: float | None) -> Pipeline:
-        """Return the same pipeline with as few candidates for each mention as hold the right one that often."""
+        """Return a copy whose candidate sets contain the right concept with probability >= coverage (conformal sets)."""
         return self._change(coverage=coverage)
 
     def with_assertion(self, assertion: bool = True) -> Pipeline:
-        """Return the same pipeline whose links say what the text asserts of their mentions.
+        """Return a copy whose links say what the text asserts of their mentions.
 
         >>> from onym.detect.dictionary import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
@@ -176,9 +176,9 @@ class Pipeline:
         return self._change(assertion=assertion)
 
     def with_types(self, types: Sequence[str]) -> Pipeline:
-        """Return the same pipeline with answers of these semantic groups or types alone, among those that it has.
+        """Return a copy that answers with these semantic groups or types only, among those that it has.
 
-        What the detector finds is the same: a mention whose best meaning is of another type is left unlinked.
+        The detector finds the same mentions: one whose best concept is of another type is left unlinked.
 
         >>> from onym.detect.dictionary import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
@@ -193,7 +193,7 @@ class Pipeline:
         return self._change(only=np.logical_and.reduce(masks) if masks else None)
 
     def without_detector(self) -> Pipeline:
-        """Return the same pipeline that links annotated mentions alone: a text without any has no links."""
+        """Return a copy that links annotated mentions only: a text without any has no links."""
         return self._change(detector=None)
 
     def for_terms(self) -> Pipeline:
