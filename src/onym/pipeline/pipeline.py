@@ -342,6 +342,6 @@ class DriftWatch:
         if index <= MAX_INDEX:
             return None
         return (
-            f"confidences are spread otherwise than on {self._fitted.dataset} ({self._fitted.split}), which the pipeline was "
-            f"calibrated on: they may not hold here (population stability index {index:.2f}, limit {MAX_INDEX})"
+            f"the confidence distribution differs from the calibration data, {self._fitted.dataset} ({self._fitted.split}): "
+            f"confidences may be wrong here (population stability index {index:.2f}, limit {MAX_INDEX})"
         )
