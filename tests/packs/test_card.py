@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from onym.packs.archive import PackRecord
+from onym.packs.build import build_pack
 from onym.packs.card import card_metadata, pack_card, pack_licences
-from onym.packs.provenance import PackedSource
+from onym.packs.provenance import PackedSource, Terms, licences_page
 from onym.pipeline.config import PipelineConfig
 from onym.store.markdown import front_matter
-from tests.packs.made import members, record_of, write_pack
+from tests.packs.made import LICENCES, members, record_of, write_pack, write_pipeline
 
 
 @pytest.fixture
@@ -65,3 +66,23 @@ def test_what_the_pipeline_says_of_licences_is_kept(record: PackRecord) -> None:
     assert pack_licences(record, "Permission is hereby granted\n").endswith(
         "## As the pipeline states\n\nPermission is hereby granted\n"
     )
+
+
+def test_the_attributions_of_a_recipe_are_kept(tmp_path: Path, tiny_kb: Path) -> None:
+    pipeline = write_pipeline(tmp_path, tiny_kb)
+    (pipeline / "ATTRIBUTION.md").write_text("# Licences of fevers\n\nCite the fevers.\n")
+    build_pack(pipeline, tmp_path / "tiny.onymp", licences=LICENCES)
+    assert members(tmp_path / "tiny.onymp")["LICENSE.md"].decode().endswith("Cite the fevers.\n")
+
+
+def test_packs_and_recipes_have_one_page_of_licences(record: PackRecord) -> None:
+    assert "- **tiny**, release not stated. Licence: CC0" in pack_licences(record).splitlines()
+    terms = Terms(title="Fevers", version="2", licence="CC0", attribution="Cite the fevers.")
+    page = licences_page("fevers", "A pipeline.", {"Knowledge base": [terms], "Models": []})
+    assert page.splitlines()[4:] == [
+        "## Knowledge base",
+        "",
+        "- **Fevers**, release 2. Licence: CC0",
+        "",
+        "  Cite the fevers.",
+    ]
