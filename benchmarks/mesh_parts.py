@@ -15,9 +15,10 @@ import sys
 import zipfile
 from pathlib import Path
 
-from benchmarks.catalogue.releases import path_of, write_releases
-from benchmarks.pack.trained import DATASETS, EXCLUDE, TYPES
+from tests.robustness.cli.catalogue import path_of, write_releases
+
 from benchmarks.report import data_folder
+from benchmarks.speed.pack import DATASETS, EXCLUDE, TYPES
 from onym.kb import build_kb
 from onym.packs import build_pack
 from onym.packs.locate import KB, pack_folder

@@ -5,9 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
+
+from onym.datasets import PreparedDataset, prepare
 
 _PACKAGES = (
     *("onym", "numpy", "polars", "pyarrow", "lxml", "ijson", "scikit-learn", "torch", "transformers"),
@@ -62,3 +70,41 @@ def _cpu() -> str:
 
 def _memory_gb() -> float:
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+
+
+# Published corpora, prepared for one benchmark and removed after it.
+
+
+def each_prepared(names: Mapping[str, str]) -> Iterator[tuple[str, PreparedDataset]]:
+    """Yield each key with the dataset of that name, prepared afresh from the real data."""
+    with tempfile.TemporaryDirectory() as folder:
+        for key, name in names.items():
+            yield key, prepare(name, data_folder(), Path(folder) / name)
+
+
+# Processor time of things that are compared.
+
+T = TypeVar("T")
+_TURNS = 3
+
+
+def fastest(readings: Mapping[str, Callable[[], object]], turns: int = _TURNS) -> dict[str, float]:
+    """Return the least CPU time of each, in seconds; they take turns, so that a busy machine slows all of them."""
+    found: dict[str, list[float]] = {name: [] for name in readings}
+    for _ in range(turns):
+        for name, read in readings.items():
+            started = time.process_time()
+            read()
+            found[name].append(time.process_time() - started)
+    return {name: min(each) for name, each in found.items()}
+
+
+def fastest_by_slices(
+    acts: Mapping[str, Callable[[Sequence[T]], object]], values: Sequence[T], size: int, turns: int = _TURNS
+) -> dict[str, float]:
+    """Return the same, added up over slices of values, for a machine whose speed changes from second to second."""
+    total: Counter[str] = Counter()
+    for start in range(0, len(values), size):
+        part = values[start : start + size]
+        total.update(fastest({name: partial(act, part) for name, act in acts.items()}, turns))
+    return {name: float(total[name]) for name in acts}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.serve.browser import open_browser
 from benchmarks.serve.running import Running
 from PIL import Image
+from tests.robustness.serve.browser import open_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

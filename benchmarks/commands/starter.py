@@ -24,8 +24,8 @@ from importlib.metadata import requires
 from benchmarks.fresh import fresh_environment
 from benchmarks.report import data_folder
 from onym.corpora.plain import with_answers
-from onym.datasets.cached import open_dataset
-from onym.evaluate.end_to_end.protocols import EndToEndScores, score_end_to_end
+from onym.datasets.prepared import open_dataset
+from onym.evaluate.end_to_end import EndToEndScores, score_end_to_end
 from onym.kb import KnowledgeBase
 from onym.packs import load
 from onym.pipeline import Pipeline

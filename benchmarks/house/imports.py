@@ -147,7 +147,7 @@ class Source:
 
     def upward(self) -> list[str]:
         """Return the imports of a package that is not below, each once."""
-        found = {}
+        found: dict[str, None] = {}
         for each in self.imports:
             own, other = package_of(each.module), package_of(each.owner if each.written == "onym" else each.written)
             if own not in ANY_LAYER and own != other and LAYER.get(other, -1) <= LAYER.get(own, len(LAYERS)):
@@ -156,7 +156,7 @@ class Source:
 
     def private(self) -> list[str]:
         """Return the imports of a private module or name from outside the folder that it is in."""
-        found = {}
+        found: dict[str, None] = {}
         for each in self.imports:
             folder, name = self._private(each)
             if folder and not f"{self._folder(each.module)}.".startswith(f"{folder}."):

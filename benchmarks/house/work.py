@@ -86,8 +86,7 @@ def make_documents(texts: Iterable[str]) -> list[Document]:
 
 def thread_answers_changed(kb: Path, folder: Path, count: int) -> int:
     """Return how many texts get other answers when 8 threads share one pipeline, over three kinds of linker."""
-    from onym.testing.tiny_encoder import save_encoder
-    from onym.testing.tiny_seq2seq import save_model
+    from onym.testing.models import save_encoder, save_model
 
     pipelines = (
         build_pipeline(kb, folder / "exact"),
@@ -119,7 +118,7 @@ def _answers(pipeline: onym.Pipeline, text: str) -> Answers:
 
 def loading_figures(kb: Path, folder: Path) -> dict[str, object]:
     """Return how often an artefact is opened at most, and how many bytes of the model are hashed again, in one cold load."""
-    from onym.testing.tiny_encoder import save_encoder
+    from onym.testing.models import save_encoder
 
     model = save_encoder(folder / "encoder")
     pipeline = build_pipeline(kb, folder / "pipeline", "--linker", "dense", "--model", str(model))
@@ -204,7 +203,7 @@ def document_readings(kb: Path, folder: Path, count: int, tokens: int) -> float:
     """
     from onym.models.documents import windows
     from onym.models.tokens import Tokenizer
-    from onym.testing.tiny_collective import save_collective
+    from onym.testing.models import save_collective
 
     model = save_collective(folder / "model", window=_WINDOW, overlap=_OVERLAP)
     options = ("--detector", "model", "--detector-model", str(model), "--linker", "collective", "--model", str(model))

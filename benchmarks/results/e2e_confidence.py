@@ -19,19 +19,17 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.report import data_folder
-from benchmarks.results.e2e_judge import judge_found
 from benchmarks.results.e2e_predict import STORE, task_of
-from benchmarks.results.e2e_tasks import KINDS, EndToEndTask
+from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, judge_found
 from benchmarks.results.e2e_threshold import derived
 from benchmarks.results.store import Row, Store, shortened
 from onym.calibrate import Calibration
 from onym.calibrate.calibration import FOLDS
-from onym.calibrate.values import Floats
-from onym.datasets.cached import open_dataset
-from onym.evaluate.calibration import JudgedAnswers, judged_answers
+from onym.calibrate.measures import Floats
+from onym.datasets.prepared import open_dataset
 from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.thresholds import above_threshold, tune_threshold
+from onym.evaluate.tuning import JudgedAnswers, above_threshold, judged_answers, tune_threshold
 from onym.outputs.predictions import DocumentNames, Key, Prediction, Predictions
 
 CONFIDENCE = "+confidence"

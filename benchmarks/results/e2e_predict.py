@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import machine
-from benchmarks.results.e2e_judge import judge_annotated, judge_found
-from benchmarks.results.e2e_tasks import JOINED, KINDS, OPEN, EndToEndTask, end_to_end_task
+from benchmarks.results.e2e_tasks import JOINED, KINDS, OPEN, EndToEndTask, end_to_end_task, judge_annotated, judge_found
 from benchmarks.results.predict import folder_of, record_of
 from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shortened
 from benchmarks.results.tasks import SPLITS

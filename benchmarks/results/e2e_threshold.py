@@ -14,11 +14,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.results.e2e_judge import judge_found
 from benchmarks.results.e2e_predict import STORE, task_of
+from benchmarks.results.e2e_tasks import judge_found
 from benchmarks.results.store import Figures, Row, Store, file_of
 from onym.evaluate.cases import ConceptResolver
-from onym.evaluate.thresholds import above_threshold, tune_threshold
+from onym.evaluate.tuning import above_threshold, tune_threshold
 
 THRESHOLD = "+threshold"
 

@@ -25,12 +25,12 @@ from typing import Any
 
 from benchmarks.models import model_folder
 from benchmarks.report import machine
-from benchmarks.results.section import Section
+from benchmarks.results.page import Section
 from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shortened, stage_before
 from benchmarks.results.tasks import SPLITS, Task, open_task
 from onym.linkers.base import Linker, source_of
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
-from onym.train.publish import RECORD
+from onym.train.card import RECORD
 from onym.train.stages import runs_folder
 from onym.types import Document
 
@@ -84,7 +84,7 @@ def main(arguments: list[str], store: Store | None = None) -> int:
 
 def section_named(name: str) -> Section:
     """Return a section of the results page."""
-    section: Section = import_module(f"benchmarks.commands.{name}_results").SECTION
+    section: Section = import_module(f"benchmarks.results.{name}_results").SECTION
     return section
 
 

@@ -17,12 +17,9 @@ from benchmarks.report import data_folder
 from benchmarks.results.rerank_rows import KEPT, PRESET
 from onym.rerank.features import FEATURES
 from onym.store.output import whole_file
-from onym.train.rerank.collate import pairs_of
-from onym.train.rerank.context import RerankContext
-from onym.train.rerank.dev import figures_of, outcomes_of
-from onym.train.rerank.rerank import training_pairs
-from onym.train.rerank.trainer import fit_trees
-from onym.train.stages import read_config
+from onym.train.configs import RerankTrainingConfig
+from onym.train.rerank import RerankContext, figures_of, fit_trees, outcomes_of, pairs_of, training_pairs
+from onym.train.stages import read_values
 
 FILE = KEPT / "ablation.json"
 WHOLE = "nothing"
@@ -32,7 +29,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.results.rerank_ablation", description=__doc__.splitlines()[0])
     parser.add_argument("--kb", type=Path, required=True, help="folder of the open, joined knowledge base")
     options = parser.parse_args(arguments)
-    config = read_config("rerank", None, PRESET, [f"data.kb={options.kb}"])
+    config = RerankTrainingConfig.of(read_values("rerank", None, PRESET, [f"data.kb={options.kb}"]))
     context = RerankContext(config, data_folder())
     training = training_pairs(context)
     dev = {

@@ -32,7 +32,8 @@ from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.outputs.predictions import Predictions
 from onym.text.normal import normal_name
-from onym.train.stages import read_config
+from onym.train.configs import RerankTrainingConfig
+from onym.train.stages import read_values
 from onym.types import Document
 
 PRESET = "rerank-open"
@@ -134,7 +135,7 @@ def _is_seen(case: Case) -> bool:
 @cache
 def training_surfaces() -> frozenset[str]:
     """Return the normalised surfaces of all documents that the reranker may have been trained on."""
-    data = read_config("rerank", None, PRESET).data
+    data = RerankTrainingConfig.of(read_values("rerank", None, PRESET)).data
     datasets, exclude = ([open_dataset(name, data_folder()) for name in names] for names in (data.datasets, data.exclude))
     documents = [doc for corpus in training_corpora(datasets, exclude) for doc in corpus.documents]
     return frozenset(

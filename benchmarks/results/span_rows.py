@@ -24,7 +24,7 @@ from benchmarks.report import data_folder
 from benchmarks.results.predict import folder_of
 from benchmarks.results.store import FOLDER
 from benchmarks.results.tasks import SPLITS, open_kb_joined
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.detect import dictionary, model
 from onym.detect.base import Detector
 from onym.detect.classifier import open_classifier
@@ -35,8 +35,8 @@ from onym.models.collective import Collective
 from onym.parts import ReaderPrecision
 from onym.store.models import folder_digest
 from onym.store.output import whole_file
-from onym.train.collective.dev import f1
-from onym.train.corpora import renamed
+from onym.train.corpora import rename_types
+from onym.train.document_model import f1
 from onym.types import Document
 
 DICTIONARY = "dictionary"
@@ -71,7 +71,7 @@ class SpanRow:
 def documents_of(dataset: str, split: str) -> tuple[Document, ...]:
     """Return the documents of a split; NCBI's types of diseases are one."""
     prepared = open_dataset(dataset, data_folder())
-    return renamed(tuple(replace(doc, relations=()) for doc in prepared.documents(split)), _DISEASES)
+    return rename_types(tuple(replace(doc, relations=()) for doc in prepared.documents(split)), _DISEASES)
 
 
 def open_span_detector(

@@ -23,9 +23,9 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from onym.datasets import PreparedDataset
 from onym.evaluate.cases import Case
-from onym.evaluate.comparison import hits as hits_of
 from onym.evaluate.coverage import mention_coverage
 from onym.evaluate.evaluation import document_groups, predicted_cases, training_of
+from onym.evaluate.evaluation import hits as hits_of
 from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.evaluate.significance import bootstrap_interval, mcnemar_exact
 from onym.evaluate.slices import slices_of

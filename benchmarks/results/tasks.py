@@ -28,15 +28,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.commands.kb_hpo import build_hpo_kb
-from benchmarks.commands.kb_open import JOINED, build_open_kb, retired_ids
+from benchmarks.accuracy.kb_hpo import build_hpo_kb
+from benchmarks.accuracy.kb_open import JOINED, build_open_kb, retired_ids
 from benchmarks.report import data_folder
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient
 from onym.datasets import PreparedDataset, get
-from onym.datasets.askapatient import files_of, rows_of
-from onym.datasets.cached import open_dataset
-from onym.datasets.inputs import Inputs, members
+from onym.datasets.base import Inputs, members
+from onym.datasets.prepared import open_dataset
+from onym.datasets.readers import askapatient_files, dictionary_rows
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
@@ -217,8 +217,8 @@ def askapatient_kb(name: str, rows: Iterable[tuple[str, str, str]]) -> Knowledge
 def askapatient_rows(fold: int, is_wanted: Callable[[Document], bool]) -> Iterator[tuple[str, str, str]]:
     """Yield ids, names and kinds of names: the labels of a fold's training file, and its phrases where they are wanted."""
     inputs = Inputs.found(data_folder(), get(f"askapatient-fold{fold}").files)
-    for doc in documents_of(askapatient.read(inputs.source(files_of(fold)["train"]))):
-        rows = list(rows_of(doc))
+    for doc in documents_of(askapatient.read(inputs.source(askapatient_files(fold)["train"]))):
+        rows = list(dictionary_rows(doc))
         yield from rows if is_wanted(doc) else [row for row in rows if row[2] == NameKind.PREFERRED.label]
 
 

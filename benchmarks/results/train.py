@@ -21,8 +21,9 @@ from benchmarks.report import data_folder
 from benchmarks.results.tasks import medic_kb, open_kb, open_task
 from onym.config import read_toml
 from onym.kb import KnowledgeBase
+from onym.train.configs import MODEL_CONFIGS, ModelConfig
 from onym.train.run import train
-from onym.train.stages import MODEL_CONFIGS, ModelConfig, merge, runs_folder
+from onym.train.stages import merge, runs_folder
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 KBS: dict[str, Callable[[], KnowledgeBase]] = {

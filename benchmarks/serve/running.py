@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
-
-from benchmarks.batch.on_ray import descendants
+from tests.robustness.batch.runs import descendants
 
 _PATIENCE_S = 60.0
 

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.own_network import own_network
+from tests.robustness.own_network import own_network
+
 from benchmarks.serve.client import Got, link_request, load, milliseconds
 from benchmarks.serve.running import Running
 from onym.packs.locate import load as load_pipeline

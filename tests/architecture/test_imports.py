@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "zipfile": {"store"}, "tarfile": {"store"}, "gzip": {"store"}, "zlib": {"store"}, "bz2": {"store"}, "lzma": {"store"},
     "shutil": {"store"}, "tempfile": {"store"}, "mmap": {"store"}, "fcntl": {"store"}, "msvcrt": {"store"},
     "socket": {"store", "serve"}, "http": {"store"}, "urllib": {"store", "serve"}, "httpx": {"store"}, "requests": {"store"},
-    "subprocess": {"batch"},  # its own workers
+    "subprocess": {"workers"},
     "torch": {"decoding", "encoders", "linkers", "detect", "train", "testing"},
     "onnx": {"encoders"}, "onnxruntime": {"encoders"},
 }  # fmt: skip

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from onym.batch.engines.base import ShardQueue
+from onym.batch.engines import ShardQueue
 from onym.batch.ledger import Ledger
 from onym.batch.plan import BatchPlan
 from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
-from onym.batch.worker import ShardRunner
+from onym.batch.shard import ShardRunner
 from onym.pipeline.folder import build_pipeline
 
 TEXTS = ("High fever, no heart attack.", "Nothing here.", "A cough and fever.", "Fever (F) again: F.", "heart attack")

@@ -1,12 +1,20 @@
-"""What is done, from the footers alone."""
+"""What is done of a run: status, watching, and checking of rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from onym.batch.ledger import Quarantined, quarantine, release, status
-from onym.store.storage import open_storage
-from tests.batch.runs import finished, planned
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from onym.batch import ledger as ledgers
+from onym.batch.ledger import Quarantined, quarantine, release, status, verify, watch
+from onym.batch.rows import Receipt, read_receipt
+from onym.batch.run import run_batch
+from onym.store.storage import Storage, open_storage
+from tests.batch.runs import InlineEngine, finished, planned
 
 
 def test_nothing_is_done_before_a_run(tiny_kb: Path, tmp_path: Path) -> None:
@@ -31,3 +39,76 @@ def test_shards_that_were_quarantined_come_last(tiny_kb: Path, tmp_path: Path) -
     assert ledger.open_shards[-1] == plan.shards[0]
     release(storage, 0)
     assert status(storage).quarantined == {}
+
+
+def test_shards_appear_one_after_the_other(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, out = planned(tiny_kb, tmp_path), tmp_path / "out"
+    read: list[str] = []
+
+    def noted(storage: Storage, name: str) -> Receipt | None:
+        read.append(name)
+        return read_receipt(storage, name)
+
+    monkeypatch.setattr(ledgers, "read_receipt", noted)
+
+    def link_one(_seconds: float) -> None:
+        count = len(plan.shards)
+        done = sum(1 for _ in (out / "shards").glob("*.parquet")) if (out / "shards").exists() else 0
+        run_batch(out, engine=InlineEngine(), part=f"{done + 1}/{count}")
+        read.clear()
+
+    looks = list(watch(out, pause=link_one))
+    assert [len(look.ledger.receipts) for look in looks] == list(range(len(plan.shards) + 1))
+    assert looks[0].documents_per_s == 0 < looks[-1].documents_per_s
+    assert read == [plan.shards[-1].name]  # those before were not read again
+
+
+def test_what_is_quarantined_is_not_waited_for(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    storage = open_storage(tmp_path / "out")
+
+    def give_up(_seconds: float) -> None:
+        for shard in plan.shards:
+            quarantine(storage, Quarantined(shard.number, "batch-worker-died", "gone"))
+
+    looks = list(watch(tmp_path / "out", pause=give_up))
+    assert len(looks) == 2
+    assert f"{len(plan.shards)} shards quarantined" in looks[-1].description
+
+
+def test_a_whole_output(tiny_kb: Path, tmp_path: Path) -> None:
+    finished(tiny_kb, tmp_path)
+    assert verify(tmp_path / "out") == []
+
+
+def test_nothing_yet(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    assert [fault.what for fault in verify(tmp_path / "out")] == ["not linked yet"] * len(plan.shards)
+
+
+def test_changed_rows_under_the_old_receipt(tiny_kb: Path, tmp_path: Path) -> None:
+    finished(tiny_kb, tmp_path)
+    path = tmp_path / "out" / "shards" / "000000.parquet"
+    footer = pq.read_metadata(path).metadata
+    table = pq.read_table(path)
+    at = table.schema.get_field_index("concept_id")
+    table = table.set_column(at, "concept_id", pc.replace_substring(table["concept_id"], "D005334", "D005335"))
+    pq.write_table(table.replace_schema_metadata({b"onym": footer[b"onym"]}), path)
+    assert [(fault.shard, fault.what) for fault in verify(tmp_path / "out")] == [
+        ("shards/000000.parquet", "its rows are not those that were written")
+    ]
+
+
+def test_a_byte_that_a_disk_changed_a_torn_file_and_a_stranger(tiny_kb: Path, tmp_path: Path) -> None:
+    finished(tiny_kb, tmp_path)
+    shards = tmp_path / "out" / "shards"
+    data = bytearray((shards / "000000.parquet").read_bytes())
+    data[60] ^= 1
+    (shards / "000000.parquet").write_bytes(data)
+    (shards / "000001.parquet").write_bytes((shards / "000001.parquet").read_bytes()[:50])
+    pq.write_table(pa.table({"a": [1]}), shards / "9.parquet")
+    assert [fault.what for fault in verify(tmp_path / "out")] == [
+        "its rows cannot be read",
+        "torn, or of another plan",
+        "no shard of the plan",
+    ]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.batch.checking import verify
-from onym.batch.compaction import compact
-from onym.batch.exporting import export
+from onym.batch.exporting import compact, export
+from onym.batch.ledger import verify
 from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
 from onym.errors import ConfigError, InputError

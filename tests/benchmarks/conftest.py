@@ -10,7 +10,7 @@ import pytest
 from benchmarks.results import predict as results_predict
 from benchmarks.results.predict import recipe_of
 
-from onym.testing.tiny_seq2seq import save_model
+from onym.testing.models import save_model
 from tests.datasets.made import write, write_askapatient, write_biosyn, write_ncbi
 from tests.threads import one_thread
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.commands.assertion import Case, iter_cases, mention_in, scores
+from benchmarks.accuracy.assertion import Case, iter_cases, mention_in, scores
 
 from onym.types import AssertionMark, Document
 

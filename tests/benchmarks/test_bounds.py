@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 
 import pytest
-from benchmarks.__main__ import main
+from benchmarks.__main__ import FOLDERS, ROOT, find_benchmarks, is_benchmark, main
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Stand in for the benchmark `ties`, and return the figures that it will have."""
     found: dict[str, float] = {}
     bounds = {"UPPER_BOUNDS": {"wrong": 0}, "LOWER_BOUNDS": {"right": 1}, "FULL_BOUNDS": {"seconds": 1.0}}
-    module = ModuleType("benchmarks.commands.ties", "made up")
+    module = ModuleType("benchmarks.accuracy.ties", "made up")
     vars(module).update(bounds, run=lambda _: found)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return found
@@ -37,3 +37,13 @@ def test_a_time_fails_a_full_run_alone(figures: dict[str, float], capsys: pytest
     assert main(["ties", "--quick"]) == 0
     assert main(["ties"]) == 1
     assert capsys.readouterr().err.strip() == "seconds is over 1.0"
+
+
+def test_benchmarks_are_found_by_their_file_names(capsys: pytest.CaptureFixture[str]) -> None:
+    found = find_benchmarks()
+    assert (found["import"], found["kb-fuzz"]) == ("benchmarks.speed.import_", "tests.robustness.files.kb_fuzz")
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    assert len(found) == sum(is_benchmark(path) for path in paths), "two have the same name"
+    assert main(["--list", "tests/robustness"]) == 0
+    assert "kb-fuzz" in (names := capsys.readouterr().out.split())
+    assert "import" not in names

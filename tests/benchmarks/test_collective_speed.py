@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.commands.collective_speed import all_at_once, one_at_a_time
+from benchmarks.speed.collective_speed import all_at_once, one_at_a_time
 
 from onym.models.collective import Collective
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 
 TEXT = "A heart attack, then fever."

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.commands import dense_results
 from benchmarks.results import check as results_check
-from benchmarks.results.dense_page import FOLD_KEYS, KEYS, PUBLISHED, folds, page_with
+from benchmarks.results import dense_results
+from benchmarks.results.dense_results import FOLD_KEYS, KEYS, PUBLISHED, folds, page_with
+from benchmarks.results.page import PAGE
 from benchmarks.results.predict import main, recipe_of
-from benchmarks.results.section import PAGE
 from benchmarks.results.store import FOLDER, Row, Store
 from benchmarks.results.tasks import KINDS
 
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.datasets.made import write
 
 pytest.importorskip("faiss")

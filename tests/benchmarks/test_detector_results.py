@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.commands import detector_results
-from benchmarks.results import span_rows
-from benchmarks.results.section import PAGE
+from benchmarks.results import detector_results, span_rows
+from benchmarks.results.page import PAGE
 from benchmarks.results.span_rows import add_row, documents_of, judged, main, rows_in, spans_in
 
 from onym.kb import KnowledgeBase
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 
 pytest.importorskip("torch")

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.commands.e2e_results import ANNOTATED_FIGURES, FIGURES, best, page_with, run
 from benchmarks.results import check as results_check
 from benchmarks.results import e2e_confidence, e2e_tasks, e2e_threshold
-from benchmarks.results.e2e_judge import judge_annotated, judge_found
 from benchmarks.results.e2e_predict import main
-from benchmarks.results.e2e_tasks import EndToEndTask, end_to_end_task
-from benchmarks.results.section import PAGE
+from benchmarks.results.e2e_results import ANNOTATED_FIGURES, FIGURES, best, page_with, run
+from benchmarks.results.e2e_tasks import EndToEndTask, end_to_end_task, judge_annotated, judge_found
+from benchmarks.results.page import PAGE
 from benchmarks.results.store import FOLDER, Store
 
 from onym.kb import KnowledgeBase
 from onym.outputs.predictions import Prediction, Predictions
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 from tests.datasets.made import write, write_graded
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.commands import generative_results
 from benchmarks.results import check as results_check
-from benchmarks.results.generative_page import KEYS, PUBLISHED, page_with
-from benchmarks.results.page import tables
+from benchmarks.results import generative_results
+from benchmarks.results.check import unlike
+from benchmarks.results.generative_results import KEYS, PUBLISHED, page_with
+from benchmarks.results.page import PAGE, tables
 from benchmarks.results.predict import main
-from benchmarks.results.rerun import unlike
-from benchmarks.results.section import PAGE
 from benchmarks.results.store import FOLDER, Row, Store
 
 from onym.outputs.predictions import Predictions

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from benchmarks.decode import generative_speed
-from benchmarks.decode.generative_speed import callback, dict_trie, generate, like_prompts, misses, onym
+from benchmarks.speed import generative_speed
+from benchmarks.speed.generative_speed import callback, dict_trie, generate, like_prompts, misses, onym
 
 from onym.decoding.search import Decoded, Hypothesis
 from onym.linkers.generative import ModelSettings
@@ -26,7 +26,7 @@ def decoded(*names: tuple[int, float], is_proved: bool = True) -> Decoded:
 
 
 def test_a_model_is_measured(options: argparse.Namespace) -> None:
-    figures = generative_speed.run(options)
+    figures = generative_speed.measure(options)
     assert figures["mentions"] == 2
     assert figures["exact_proved_pct"] == 100.0
     assert all(float(str(figures[f"{name}_mentions_per_s"])) > 0 for name in ("beam5", "exact", "callback"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-from benchmarks.commands.joins import by_rule, fused_in_one_source, precision
-from benchmarks.kb.held_out import held_out_joins
+from benchmarks.accuracy.joins import by_rule, fused_in_one_source, held_out_joins, precision
 
 from onym.kb.gather import gather
 from onym.kb.recipe import Recipe

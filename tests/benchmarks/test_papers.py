@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.results.papers import rows
+from benchmarks.results.papers.parts import COLUMNS, Regression
 from benchmarks.results.papers.predict import distinct, named_answers
-from benchmarks.results.papers.regression import COLUMNS, Regression
 from benchmarks.results.store import Judged
 
 from onym.kb import KnowledgeBase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.commands.rerank_speed import hostile_columns, hostile_models, is_refused
+from benchmarks.speed.rerank_speed import hostile_columns, hostile_models, is_refused
 
 
 def test_each_hostile_model_is_refused_and_a_sound_one_is_not(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.results import train as results_train
 from benchmarks.results.train import KBS, RECIPES, config_of, recipe
 
-from onym.train.collective.detector.config import DetectorTrainingConfig
+from onym.train.configs import DetectorTrainingConfig
 
 NAMES = sorted(path.stem for path in RECIPES.glob("*/*.toml"))
 

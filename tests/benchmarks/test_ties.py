@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.ties.decided import decided_by_ids, rules_of, undecided
+from benchmarks.accuracy.ties_decided import decided_by_ids, rules_of, undecided
 
 from onym.evaluate.cases import gold_cases
 from onym.kb import KnowledgeBase

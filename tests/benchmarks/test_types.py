@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.commands.types import concepts_without_group, percent
+from benchmarks.accuracy.types import concepts_without_group, percent
 
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb

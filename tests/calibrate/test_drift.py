@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.calibrate.drift import MAX_INDEX, Spread
+from onym.calibrate.measures import MAX_INDEX, Spread
 from onym.errors import InputError
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from onym.calibrate.isotonic import Isotonic
+from onym.calibrate.estimators import Isotonic
 from onym.errors import InputError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from onym.calibrate.logistic import Logistic
+from onym.calibrate.estimators import Logistic
 from onym.errors import InputError
 
 

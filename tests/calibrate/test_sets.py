@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.calibrate.sets import COVERAGES, ConformalSets, TypeSets, require_coverage
+from onym.calibrate.thresholds import COVERAGES, ConformalSets, TypeSets, require_coverage
 from onym.errors import InputError
 
 

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.calibrate.isotonic import Isotonic
-from onym.calibrate.venn_abers import fit_venn_abers
+from onym.calibrate.estimators import Isotonic, fit_venn_abers
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=25))

@@ -44,7 +44,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Failing:
 @pytest.mark.parametrize("error", [ValueError(SECRET), RecursionError(SECRET), PanicException(SECRET), KeyError(SECRET)])
 def test_a_bug_has_a_code_and_a_line_and_no_text(failing: Failing, error: BaseException) -> None:
     message = failing(error, status=1).stderr
-    assert message.startswith(f"[internal-error] {type(error).__name__} in cli/kb/info.py:")
+    assert message.startswith(f"[internal-error] {type(error).__name__} in cli/kb.py:")
     assert SECRET not in message
     assert "Traceback" not in message
 

@@ -7,19 +7,19 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from benchmarks.catalogue.server import FileServer
 
-from onym.packs import recipe
+from onym.packs import recipe as recipes
 from onym.packs.locate import installed_folder, recipe_names
 from tests.cli.command import onym
 from tests.packs.small import OBO, PATH, small_recipe, small_server
+from tests.robustness.cli.catalogue import FileServer
 
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileServer:
     """Let there be a small recipe, and a server that has its file."""
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(recipe, "read_recipe", lambda _name: small_recipe())
+    monkeypatch.setattr(recipes, "read_recipe", lambda _name: small_recipe())
     return small_server(tmp_path)
 
 

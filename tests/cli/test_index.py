@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from onym.cli._progress import bar_on
-from onym.cli.console import shown_on
-from onym.testing.tiny_encoder import save_encoder
+from onym.cli.console import bar_on, shown_on
+from onym.testing.models import save_encoder
 from tests.cli.command import onym
 
 pytest.importorskip("faiss")

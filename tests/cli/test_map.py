@@ -10,7 +10,7 @@ import pytest
 
 from onym.outputs.terms import COLUMNS
 from onym.store.files.xlsx import read_cells, write_xlsx
-from onym.testing.tiny_seq2seq import save_model
+from onym.testing.models import save_model
 from tests.cli.command import onym, onym_bytes
 
 

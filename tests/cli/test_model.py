@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from onym.testing.tiny_seq2seq import save_model, tiny_bart
+from onym.testing.models import save_model, tiny_bart
 from tests.cli.command import onym
 from tests.cli.test_corpus import GOOD
 

@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from onym.cli.app import app
-from onym.train.stages import CONFIGS as RECIPES
+from onym.train.configs import CONFIGS as RECIPES
 from tests.cli.command import onym, onym_bytes
 
 NAMES = {"output", "report", "save"}

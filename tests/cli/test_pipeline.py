@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import prepare
-from onym.testing.tiny_seq2seq import save_model
+from onym.testing.models import save_model
 from tests.cli.command import onym
 from tests.datasets.made import write_graded
 

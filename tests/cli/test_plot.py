@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.cli.command import onym
 from tests.evaluate.names.families import build_families
 

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from onym.cli._progress import Lines, bar_on
-from onym.cli.corpus._items import counted
+from onym.cli.console import Lines, bar_on
+from onym.cli.inputs import counted
 from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 
@@ -17,7 +17,7 @@ def test_a_line_a_minute_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("onym.cli._progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("onym.cli.console.time.monotonic", lambda: clock[0])
     bar = Lines("opening", 100)
     bar.update(bar.task_ids[0], description="linking", total=400)
     for number in range(1, 131):

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.testing.tiny_encoder import save_encoder
-from onym.testing.tiny_seq2seq import save_model
+from onym.testing.models import save_encoder, save_model
 from onym.train.stages import presets
 from tests.cli.command import onym
 

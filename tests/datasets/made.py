@@ -9,8 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from onym.datasets import get
-from onym.datasets.drops import DropCounts
-from onym.datasets.inputs import Inputs
+from onym.datasets.base import DropCounts, Inputs
 from onym.types import Document
 
 FEVER, COUGH, PAIN = "D005334", "D003371", "D010146"

@@ -8,8 +8,8 @@ import pytest
 
 from onym.corpora.base import PART_OF
 from onym.datasets import get, prepare
+from onym.datasets.base import NO_ID
 from onym.datasets.biosyn import parts_of
-from onym.datasets.drops import NO_ID
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from tests.datasets.made import dropped, read, write, write_biosyn

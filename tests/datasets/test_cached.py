@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import prepare
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.errors import ConfigError
 from tests.datasets.made import write_species
 

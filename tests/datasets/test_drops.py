@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onym.corpora.base import Item
-from onym.datasets.drops import NO_ID, DropCounts
+from onym.datasets.base import NO_ID, DropCounts
 from onym.types import Document, Mention, Problem
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.datasets import prepare
-from onym.datasets.genbioel import COMPOSITE
+from onym.datasets.biosyn import COMPOSITE_IN_TRAIN
 from tests.datasets.made import dropped, read, write_biosyn, write_ncbi
 
 
@@ -21,7 +21,7 @@ def test_mentions_are_put_back_in_their_abstracts(tmp_path: Path) -> None:
     assert [doc.mentions[0].surface for doc in documents["train"]] == ["fever", "hypertension", "fever"]
     assert all(len(doc.mentions) == 1 for docs in documents.values() for doc in docs)
     assert second.notes == (("document", "1"),)
-    assert dropped(drops, "train") == {COMPOSITE: 2}
+    assert dropped(drops, "train") == {COMPOSITE_IN_TRAIN: 2}
 
 
 def test_of_a_composite_the_first_part_is_requested_with_all_ids(tmp_path: Path) -> None:

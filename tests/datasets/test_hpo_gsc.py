@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.datasets import prepare
-from onym.datasets.drops import NO_ID
+from onym.datasets.base import NO_ID
 from tests.datasets.made import dropped, read, write_gsc
 
 

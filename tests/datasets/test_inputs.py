@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.datasets.inputs import Inputs, RequiredFile, members
+from onym.datasets.base import Inputs, RequiredFile, members
 from onym.errors import InputError
 from onym.store.files.source import InputFile, Source
 from tests.datasets.made import write, write_biosyn

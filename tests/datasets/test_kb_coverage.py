@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.datasets.kb_coverage import KbCoverage
+from onym.datasets.report import KbCoverage
 from onym.kb import KnowledgeBase
 from onym.types import Mention
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.datasets.pooled import pooled_documents
+from onym.datasets.training import pooled_documents
 from tests.datasets.test_training import dataset
 
 

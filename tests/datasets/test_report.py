@@ -6,9 +6,8 @@ from pathlib import Path
 
 from onym.corpora.base import PART_OF
 from onym.datasets import get, prepare
-from onym.datasets.drops import NO_ID, DropCounts
-from onym.datasets.kb_coverage import KbCoverage
-from onym.datasets.report import Counts, report_of, rows_of
+from onym.datasets.base import NO_ID, DropCounts
+from onym.datasets.report import Counts, KbCoverage, report_of, rows_of
 from onym.kb import KnowledgeBase
 from onym.types import Document, Mention
 from tests.datasets.made import write_species

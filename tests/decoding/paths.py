@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from benchmarks.decode.cases import leaves_of, random_names, trie_of
 from torch import Tensor
 
 from onym.decoding.session import Ints
 from onym.trie.packed import PackedTrie
+from tests.robustness.decoding.cases import leaves_of, random_names, trie_of
 
 EOS, VOCABULARY = 2, 9
 Path = tuple[int, ...]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from benchmarks.commands import decode_parity
 
 from onym.decoding.explorer import Explorer
 from onym.decoding.search import BeamSearch, Decoded, Ranking, Stopping
 from onym.trie.packed import PackedTrie
 from tests.decoding.paths import EOS, PathSession, Table, drawn, score_all_names, some_trie, trie, written
+from tests.robustness.decoding import decode_parity
 
 both = pytest.mark.parametrize("stopping", ["transformers", "fairseq"])
 
@@ -158,7 +158,7 @@ def test_what_breaks_on_the_way_is_dropped(stopping: Stopping) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 8])
 def test_as_transformers_and_fairseq(seed: int) -> None:
-    """Real small models: the benchmark of 10,000 cases, some of them. See benchmarks/decode_parity.py."""
+    """Real small models: the benchmark of 10,000 cases, some of them. See tests/robustness/decoding/decode_parity.py."""
     verdict = decode_parity.compare(seed)
     assert verdict.counts["mismatches"] == verdict.counts["ties"] == 0
     assert verdict.counts["cases"] == decode_parity.Group.SIZE

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import torch
-from benchmarks.commands import decode_exact
 
 from onym.decoding.explorer import Explorer
 from onym.decoding.search import WIDTH, BeamSearch, Decoded, ExactSearch, Ranking
 from onym.decoding.session import TreeSession
 from onym.trie.packed import PackedTrie
 from tests.decoding.paths import EOS, PathSession, Table, drawn, score_all_names, some_trie, trie, written
+from tests.robustness.decoding import decode_exact
 
 rankings = pytest.mark.parametrize("ranking", ["mean", "sum"])
 
@@ -118,7 +118,7 @@ def test_a_model_that_says_nothing_writes_nothing(ranking: Ranking, value: float
 
 @pytest.mark.slow
 def test_as_brute_force() -> None:
-    """Real small models: the benchmark of 10,000 cases, some of them. See benchmarks/decode_exact.py."""
+    """Real small models: the benchmark of 10,000 cases, some of them. See tests/robustness/decoding/decode_exact.py."""
     verdicts = [decode_exact.compare(seed) for seed in (1, 2, 3, 4)]
     assert [verdict.counts["mismatches"] for verdict in verdicts] == [0] * 4
     assert [verdict.counts["cases"] for verdict in verdicts] == [2 * decode_exact.Group.SIZE] * 4

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from benchmarks.commands import decode_sound
-from benchmarks.decode.cases import trie_of
 
 from onym.decoding.adapters import adapter_of
 from onym.decoding.score_candidates import score_candidates
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
-from onym.testing.tiny_seq2seq import tiny_bart
+from onym.testing.models import tiny_bart
 from tests.decoding.families import model
 from tests.decoding.paths import PathSession, drawn, some_trie, trie
 from tests.encoders.second_device import DEVICE, second_device
+from tests.robustness.decoding import decode_sound
+from tests.robustness.decoding.cases import trie_of
 
 SOURCES = [[1], [2, 2], [3], [4, 4, 4], [5], [6, 6], [7]]
 PROMPTS = [[], [1], [1, 1], [], [3], [], [2]]
@@ -141,7 +141,7 @@ def test_the_exact_search_has_the_budget_it_is_passed() -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("has_model", [False, True])
 def test_only_names_come_out(seed: int, *, has_model: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The benchmark of a million decodes, some of them. See benchmarks/decode_sound.py."""
+    """The benchmark of a million decodes, some of them. See tests/robustness/decoding/decode_sound.py."""
     monkeypatch.setattr(decode_sound, "AT_ONCE", {False: 100, True: 10})
     counts = decode_sound.search(decode_sound.Job(seed, has_model=has_model))
     assert counts["decodes"] + counts["model_decodes"] == (10 if has_model else 100)

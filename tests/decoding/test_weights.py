@@ -13,7 +13,7 @@ import torch
 
 from onym.decoding.session import open_model
 from onym.errors import ConfigError, InputError, LimitError
-from onym.testing.tiny_seq2seq import add_defaults, save_model, tiny_bart
+from onym.testing.models import add_defaults, save_model, tiny_bart
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 
 

@@ -13,7 +13,7 @@ from onym.errors import ConfigError
 from onym.kb.masks import concepts_of_types
 from onym.models.collective import Collective, CollectiveSettings, Label
 from onym.parts import ModelReference, OpenContext
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document
 from tests.detect.made_kb import made_kb
 

@@ -26,7 +26,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 def test_a_model_is_the_detector_that_it_was_trained_to_be(tmp_path: Path, detect: str) -> None:
     pytest.importorskip("torch")
     from onym.models.collective import Collective
-    from onym.testing.tiny_collective import save_collective
+    from onym.testing.models import save_collective
 
     detector = detector_of(Collective.open(save_collective(tmp_path / "m", detect=detect)), Config(threshold=0.3))
     assert (detector.config["detector"], detector.config["threshold"]) == (detect, 0.3)
@@ -35,7 +35,7 @@ def test_a_model_is_the_detector_that_it_was_trained_to_be(tmp_path: Path, detec
 
 
 def test_the_threshold_of_zero_is_passed_and_none_is_the_models_own(tmp_path: Path, kb: KnowledgeBase) -> None:
-    from onym.testing.tiny_collective import save_collective
+    from onym.testing.models import save_collective
 
     folder = save_collective(tmp_path / "m", threshold=1.0)
     own = open_detector(detector_config("model", model=folder), kb)
@@ -50,7 +50,7 @@ def test_the_threshold_of_zero_is_passed_and_none_is_the_models_own(tmp_path: Pa
 
 
 def test_parts_of_one_context_share_the_model(tmp_path: Path, kb: KnowledgeBase) -> None:
-    from onym.testing.tiny_collective import save_collective
+    from onym.testing.models import save_collective
 
     config, context = detector_config("model", model=save_collective(tmp_path / "m")), OpenContext()
     first, second = open_detector(config, kb, context), open_detector(config, kb, context)

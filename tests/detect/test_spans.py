@@ -9,7 +9,7 @@ import pytest
 from onym.detect.overlaps import resolved
 from onym.detect.spans import SpanDetector, scored_spans, wanted_types
 from onym.models.collective import Collective
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document
 
 TEXT = "Fever, then a heart attack and hyper-\r\ntension; the MI came 🙂 late. " * 6

@@ -10,7 +10,7 @@ import torch
 
 from onym.detect.spans import TagDetector, tagged_spans
 from onym.models.collective import Collective
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document
 
 TEXT = "no fever heart attacks today"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from onym.train.stages import CONFIGS
+from onym.train.configs import CONFIGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "training.md").read_text("utf-8")
 SECTIONS = {

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from onym.errors import OnymError
 from onym.models.collective import HEADS, Collective, CollectiveSettings
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 
 DOC = Document("1", "fever and pain", (Mention(0, 5, "fever"), Mention(5, 6, " "), Mention(10, 14, "pain")))

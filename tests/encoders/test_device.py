@@ -15,7 +15,7 @@ from onym.errors import ConfigError
 from onym.models.collective import Collective
 from onym.models.device import Device, resolve_device, resolve_precision
 from onym.models.torch_encoder import Encoder
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 from tests.encoders.second_device import DEVICE, second_device
 

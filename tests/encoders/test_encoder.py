@@ -18,8 +18,7 @@ from onym.models import encoder as text_encoder
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Tokenizer
 from onym.models.torch_encoder import Encoder
-from onym.testing.tiny_encoder import FAMILIES, save_encoder
-from onym.testing.tiny_seq2seq import save_model, save_tokenizer
+from onym.testing.models import FAMILIES, save_encoder, save_model, save_tokenizer
 from tests.encoders.spoil import configured, rewritten
 from tests.encoders.test_modules import save_modules
 

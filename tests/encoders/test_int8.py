@@ -10,7 +10,7 @@ from torch import nn
 
 from onym.errors import ConfigError
 from onym.models.collective import Collective, Int8Linear, in_int8, precision_of
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document
 
 

@@ -15,7 +15,7 @@ from onym.errors import ConfigError, InputError, OnymError
 from onym.models.device import Precision
 from onym.models.torch_encoder import FAMILIES
 from onym.models.torch_loading import in_precision, library, open_pretrained
-from onym.testing.tiny_encoder import tiny_encoder
+from onym.testing.models import tiny_encoder
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 
 
@@ -41,11 +41,12 @@ def test_precision(model: Path, precision: Any, dtype: torch.dtype) -> None:
     assert load(model, precision).dtype == dtype
 
 
-@pytest.mark.parametrize(("has_amx", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
+@pytest.mark.parametrize(("is_fast", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
 def test_precision_is_that_which_is_fast_here(
-    model: Path, monkeypatch: pytest.MonkeyPatch, has_amx: bool, dtype: torch.dtype
+    model: Path, monkeypatch: pytest.MonkeyPatch, is_fast: bool, dtype: torch.dtype
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: is_fast)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
     assert load(model, "auto").dtype == dtype
 
 

@@ -10,7 +10,7 @@ import pytest
 from onym.errors import ConfigError
 from onym.models.onnx_encoder import OnnxEncoder
 from onym.models.onnx_shape import write_quantized
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.encoders.test_modules import save_modules
 
 TEXTS = ["heart attack", "fever", "high blood pressure"]

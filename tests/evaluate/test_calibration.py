@@ -10,8 +10,8 @@ from onym.calibrate import Answers, ScoredAnswer
 from onym.datasets import prepare
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError
-from onym.evaluate.calibration import JudgedAnswers, calibrate_pipeline, distinct_terms
 from onym.evaluate.task import EvaluationTask
+from onym.evaluate.tuning import JudgedAnswers, calibrate_pipeline, distinct_terms
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker

@@ -8,7 +8,7 @@ import pytest
 
 from onym.corpora.base import PART_OF
 from onym.evaluate.cases import Case, ConceptResolver, Ranking, gold_cases, ranking_of
-from onym.evaluate.protocols import PROTOCOLS
+from onym.evaluate.metrics import PROTOCOLS
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig

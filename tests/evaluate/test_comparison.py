@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from onym.errors import ConfigError
-from onym.evaluate.comparison import compare
-from onym.evaluate.evaluation import Evaluation, evaluate
+from onym.evaluate.evaluation import Evaluation, compare, evaluate
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.linkers.exact import ExactLinker

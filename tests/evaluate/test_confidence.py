@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from onym.evaluate.confidence import ConfidenceFigures
-from onym.evaluate.evaluation import evaluate
+from onym.evaluate.evaluation import ConfidenceFigures, evaluate
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.linkers.exact import ExactLinker

@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import ConfigError, InputError
 from onym.evaluate.evaluation import Evaluation, closest_name_similarity, evaluate
-from onym.evaluate.protocols import PROTOCOLS
+from onym.evaluate.metrics import PROTOCOLS
 from onym.evaluate.run import predict
 from onym.evaluate.slices import NO_SIMILARITY, SIMILARITY_BINS
 from onym.evaluate.task import EvaluationTask

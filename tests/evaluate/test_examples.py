@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from onym.evaluate.cases import Case, ConceptResolver, gold_cases
-from onym.evaluate.examples import NEIGHBOURS, OF_EACH, Example, examples_of
 from onym.evaluate.metrics import gold_ranks
+from onym.evaluate.mistakes import NEIGHBOURS, OF_EACH, Example, examples_of
 from onym.kb import KnowledgeBase
 from onym.outputs.predictions import Answer
 from onym.types import Document, Mention

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onym.errors import ConfigError
 from onym.evaluate.cases import Case, Ranking
-from onym.evaluate.protocols import PROTOCOLS, protocol_named
+from onym.evaluate.metrics import PROTOCOLS, protocol_named
 
 
 def ranking(text: str) -> Ranking:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from onym.datasets.catalogue import get
-from onym.evaluate.end_to_end.protocols import END_TO_END
-from onym.evaluate.protocols import PROTOCOLS
+from onym.evaluate.end_to_end import END_TO_END
+from onym.evaluate.metrics import PROTOCOLS
 from onym.evaluate.published import PUBLISHED, PublishedFigure, published_on
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results.md"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.evaluate.end_to_end.evaluation import predicted_documents
-from onym.evaluate.end_to_end.protocols import score_end_to_end
-from onym.evaluate.thresholds import above_threshold, held_out_f1, tune_threshold
+from onym.evaluate.end_to_end import predicted_documents, score_end_to_end
+from onym.evaluate.tuning import above_threshold, held_out_f1, tune_threshold
 from onym.outputs.predictions import Prediction, Predictions
 from onym.types import Document, Mention
 

@@ -18,8 +18,7 @@ from onym.linkers.base import link_batches
 from onym.linkers.cascade import CascadeLinker, Config
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
-from onym.testing.tiny_encoder import save_encoder
-from onym.testing.tiny_seq2seq import save_model
+from onym.testing.models import save_encoder, save_model
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from tests.threads import one_thread
 

@@ -16,7 +16,7 @@ from onym.kb.masks import concepts_with_ids
 from onym.linkers.collective import CollectiveLinker, Config
 from onym.models import documents
 from onym.models.collective import Collective
-from onym.testing.tiny_collective import save_collective
+from onym.testing.models import save_collective
 from onym.types import Document, Mention
 from tests.index.made import names_of
 from tests.threads import one_thread

@@ -22,7 +22,7 @@ from onym.linkers.dense import Config, DenseLinker
 from onym.models.settings import EncoderSettings
 from onym.models.torch_encoder import Encoder
 from onym.parts import OpenContext
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from onym.types import Candidate, Document, Mention
 from tests.encoders.spoil import rewritten
 from tests.index.made import Hashed, names_of
@@ -109,7 +109,7 @@ def test_a_name_of_two_concepts_is_a_tie(kb: KnowledgeBase) -> None:
 @pytest.mark.parametrize("top_k", [1, 2, 3, 10])
 def test_as_many_concepts_as_are_requested(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, top_k: int) -> None:
     plain = answers(hashed(kb), DOC, top_k=10)
-    monkeypatch.setattr(nearest, "_WIDER", 2)
+    monkeypatch.setattr(nearest, "_NAMES_PER_CANDIDATE", 2)
     monkeypatch.setattr(nearest, "_MAX_FOUND", 6)
     found = answers(hashed(kb), DOC, top_k=top_k)
     assert [len(candidates) for candidates in found] == [min(top_k, 3)] * 3
@@ -126,7 +126,7 @@ def test_more_names_are_requested_until_there_are_enough_concepts(kb: KnowledgeB
         return own(vectors, k, within)
 
     monkeypatch.setattr(linker.index, "search", search)
-    monkeypatch.setattr(nearest, "_WIDER", 2)
+    monkeypatch.setattr(nearest, "_NAMES_PER_CANDIDATE", 2)
     answers(linker, DOC, top_k=3)
     assert queries[0] == (3, 6)
     assert len(queries) < 3  # all three concepts are there: nothing more can be found

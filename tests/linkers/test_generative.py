@@ -23,7 +23,7 @@ from onym.linkers.generative import Config, GenerativeLinker, ModelSettings
 from onym.models.template import GENBIOEL, GENRE, Template
 from onym.models.tokens import Tokenizer
 from onym.parts import OpenContext
-from onym.testing.tiny_seq2seq import add_defaults, save_model, save_tokenizer, tiny_bart
+from onym.testing.models import add_defaults, save_model, save_tokenizer, tiny_bart
 from onym.types import Candidate, Document, Mention
 from tests.threads import one_thread
 

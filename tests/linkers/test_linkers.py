@@ -16,9 +16,7 @@ from onym.kb.recipe import Recipe
 from onym.linkers import linker_config, open_linker
 from onym.parts import OpenContext
 from onym.registry import LINKERS
-from onym.testing.tiny_collective import save_collective
-from onym.testing.tiny_encoder import save_encoder
-from onym.testing.tiny_seq2seq import save_model, save_tokenizer
+from onym.testing.models import save_collective, save_encoder, save_model, save_tokenizer
 from onym.types import Candidate, Document, Mention
 from tests.modules import without_torch
 

@@ -15,7 +15,7 @@ from onym.linkers.base import Linker
 from onym.linkers.rerank import Config
 from onym.packs import load
 from onym.pipeline import build_pipeline
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from onym.types import Document, Mention
 from tests.linkers.test_reranker import ORIGIN, written
 

@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from onym.errors import IntegrityError
 from onym.rerank.trees import MAX_DEPTH, Trees
-from onym.train.rerank.trainer import trees_of
+from onym.train.rerank import trees_of
 
 
 def stump(**changed: Any) -> Trees:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.catalogue.server import FileServer
-
 from onym.packs.recipe import PipelineRecipe
+from tests.robustness.cli.catalogue import FileServer
 
 URL = "https://example.org/obo/fevers.obo"
 PATH = "/obo/fevers.obo"

@@ -130,7 +130,7 @@ def test_restricted_vocabularies_need_private(tmp_path: Path) -> None:
 
 def test_an_encoder_and_its_index_come_along(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    from onym.testing.tiny_encoder import save_encoder
+    from onym.testing.models import save_encoder
 
     kb, model = shutil.copytree(tiny_kb, tmp_path / "kb"), save_encoder(tmp_path / "minilm")
     build_pipeline(kb, tmp_path / "p", linker=onym.linker_config("dense", model=model, index="flat"))

@@ -17,7 +17,7 @@ from onym.packs.build import build_pack, compress_pipeline
 from onym.packs.locate import read_pipeline
 from onym.parts import OpenContext
 from onym.pipeline.folder import build_pipeline
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.packs.made import members, write_pipeline
 
 TEXT = "High blood pressure, and a heart attack"

@@ -6,7 +6,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from benchmarks.catalogue.server import FileServer, Stop
 
 from onym.errors import ConfigError, DownloadError, IntegrityError
 from onym.packs import install as module
@@ -17,6 +16,7 @@ from onym.store.download import Patience
 from onym.store.stage import exclusive
 from tests.packs.small import OBO, PATH, TERMS, TRAINED, small_recipe, small_server
 from tests.packs.test_recipe_record import RERANK
+from tests.robustness.cli.catalogue import FileServer, Stop
 
 ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
 
@@ -182,7 +182,7 @@ def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
 def test_a_model_with_a_vocabulary_alone_is_installed(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
     from onym.models.tokens import Tokenizer
-    from onym.testing.tiny_encoder import save_encoder
+    from onym.testing.models import save_encoder
 
     served = tmp_path / "served" / "owner" / "tiny" / "resolve" / ("0" * 40)
     save_encoder(served)

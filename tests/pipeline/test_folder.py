@@ -25,7 +25,7 @@ from onym.packs.locate import load, read_pipeline
 from onym.pipeline import pipeline as pipeline_module
 from onym.pipeline.config import FILE, PipelineOptions
 from onym.pipeline.folder import build_pipeline, describe, store_calibration
-from onym.testing.tiny_seq2seq import save_model, save_tokenizer
+from onym.testing.models import save_model, save_tokenizer
 from onym.types import Document
 from tests.pipeline.calibrated import fitted
 
@@ -171,7 +171,7 @@ def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, kb: Pa
 def dense(tmp_path: Path, kb: Path) -> Path:
     """Return an encoder's folder as sentence-transformers writes it; there is a pipeline over it."""
     pytest.importorskip("faiss")
-    from onym.testing.tiny_encoder import save_encoder
+    from onym.testing.models import save_encoder
     from tests.encoders.test_modules import save_modules
 
     model = save_modules(
@@ -293,7 +293,7 @@ def test_plug_ins_that_are_none_are_refused(tmp_path: Path, kb: Path, plug_ins: 
 
 
 def test_what_a_pipeline_says_to_people(tmp_path: Path, kb: Path) -> None:
-    from onym.testing.tiny_encoder import save_encoder
+    from onym.testing.models import save_encoder
 
     encoder = save_encoder(tmp_path / "tiny-bert")
     linker = linker_config("cascade", encoder=encoder, index="flat", candidates=7)
@@ -318,7 +318,7 @@ def test_a_trained_detector_and_its_linker_read_a_document_once(
     tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from onym.models import documents
-    from onym.testing.tiny_collective import save_collective
+    from onym.testing.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
     linker, detector = linker_config("collective", model=model), detector_config("model", model=model)
@@ -354,7 +354,7 @@ def test_readings_of_documents_of_any_length_live_as_long_as_their_batch(
 ) -> None:
     from onym.linkers import collective
     from onym.models import documents
-    from onym.testing.tiny_collective import save_collective
+    from onym.testing.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
     options = {"model": model} if linker == "collective" else {}
@@ -380,7 +380,7 @@ def test_readings_of_documents_of_any_length_live_as_long_as_their_batch(
 
 
 def test_a_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> None:
-    from onym.testing.tiny_collective import save_collective
+    from onym.testing.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0, links=False, detect="tags")
     pipeline = build_pipeline(kb, tmp_path / "p", detector=detector_config("model", model=model))

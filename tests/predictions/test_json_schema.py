@@ -68,7 +68,7 @@ def test_what_is_no_prediction(line: dict[str, Any]) -> None:
 def test_the_schemas_are_part_of_the_package() -> None:
     import onym
 
-    assert {path.name for path in (Path(onym.__file__).parent / "predictions" / "schemas").iterdir()} == {
+    assert {path.name for path in (Path(onym.__file__).parent / "outputs" / "schemas").iterdir()} == {
         "predictions-2.schema.json",
         "linked-document-2.schema.json",
         "problems-1.schema.json",

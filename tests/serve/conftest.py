@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from benchmarks.serve.browser import missing, open_browser
 from benchmarks.serve.running import Running
 
 from onym.kb import Recipe, build_kb
 from onym.pipeline import build_pipeline
+from tests.robustness.serve.browser import missing, open_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-from benchmarks.serve import clients as clients_module
-from benchmarks.serve.clients import Clients, made_exchanges, start
 from benchmarks.serve.running import Running
+
+from tests.robustness.serve import clients as clients_module
+from tests.robustness.serve.clients import Clients, made_exchanges, start
 
 CLIENTS = 4
 _PATIENCE_S = 240.0  # on a busy machine

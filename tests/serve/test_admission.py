@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from onym.errors import InputError
-from onym.serve.admission import ROUTE, Admission
-from onym.serve.lifecycle import Lifecycle
+from onym.serve.admission import ROUTE, Admission, is_foreign
+from onym.serve.app import PAGE_FILES
 from onym.serve.settings import ServeSettings
 
 SECRET = "patient Smith"
@@ -24,7 +24,7 @@ class Watch:
     def __init__(self) -> None:
         self.answers: list[tuple[str, int]] = []
         self.refusals: list[str] = []
-        self.wait = 0.0
+        self.wait, self.is_draining = 0.0, False
 
     def request(self, route: str, status: int, seconds: float) -> None:
         self.answers.append((route, status))
@@ -41,9 +41,8 @@ class Door:
 
     def __init__(self, app: Any = None, **changes: Any) -> None:
         self.watch, self.reads = Watch(), 0
-        self.lifecycle = Lifecycle(0)
         settings = ServeSettings(**({"pipelines": {"default": Path("p")}} | changes))
-        self.admission = Admission(app or self.yes, settings, self.watch, self.watch, self.lifecycle)
+        self.admission = Admission(app or self.yes, settings, self.watch, self.watch, PAGE_FILES)
 
     async def yes(self, scope: Any, receive: Any, send: Any) -> None:
         scope[ROUTE]["route"] = "/v1/link"
@@ -159,7 +158,7 @@ def test_ids_of_requests_are_kept_if_they_are_ids() -> None:
 
 def test_answers_of_a_draining_service_end_their_connections() -> None:
     door = Door()
-    door.lifecycle.is_draining = True
+    door.watch.is_draining = True
     assert door.answer()[1]["connection"] == "close"
     assert door.answer(host="evil.example")[1]["connection"] == "close"
 
@@ -220,3 +219,47 @@ def test_the_page_needs_no_token_and_is_answered_under_load() -> None:
 def test_refusals_have_safe_headers() -> None:
     headers = Door().answer(host="evil.example")[1]
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+
+
+HOST = {b"host": b"localhost:8080"}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {b"origin": b"http://evil.example"},
+        {b"origin": b"http://localhost:3000"},
+        {b"origin": b"http://localhost"},
+        {b"origin": b"null"},
+        {b"origin": b""},
+        {b"origin": b"http://[evil"},
+        {b"origin": b"http://localhost:8080@evil.example"},
+        {b"sec-fetch-site": b"cross-site"},
+        {b"sec-fetch-site": b"same-site"},
+        {b"sec-fetch-site": b""},
+        {b"sec-fetch-site": b"cross-site", b"origin": b"http://localhost:8080"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/link", "/v1/search", "/metrics", "/reconciled", "/v1/reconcile"])
+def test_pages_of_other_origins(path: str, headers: dict[bytes, bytes]) -> None:
+    assert is_foreign(path, HOST | headers)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {b"origin": b"http://localhost:8080"},
+        {b"origin": b"HTTP://LOCALHOST:8080"},
+        {b"sec-fetch-site": b"same-origin"},
+        {b"sec-fetch-site": b"none"},
+        {b"sec-fetch-site": b"same-origin", b"origin": b"https://onym.example.org"},  # a proxy that changed the host
+    ],
+)
+def test_its_own_page_and_programs(headers: dict[bytes, bytes]) -> None:
+    assert not is_foreign("/v1/link", HOST | headers)
+
+
+@pytest.mark.parametrize("path", ["/reconcile", "/reconcile/", "/reconcile/token/suggest/entity"])
+def test_reconciliation_is_for_other_pages(path: str) -> None:
+    assert not is_foreign(path, HOST | {b"origin": b"http://evil.example", b"sec-fetch-site": b"cross-site"})

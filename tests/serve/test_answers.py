@@ -14,8 +14,10 @@ from onym.linkers import linker_config
 from onym.outputs.predictions import schema
 from onym.pipeline import Pipeline, build_pipeline
 from onym.serve.answers import Answers
-from onym.serve.replies import ConceptReply, LinkedReply, MapReply, SearchReply
-from onym.testing.tiny_reranker import save_reranker
+from onym.serve.routes.concepts import ConceptReply, SearchReply
+from onym.serve.routes.link import LinkedReply
+from onym.serve.routes.terms import MapReply
+from onym.testing.models import save_reranker
 from onym.types import Document, Mention
 
 TEXT = "High fever, no heart attack."

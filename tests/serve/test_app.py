@@ -86,7 +86,9 @@ def test_the_description_has_all_routes_with_examples(tmp_path: Path) -> None:
     expected = {f"/v1/{prefix}{path}" for prefix in ("", "mesh/", "hpo/") for path in paths}
     assert set(described["paths"]) == expected | {"/live", "/ready", "/v1/pipelines"}
     content = described["paths"]["/v1/link"]["post"]["requestBody"]["content"]["application/json"]
-    assert {"text", "document", "types", "top_k", "precision", "format", "explain"} == set(content["schema"]["properties"])
+    assert content["schema"] == {"$ref": "#/components/schemas/LinkRequest"}
+    taken = described["components"]["schemas"]["LinkRequest"]
+    assert {"text", "document", "types", "top_k", "precision", "format", "explain"} == set(taken["properties"])
     assert content["examples"]
     assert "429" in described["paths"]["/v1/link"]["post"]["responses"]
 
@@ -103,7 +105,7 @@ def test_a_failing_route_is_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     async def fail(*_: object) -> Any:
         raise ValueError("patient Smith")
 
-    monkeypatch.setattr("onym.serve.routes.ask", fail)
+    monkeypatch.setattr("onym.serve.app.ask", fail)
 
     async def act(client: httpx.AsyncClient, _: Service) -> httpx.Response:
         return await client.post("/v1/link", json={"text": "patient Smith"})

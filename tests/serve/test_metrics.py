@@ -7,10 +7,9 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from onym.serve.batching import Job
+from onym.serve.jobs import Job
 from onym.serve.metrics import Metrics
-from onym.serve.pipelines import ServedPipeline
-from onym.serve.pool import Pool
+from onym.serve.pool import Pool, ServedPipeline
 from tests.serve.stub import Ignored, folder_of, settings_of, stubs
 
 

@@ -1,4 +1,4 @@
-"""Linker processes that share a queue."""
+"""Linkers that share a queue, releases that take over, and waiting for an answer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import asyncio
 import json
 import os
 import signal
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from onym.errors import InputError, IntegrityError, InternalError, LimitError
-from onym.serve.pool import Linker, Pool
+from onym.serve.bodies import ClientGoneError
+from onym.serve.pool import Linker, Pool, ServedPipeline, ask
 from tests.serve.stub import Ignored, folder_of, settings_of, stubs, with_pool
+from tests.serve.test_bodies import GONE, coming, part
 
 
 async def until(is_so: object) -> None:
@@ -145,3 +148,106 @@ def test_the_wait_is_expected_by_what_there_is_to_do(tmp_path: Path) -> None:
         await jobs[0].reply
 
     with_pool(folder_of(tmp_path), act)
+
+
+def with_pipeline(folder: Path, act: Callable[[ServedPipeline], Awaitable[None]]) -> None:
+    async def run() -> None:
+        pipeline = ServedPipeline("default", folder, lambda f, c: Pool(f, settings_of(f), Ignored(), stubs(), c))
+        try:
+            await act(pipeline)
+        finally:
+            await pipeline.close()
+
+    asyncio.run(run())
+
+
+def test_it_is_not_ready_before_it_is_open(tmp_path: Path) -> None:
+    async def act(pipeline: ServedPipeline) -> None:
+        assert not pipeline.is_ready
+        with pytest.raises(InternalError, match="serve-not-ready"):
+            pipeline.current  # noqa: B018
+        await pipeline.open()
+        assert pipeline.is_ready
+
+    with_pipeline(folder_of(tmp_path), act)
+
+
+def test_what_was_begun_is_finished_by_the_old_release(tmp_path: Path) -> None:
+    async def act(pipeline: ServedPipeline) -> None:
+        await pipeline.open()
+        folder_of(tmp_path, "r2")
+        with pipeline.current.use() as old:
+            first = old.put({"op": "link", "text": "sleep 0.2"}, 1)
+            assert await pipeline.reload()
+            assert (await pipeline.current.put({"op": "link", "text": "a"}, 1).reply).release == "r2"
+            assert (await first.reply).release == "r1"
+            assert (await old.put({"op": "link", "text": "b"}, 1).reply).release == "r1"
+            assert old.pids
+        await until(lambda: not old.pids)
+
+    with_pipeline(folder_of(tmp_path), act)
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_what_does_not_open_changes_nothing(tmp_path: Path, is_gone: bool) -> None:
+    async def act(pipeline: ServedPipeline) -> None:
+        await pipeline.open()
+        if is_gone:
+            (tmp_path / "release").unlink()
+        else:
+            folder_of(tmp_path, "dies")
+        assert not await pipeline.reload()
+        assert (await pipeline.current.put({"op": "link", "text": "a"}, 1).reply).release == "r1"
+
+    with_pipeline(folder_of(tmp_path), act)
+
+
+def test_at_first_it_is_an_error(tmp_path: Path) -> None:
+    async def act(pipeline: ServedPipeline) -> None:
+        with pytest.raises(InputError, match="pipeline-missing"):
+            await pipeline.open()
+
+    with_pipeline(tmp_path / "none", act)
+
+
+def test_a_dead_process_over_a_changed_folder_makes_a_new_pool(tmp_path: Path) -> None:
+    async def act(pipeline: ServedPipeline) -> None:
+        await pipeline.open()
+        folder_of(tmp_path, "r2")
+        os.kill(pipeline.current.pids[0], signal.SIGKILL)
+        await until(lambda: pipeline.current.release["release"] == "r2")
+        assert (await pipeline.current.put({"op": "link", "text": "a"}, 1).reply).release == "r2"
+
+    with_pipeline(folder_of(tmp_path), act)
+
+
+def test_an_answer_comes(tmp_path: Path) -> None:
+    async def act(pool: Pool) -> None:
+        reply = await ask(pool, {"op": "link", "text": "a"}, 1, coming())
+        assert (reply.status, json.loads(reply.body)["text"], reply.release) == (200, "a", "r1")
+
+    with_pool(folder_of(tmp_path), act)
+
+
+def test_what_nobody_waits_for_is_not_linked(tmp_path: Path) -> None:
+    async def act(pool: Pool) -> None:
+        first = pool.put({"op": "link", "text": "sleep 0.3"}, 1)
+        await asyncio.sleep(0.05)  # it is under way
+        with pytest.raises(ClientGoneError):
+            await ask(pool, {"op": "link", "text": "die"}, 1, coming(part(b""), GONE))
+        assert len(pool.queue) == 0
+        assert (await first.reply).status == 200
+        assert (await pool.put({"op": "link", "text": "b"}, 1).reply).status == 200  # else the process were dead
+
+    with_pool(folder_of(tmp_path), act)
+
+
+def test_the_time_limit(tmp_path: Path) -> None:
+    async def act(pool: Pool) -> None:
+        pool.put({"op": "link", "text": "sleep 0.5"}, 1)
+        await asyncio.sleep(0.1)
+        with pytest.raises(LimitError, match="serve-timeout"):
+            await ask(pool, {"op": "link", "text": "a"}, 1, coming())
+        assert len(pool.queue) == 0
+
+    with_pool(folder_of(tmp_path), act, timeout=0.25)

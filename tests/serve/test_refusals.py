@@ -1,4 +1,4 @@
-"""Errors as answers."""
+"""Errors as answers, and what all answers say to browsers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from onym.errors import ConfigError, InputError, IntegrityError, InternalError, LimitError, OnymError, UnknownConceptError
-from onym.serve.refusals import body_of, headers_of, not_ready, overloaded, status_of, timed_out, worker_died
+from onym.serve.refusals import POLICY, body_of, guarded, headers_of, not_ready, overloaded, status_of, timed_out, worker_died
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,27 @@ def test_headers_say_when_to_come_again_and_how_to_show_who_one_is() -> None:
         "serve-worker-died",
         "serve-not-ready",
     ]
+
+
+NAMES = {
+    b"content-security-policy",
+    b"cache-control",
+    b"x-content-type-options",
+    b"referrer-policy",
+    b"cross-origin-resource-policy",
+}
+
+
+def test_what_an_answer_does_not_say_is_safe() -> None:
+    found = dict(guarded([(b"content-type", b"application/json")]))
+    assert set(found) == NAMES | {b"content-type"}
+    assert found[b"content-security-policy"] == POLICY.encode()
+    assert POLICY == "default-src 'none'; frame-ancestors 'none'"
+    assert (found[b"cache-control"], found[b"x-content-type-options"]) == (b"no-store", b"nosniff")
+
+
+def test_what_an_answer_says_itself_is_kept_once() -> None:
+    own = [(b"content-security-policy", b"default-src 'self'"), (b"referrer-policy", b"origin")]
+    found = guarded(own)
+    assert found[:2] == own
+    assert sorted(name for name, _ in found) == sorted(NAMES)

@@ -1,4 +1,4 @@
-"""The routes of a pipeline, in this process, over linker processes that are stubs."""
+"""Routes of a pipeline: what they take, what they reply, and how they answer over linker processes that are stubs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from typing import Any
 import httpx
 import pytest
 
+from onym.errors import InputError
+from onym.pipeline.pipeline import Pipeline
+from onym.serve import routes
+from onym.serve.app import ErrorReply
+from onym.serve.refusals import overloaded
+from onym.serve.routes import MAX_TERM, MAX_TERMS, Options, all_routes, parse
+from onym.serve.routes.link import LinkedReply, LinkReply, LinkRequest
+from onym.serve.routes.terms import MapRequest
 from onym.serve.server import Service
+from onym.views import COLUMNS
 from tests.serve.stub import folder_of, with_service
 
 NDJSON = {"content-type": "application/x-ndjson"}
@@ -127,3 +136,127 @@ def test_ids_may_hold_slashes(folder: Path) -> None:
         return [await client.get(f"/v1/concepts/{name}") for name in ("orpha:1%2F2", "orpha:1/2", "orpha:%3Cb%3E")]
 
     assert [answer.json()["job"]["id"] for answer in with_service(folder, act)] == ["orpha:1/2", "orpha:1/2", "orpha:<b>"]
+
+
+def test_a_module_is_all_that_a_route_needs(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "shout.py").write_text(_SHOUT)
+    monkeypatch.setattr(routes, "__path__", [*routes.__path__, str(tmp_path / "more")])
+    monkeypatch.setattr("onym.serve.routes.all_routes", routes.all_routes.__wrapped__)
+    monkeypatch.setattr("onym.serve.app.all_routes", routes.all_routes)
+
+    async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
+        paths = ("/v1/shout/fever", "/v1/shout/fever?times=Smith", "/openapi.json")
+        return [await client.get(path) for path in paths]
+
+    answer, refused, described = with_service(folder, act)
+    assert answer.json()["job"] == {"op": "shout", "text": "fever", "times": 2}
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "request-malformed")
+    operation = described.json()["paths"]["/v1/shout/{text}"]["get"]
+    assert [(each["name"], each["in"]) for each in operation["parameters"]] == [("text", "path"), ("times", "query")]
+    assert operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].endswith("/ShoutReply")
+    [route] = (each for each in routes.all_routes() if each.op == "shout")
+    assert route.act is not None
+    assert route.act(None, answer.json()["job"]) == {"text": "FEVERFEVER"}  # type: ignore[arg-type]
+
+
+_SHOUT = """
+from onym.serve.routes import Reply, Request, Route
+
+class ShoutRequest(Request):
+    text: str
+    times: int = 2
+
+class ShoutReply(Reply):
+    text: str
+
+def shout(pipeline, job):
+    return {"text": job["text"].upper() * job["times"]}
+
+ROUTES = (Route("/shout/{text}", "shout", ShoutRequest, ShoutReply, "Shout.", act=shout, method="GET"),)
+"""
+
+
+SECRET = "patient Smith"
+
+
+def test_a_text_and_a_document() -> None:
+    assert parse(LinkRequest, b'{"text": "", "top_k": 3}').top_k == 3
+    wanted = parse(LinkRequest, json.dumps({"document": {"id": "1", "text": "fever"}, "types": ["Disease"]}).encode())
+    assert (wanted.characters, wanted.types) == (5, ["Disease"])
+    assert parse(MapRequest, b'{"terms": ["fever", null]}').characters == 5
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"text": SECRET, "document": {"text": SECRET}},
+        {"text": [SECRET]},
+        {"text": SECRET, SECRET: 1},
+        {"text": SECRET, "top_k": 0},
+        {"text": SECRET, "top_k": SECRET},
+        {"text": SECRET, "precision": 1.0},
+        {"text": SECRET, "types": SECRET},
+        {"text": SECRET, "types": [SECRET * MAX_TERM]},
+        {"text": SECRET, "format": SECRET},
+        {"document": SECRET},
+        SECRET,
+        [SECRET],
+        None,
+    ],
+)
+def test_wrong_requests_are_refused_without_their_text(wrong: Any) -> None:
+    with pytest.raises(InputError, match="request-malformed") as caught:
+        parse(LinkRequest, json.dumps(wrong).encode())
+    assert "Smith" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [b"", b"{", b'{"text": "\xff"}', b'{"text": "\\ud800"}', b"[" * 100_000, b'{"text": "Smith"', b"\x00"]
+)
+def test_what_is_no_json_is_refused(wrong: bytes) -> None:
+    with pytest.raises(InputError, match="request-malformed") as caught:
+        parse(LinkRequest, wrong)
+    assert "Smith" not in str(caught.value)
+
+
+def test_terms_are_bounded() -> None:
+    assert len(parse(MapRequest, json.dumps({"terms": ["a"] * MAX_TERMS}).encode()).terms) == MAX_TERMS
+    for wrong in (["a"] * (MAX_TERMS + 1), ["a" * (MAX_TERM + 1)], [7]):
+        with pytest.raises(InputError, match="request-malformed"):
+            parse(MapRequest, json.dumps({"terms": wrong}).encode())
+
+
+def test_explanations_are_for_links_alone() -> None:
+    assert parse(LinkRequest, b'{"text": "fever", "explain": true}').explain
+    with pytest.raises(InputError, match="explanations are for the format links"):
+        parse(LinkRequest, b'{"text": "fever", "explain": true, "format": "document"}')
+
+
+@pytest.mark.parametrize("wrong", [b"[" * 300 + b"]" * 300, b'{"a":' * 300 + b"1" + b"}" * 300])
+def test_what_is_nested_too_deep_is_refused(wrong: bytes) -> None:
+    right = b"[" * 100 + b"]" * 100
+    assert parse(LinkRequest, b'{"document": {"text": "fever", "more": %b}}' % right).characters == 5
+    with pytest.raises(InputError, match="not JSON"):
+        parse(LinkRequest, b'{"document": {"text": "Smith", "more": %b}}' % wrong)
+
+
+def test_options_are_declared_once() -> None:
+    for kind in (LinkRequest, MapRequest):
+        assert Options.model_fields.keys() <= kind.model_fields.keys()
+    assert all(hasattr(Pipeline, f"with_{name}") for name in Options.model_fields)
+    assert Options.of({"types": ["Disease"], "precision": 0.9}) == (("Disease",), 0.9)
+    assert Options.of({"types": []}) == Options.of({}) == (None, None)
+
+
+def test_examples_are_as_they_are_described() -> None:
+    [route] = (each for each in all_routes() if each.example)
+    linked = LinkedReply.model_validate(route.example)
+    assert linked.text[linked.links[0].start : linked.links[0].end] == linked.links[0].text
+    assert ErrorReply.model_validate({"error": overloaded().as_dict()}).error.code == "serve-overloaded"
+
+
+def test_a_link_has_the_columns_of_the_flat_table() -> None:
+    assert tuple(LinkReply.model_fields) == (*COLUMNS, "candidates")

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.catalogue.server import FileServer, Stop
 
 from onym.errors import DownloadError, IntegrityError
 from onym.store.download import Patience, download_path, fetch_file, local_file
 from onym.store.stage import exclusive
+from tests.robustness.cli.catalogue import FileServer, Stop
 
 URL = "https://example.org/obo/hp.obo"
 BODY = b"[Term]\n" * 50_000

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from benchmarks.commands.abbreviations import SETS, f1, iter_gold
+from benchmarks.accuracy.abbreviations import SETS, f1, iter_gold
 from hypothesis import example, given
 from hypothesis import strategies as st
 

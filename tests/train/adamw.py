@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from onym.train.config import OptimConfig
+from onym.train.configs import OptimConfig
 
 
 class AdamWByHand:

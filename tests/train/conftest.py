@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import prepare
-from onym.testing.tiny_encoder import save_encoder
-from onym.testing.tiny_seq2seq import save_model
+from onym.testing.models import save_encoder, save_model
 from tests.threads import one_thread
 from tests.train.tiny import CORPUS, pubtator
 

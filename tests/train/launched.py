@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from onym.train.generative.config import GenerativeTrainingConfig
+from onym.train.configs import GenerativeTrainingConfig
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from onym.errors import ConfigError
-from onym.train.corpora import CorporaConfig, OfCorpora
+from onym.train.configs import CorporaConfig
+from onym.train.corpora import OfCorpora
 
 
 def read(config: CorporaConfig) -> OfCorpora:

@@ -12,13 +12,11 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from onym.train.checkpoints import sealed_checkpoints
-from onym.train.generative.config import GenerativeTrainingConfig
+from onym.train.configs import GenerativeTrainingConfig
 from onym.train.run import train
+from onym.train.trainer import sealed_checkpoints
 from tests.train.launched import environment
 from tests.train.tiny import are_equal, config, settings_of
-
-pytestmark = pytest.mark.slow
 
 PRECISIONS = ("fp32", "bf16-weights")
 STEPS = {
@@ -29,6 +27,8 @@ STEPS = {
     "learning_rate": 1e-3,
     "schedule": "linear",
 }
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

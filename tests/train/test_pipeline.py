@@ -12,7 +12,7 @@ from onym.datasets.own import prepare_own
 from onym.errors import ConfigError, OnymError
 from onym.packs.locate import load, read_pipeline
 from onym.pipeline.pipeline import Pipeline
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from onym.train import pipeline as module
 from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
 from tests.cli.command import onym

@@ -1,19 +1,35 @@
-"""Running a recipe: to a folder that was not there before, or not at all."""
+"""Running a stage, and what is published."""
 
 from __future__ import annotations
 
+import json
+import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 
+from onym.datasets import PreparedDataset
 from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
 from onym.models import device
+from onym.store.models import weights_digest
+from onym.store.output import whole_folder
+from onym.testing.models import SPECIAL, save_tokenizer
+from onym.train import run as publish
 from onym.train import run as run_module
+from onym.train.configs import MODEL_CONFIGS, GenerativeTrainingConfig
 from onym.train.run import RECIPES, train
-from onym.train.stages import MODEL_CONFIGS
-from tests.train.made import open_linker
+from tests.train.made import open_linker, record
 from tests.train.tiny import config
+
+FILES = {
+    "README.md", "config.json", "generation_config.json", "log.jsonl", "model.safetensors", "onym.json", "tokenizer.json",
+    "training.json",
+}  # fmt: skip
 
 
 def test_each_stage_has_a_recipe() -> None:
@@ -63,3 +79,99 @@ def test_the_precision_of_this_machine_is_recorded(
     monkeypatch.setattr(device, "_has_bf16", lambda _: not has_bf16)
     with pytest.raises(ConfigError, match="training-other"):
         run()
+
+
+def training_config(model: Path, corpus: Path, kb_folder: Path, **more: dict[str, Any]) -> GenerativeTrainingConfig:
+    tables = {"dev": {"mentions": 2, "search": "exact", "ranking": "sum"}, "start": {"template": "genre", "window": 24}}
+    return config("finetune", model, corpus, kb_folder, **(tables | {"optim": {"eval_steps": 2}} | more))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Path, kb_folder: Path) -> Path:
+    return train(training_config(model, corpus, kb_folder), tmp_path_factory.mktemp("published") / "linker")
+
+
+@pytest.mark.slow
+def test_it_opens_with_its_own_template_window_search_and_ranking(made: Path, kb_folder: Path) -> None:
+    found = open_linker(made, kb_folder).config
+    assert (found["template"], found["window"]) == ("genre", 24)
+    assert (found["search"]["search"], found["search"]["ranking"]) == ("exact", "sum")
+
+
+def test_what_the_folder_holds(made: Path, model: Path) -> None:
+    assert {path.name for path in made.iterdir()} == FILES
+    assert (made / "tokenizer.json").read_bytes() == (model / "tokenizer.json").read_bytes()
+    assert (made / "log.jsonl").read_text() == (made.with_name("linker.work") / "log.jsonl").read_text()
+    assert {stat.S_IMODE(path.stat().st_mode) & 0o444 for path in made.iterdir()} == {0o444}
+    assert (made / "README.md").read_text().startswith("---\nlibrary_name: onym\n")
+
+
+def test_the_record_has_the_digests_and_the_whole_configuration(made: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+    found = record(made)
+    assert found["kb"] == {"digest": KnowledgeBase.open(kb_folder).digest, "concepts": 3, "names": 9}
+    dataset = PreparedDataset.open(corpus)
+    assert found["corpus"] == {"name": "ncbi-disease", "digest": dataset.digest, "overlap": dataset.report["overlap"]}
+    assert found["corpus"]["overlap"]["dev in train"]["mentions"] == 4
+    assert found["start_weights"] == weights_digest(model)
+    assert GenerativeTrainingConfig.of(found["config"]) == training_config(model, corpus, kb_folder)
+    assert found["versions"].keys() == {"onym", "torch", "transformers", "accelerate"}
+    assert found["versions"]["torch"] == torch.__version__
+    assert found["metrics"].keys() == {"dev_r1", "dev_r5"}
+    assert (found["steps"], found["stages"], found["start"]) == (4, ["finetune"], "tiny-bart")
+
+
+def test_no_path_of_this_machine_is_reported_but_in_the_configuration(
+    made: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    base = str(tmp_path_factory.getbasetemp())
+    for path in made.iterdir():
+        text = path.read_bytes().decode("utf-8", "replace")
+        if path.name == "training.json":
+            text = json.dumps({key: value for key, value in record(made).items() if key != "config"})
+        assert base not in text, path.name
+
+
+@pytest.mark.slow
+def test_a_second_stage_remembers_the_first(tmp_path: Path, made: Path, corpus: Path, kb_folder: Path) -> None:
+    again = train(config("prefer", made, corpus, kb_folder), tmp_path / "better")
+    found = record(again)
+    assert (found["first_start"], found["start"], found["stages"]) == ("tiny-bart", "linker", ["finetune", "prefer"])
+    assert found["start_weights"] == weights_digest(made)
+    assert found["hours_in_all"] >= record(made)["hours_in_all"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "bf16-weights"])
+def test_weights_are_fp32_and_the_same_command_gives_the_same_ones(
+    tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, precision: str
+) -> None:
+    optim = {"eval_steps": 2, "precision": precision}
+    one, two = (train(training_config(model, corpus, kb_folder, optim=optim), tmp_path / name) for name in ("one", "two"))
+    assert weights_digest(one) == weights_digest(two)
+    assert {value.dtype for value in load_file(one / "model.safetensors").values()} == {torch.float32}
+    assert json.loads((one / "config.json").read_text())["dtype"] == "float32"
+
+
+@pytest.mark.slow
+def test_a_bart_made_of_an_encoder_is_published_whole(tmp_path: Path, kb_folder: Path) -> None:
+    from transformers import RobertaConfig, RobertaModel
+
+    sizes: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    shape = RobertaConfig(vocab_size=420, max_position_embeddings=162, type_vocab_size=1, **sizes)
+    assert SPECIAL.index("</s>") == shape.eos_token_id
+    RobertaModel(shape).save_pretrained(tmp_path / "encoder")
+    save_tokenizer(tmp_path / "encoder")
+    made = train(config("pretrain", tmp_path / "encoder", None, kb_folder), tmp_path / "made")
+    open_linker(made, kb_folder)
+    assert record(made)["first_start"] == "encoder"
+
+
+def test_weights_that_cannot_be_written_are_an_error_with_a_code(tmp_path: Path) -> None:
+    class Full:
+        def write(self, _folder: Path) -> None:
+            raise SafetensorError("I/O error: No space left on device")
+
+    with pytest.raises(ConfigError, match="No space left") as e, whole_folder(tmp_path / "model") as folder:
+        publish._write_weights(Full(), folder.path)  # type: ignore[arg-type]
+    assert e.value.code == "output-failed"
+    assert list(tmp_path.iterdir()) == []

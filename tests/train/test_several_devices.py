@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
+from onym.train.configs import TrainingStage
 from onym.train.run import train
-from onym.train.stages import TrainingStage
 from tests.train.launched import on_two_devices
 from tests.train.tiny import config, furthest, losses
 
-pytestmark = pytest.mark.slow
-
 STAGES: tuple[TrainingStage, ...] = ("finetune", "prefer")
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -9,21 +9,17 @@ import pytest
 
 from onym.datasets.catalogue import get
 from onym.errors import ConfigError, InputError
-from onym.train.collective.detector.config import DetectorTrainingConfig
-from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
-from onym.train.generative.config import GenerativeTrainingConfig
-from onym.train.mentions.config import MentionsTrainingConfig
-from onym.train.rerank.config import RerankTrainingConfig
-from onym.train.stages import (
+from onym.train.configs import (
     AnyConfig,
+    DetectorTrainingConfig,
+    EncoderStage,
+    EncoderTrainingConfig,
+    GenerativeTrainingConfig,
+    MentionsTrainingConfig,
+    RerankTrainingConfig,
     TrainingStage,
-    preset_named,
-    preset_text,
-    presets,
-    read_config,
-    require_new,
-    runs_folder,
 )
+from onym.train.stages import preset_named, preset_text, presets, read_config, require_new, runs_folder
 
 # GenBioEL, Table 11: training steps, learning rate, weight decay, batch size, Adam's epsilon and betas, warmup steps,
 # attention dropout, clipping, label smoothing.
@@ -155,12 +151,15 @@ def test_settings_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path)
     config = read_config(
         "finetune", file, "genbioel-ncbi", ["optim.batch_size=5", "data.kb=some/kb", 'data.exclude_splits=["dev"]']
     )
+    assert isinstance(config, GenerativeTrainingConfig)
     assert (config.optim.learning_rate, config.optim.steps, config.optim.batch_size) == (1e-5, 7, 5)
     assert (config.start.model, config.data.kb, config.data.exclude_splits) == ("m", "some/kb", ("dev",))
     assert config.optim.warmup_steps == 500
     file.write_text('[start]\nmodel = "m"\n')
-    assert read_config("finetune", file, "genbioel-ncbi").optim.learning_rate == 3e-7
-    assert read_config("finetune", file).optim.learning_rate == 1e-5
+    for preset, rate in (("genbioel-ncbi", 3e-7), ("", 1e-5)):
+        plain = read_config("finetune", file, preset)
+        assert isinstance(plain, GenerativeTrainingConfig)
+        assert plain.optim.learning_rate == rate
 
 
 @pytest.mark.parametrize(

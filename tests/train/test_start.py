@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from onym.errors import ConfigError
-from onym.testing.tiny_encoder import FAMILIES, tiny_encoder
-from onym.testing.tiny_seq2seq import save_model, tiny_bart
-from onym.train.config import StartConfig
+from onym.testing.models import FAMILIES, save_model, tiny_bart, tiny_encoder
+from onym.train.configs import StartConfig
 from onym.train.start import open_document_encoder, open_start, set_dropout
 from tests.train.tiny import are_equal, weights_of
 

@@ -1,4 +1,4 @@
-"""The trainer: the same step in any batch, and a stopped training ends as one that was not. It is shown by training names."""
+"""The trainer of all models, with its log, clock and checkpoints."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,19 +14,17 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from onym.testing.tiny_seq2seq import tiny_bart
+from onym.testing.models import tiny_bart
+from onym.train import trainer as callbacks
 from onym.train import trainer as trainer_module
-from onym.train.generative.config import GenerativeOptimConfig
+from onym.train.configs import GenerativeOptimConfig
 from onym.train.samples.base import Batch, Sample
-from tests.train.tiny import (
-    COLLATE,
-    are_equal,
-    furthest,
-    optim,
-    samples,
-    trained,
-    weights_of,
-)
+from onym.train.trainer import SEAL, Clock, LogFile, is_sealed, prune, seal, sealed_checkpoints
+from tests.train.tiny import COLLATE, are_equal, furthest, optim, samples, trained, weights_of
+
+PRECISIONS = ["fp32", "bf16", "bf16-weights"]
+TEN = {"steps": 10, "eval_steps": 2, "batch_size": 2, "gradient_accumulation": 2, "schedule": "linear", "warmup_steps": 3}
+"""Ten steps, each of two batches, and a checkpoint after every second."""
 
 
 def still_bart() -> Any:
@@ -46,8 +45,6 @@ def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str
 
 
 # Batches.
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("batch", "accumulation"), [(1, 8), (4, 2), (2, 4)])
 def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulation: int) -> None:
@@ -70,8 +67,6 @@ def test_each_sample_is_seen_once(tmp_path: Path) -> None:
 
 
 # Stopping and going on.
-
-
 class Counted:
     """Makes batches and counts them; the training stops before the one that is given."""
 
@@ -83,11 +78,6 @@ class Counted:
             raise RuntimeError("stopped")
         self.made += 1
         return COLLATE(batch)
-
-
-PRECISIONS = ["fp32", "bf16", "bf16-weights"]
-TEN = {"steps": 10, "eval_steps": 2, "batch_size": 2, "gradient_accumulation": 2, "schedule": "linear", "warmup_steps": 3}
-"""Ten steps, each of two batches, and a checkpoint after every second."""
 
 
 @pytest.fixture(scope="module", params=PRECISIONS)
@@ -170,8 +160,6 @@ def test_only_the_last_checkpoint_is_kept_and_it_has_no_pickle_of_arguments(tmp_
 
 
 # The score on dev.
-
-
 class Scripted:
     """A score that goes as it is written, and remembers what it was asked of."""
 
@@ -216,8 +204,6 @@ def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_p
 
 
 # What is told.
-
-
 @pytest.mark.slow
 def test_the_log_has_each_step_once_though_it_was_stopped(tmp_path: Path) -> None:
     stopped(tmp_path, optim(**TEN), 13)
@@ -238,3 +224,106 @@ def test_nothing_is_written_to_stdout(tmp_path: Path, capfd: pytest.CaptureFixtu
     output = capfd.readouterr()
     assert output.out == ""
     assert "shards" not in output.err
+
+
+class Time:
+    """A clock that is set by hand."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    made = Time()
+    monkeypatch.setattr(callbacks, "time", made)
+    return made
+
+
+def test_the_clock_counts_from_step_to_step(time: Time) -> None:
+    clock = Clock()
+    for now in (103.0, 110.0):
+        time.now = now
+        clock.on_step_end(None, None, None)
+    assert clock.seconds == 10.0
+
+
+def test_the_clock_goes_on_where_it_was_and_the_time_between_is_not_counted(time: Time) -> None:
+    first = Clock()
+    time.now = 107.0
+    first.on_step_end(None, None, None)
+    kept = json.loads(json.dumps(first.state()))
+    time.now = 5000.0
+    second = Clock.from_state(kept)
+    time.now = 5002.0
+    second.on_step_end(None, None, None)
+    assert second.seconds == 9.0
+
+
+def test_the_log_is_the_history_as_it_is(tmp_path: Path) -> None:
+    log, state = LogFile(tmp_path), SimpleNamespace(is_world_process_zero=True, log_history=[{"step": 1}, {"step": 2}])
+    log.on_log(None, state, None)
+    state.log_history = [{"step": 1}]
+    log.on_log(None, state, None)
+    assert (tmp_path / "log.jsonl").read_text() == '{"step": 1}\n'
+    state.is_world_process_zero, state.log_history = False, []
+    log.on_log(None, state, None)
+    assert (tmp_path / "log.jsonl").read_text() == '{"step": 1}\n'
+
+
+def checkpoint(folder: Path, number: int) -> Path:
+    path = folder / f"checkpoint-{number}"
+    (path / "optimizer_0").mkdir(parents=True)
+    (path / "model.safetensors").write_bytes(b"weights")
+    (path / "optimizer_0" / "__0_0.distcp").write_bytes(b"sharded")
+    seal(path)
+    return path
+
+
+def test_the_latest_is_the_last_by_number(tmp_path: Path) -> None:
+    for number in (100, 20, 3):
+        checkpoint(tmp_path, number)
+    (tmp_path / "checkpoint-last").mkdir()
+    assert [path.name for path in sealed_checkpoints(tmp_path)] == ["checkpoint-3", "checkpoint-20", "checkpoint-100"]
+    assert sealed_checkpoints(tmp_path / "none") == []
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer_0/__0_0.distcp"])
+@pytest.mark.parametrize("how", ["gone", "short", "long"])
+def test_a_torn_one_does_not_count(tmp_path: Path, name: str, how: str) -> None:
+    good, torn = checkpoint(tmp_path, 1), checkpoint(tmp_path, 2)
+    assert sealed_checkpoints(tmp_path) == [good, torn]
+    file = torn / name
+    if how == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(b"x" if how == "short" else file.read_bytes() + b"x")
+    assert sealed_checkpoints(tmp_path) == [good]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"none": 1}'])
+def test_a_broken_seal_does_not_count(tmp_path: Path, text: str) -> None:
+    path = checkpoint(tmp_path, 1)
+    (path / SEAL).write_text(text)
+    assert not is_sealed(path)
+    (path / SEAL).unlink()
+    assert not is_sealed(path)
+
+
+def test_one_that_is_sealed_again(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path, 1)
+    (path / "model.safetensors").write_bytes(b"other weights")
+    assert not is_sealed(path)
+    seal(path)
+    assert is_sealed(path)
+
+
+def test_all_but_those_that_are_kept_are_removed(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        checkpoint(tmp_path, number)
+    (tmp_path / "checkpoint-2" / SEAL).unlink()
+    (tmp_path / "other").mkdir()
+    prune(tmp_path, {"checkpoint-1", "checkpoint-3"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-1", "checkpoint-3", "other"]

@@ -13,13 +13,16 @@ from torch import Tensor
 
 from onym.models.template import GENBIOEL, Layout
 from onym.models.tokens import Tokenizer
-from onym.train.collective.config import CollectiveTrainingConfig
-from onym.train.encoder.config import EncoderOptimConfig, EncoderTrainingConfig
-from onym.train.generative.collate import NameCollate
-from onym.train.generative.config import GenerativeOptimConfig, GenerativeTrainingConfig
-from onym.train.generative.trainer import NameTrainer
+from onym.train.configs import (
+    AnyConfig,
+    CollectiveTrainingConfig,
+    EncoderOptimConfig,
+    EncoderTrainingConfig,
+    GenerativeOptimConfig,
+    GenerativeTrainingConfig,
+)
+from onym.train.generative import NameCollate, NameTrainer
 from onym.train.samples.base import Batch, Pair, Sample
-from onym.train.stages import AnyConfig
 
 T = TypeVar("T")
 START, EOS, PAD, VOCABULARY = 2, 2, 1, 420

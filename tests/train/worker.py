@@ -31,7 +31,7 @@ def main(*words: str) -> None:
     """Train as each configuration says."""
     import torch
 
-    from onym.train.generative.config import GenerativeTrainingConfig
+    from onym.train.configs import GenerativeTrainingConfig
     from onym.train.run import train
 
     torch.set_num_threads(1)

@@ -19,10 +19,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from benchmarks.results.papers.encoder import RememberingEncoder
-from benchmarks.results.papers.pairs import ALL_COLUMNS, Candidates, Proposing
-from benchmarks.results.papers.parts import PARTS, open_papers_dataset, parts_of, training_documents
-from benchmarks.results.papers.regression import COLUMNS
+from benchmarks.results.papers.parts import (
+    ALL_COLUMNS,
+    COLUMNS,
+    PARTS,
+    Candidates,
+    Proposing,
+    RememberingEncoder,
+    open_papers_dataset,
+    parts_of,
+    training_documents,
+)
 from benchmarks.results.papers.rows import KEYS, file_of, keep_row, open_papers_task
 from benchmarks.results.store import NAMES as NAMES_KEPT
 from benchmarks.results.store import judge, shortened, write_packed
@@ -33,8 +40,8 @@ from onym.linkers.base import source_of
 from onym.outputs.predictions import Answer, Prediction, Predictions
 from onym.rerank.pool import Floats
 from onym.rerank.trees import Trees
-from onym.train.rerank.config import TreesConfig
-from onym.train.rerank.trainer import fit_matrix
+from onym.train.configs import TreesConfig
+from onym.train.rerank import fit_matrix
 from onym.types import Document
 
 SEEDS = 2

@@ -22,7 +22,7 @@ from benchmarks.report import data_folder
 from benchmarks.results.rerank_rows import KEPT
 from benchmarks.results.store import ROWS, Judged, between, differences, judge, table
 from benchmarks.results.tasks import FOLDS, Task, open_kb_joined, open_task
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.outputs.predictions import read_predictions
 from onym.store.output import whole_file
 

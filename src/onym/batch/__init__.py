@@ -11,27 +11,24 @@ from typing import TYPE_CHECKING
 from onym._lazy import lazy
 
 if TYPE_CHECKING:
-    from onym.batch.checking import verify
-    from onym.batch.compaction import compact
-    from onym.batch.exporting import export
-    from onym.batch.ledger import status
+    from onym.batch.exporting import compact, export
+    from onym.batch.ledger import status, verify, watch
     from onym.batch.plan import BatchPlan, read_plan
     from onym.batch.planning import plan_batch
     from onym.batch.run import run_batch
-    from onym.batch.watching import watch
 
 __all__ = ["BatchPlan", "compact", "export", "plan_batch", "read_plan", "run_batch", "status", "verify", "watch"]
 __getattr__ = lazy(
     __name__,
     {
         "BatchPlan": "onym.batch.plan",
-        "compact": "onym.batch.compaction",
+        "compact": "onym.batch.exporting",
         "export": "onym.batch.exporting",
         "plan_batch": "onym.batch.planning",
         "read_plan": "onym.batch.plan",
         "run_batch": "onym.batch.run",
         "status": "onym.batch.ledger",
-        "verify": "onym.batch.checking",
-        "watch": "onym.batch.watching",
+        "verify": "onym.batch.ledger",
+        "watch": "onym.batch.ledger",
     },
 )

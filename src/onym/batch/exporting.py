@@ -1,15 +1,22 @@
-"""The output of a run as one file: a table of its rows, or the documents with their answers in any corpus format, FHIR or OMOP.
+"""The output of a run as one file: a table of its rows, documents in any corpus format, FHIR or OMOP, or the current view.
 
 The text of documents is not in the output: for documents the inputs are read again, and must be what they were.
+
+The current view is for baseline and update files, as PubMed has them: of each document what the latest file says, without
+those that were deleted. A document is a PMID with its version; files are ordered by their names, as PubMed numbers them, and
+documents by their number in a file. A deletion holds until a later file has the document again. A document that could not be
+linked replaces its earlier state, too: that is no longer what it says.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+import polars as pl
 import pyarrow.parquet as pq
 
 from onym.batch.inputs import read_group
@@ -19,12 +26,14 @@ from onym.corpora.base import documents_of
 from onym.corpora.corpus import require_output, require_writable, write_linked_corpus
 from onym.outputs.exports import EXPORTS, NO_OPTIONS, ExportOptions, linked_export, require_linked_export, write_linked_export
 from onym.outputs.rows import require_rows, write_rows
-from onym.store.output import require_file, whole_file
+from onym.store.output import require_file, whole_file, whole_path
 from onym.store.storage import Storage, open_storage
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from onym.views import COLUMNS, kinds_of
 
 _ROWS = 10_000
+_ORDER, _VERSION = "order", "version"
+_VERSIONED = r"^([0-9]+)\.([0-9]+)$"
 Row = dict[str, Any]
 
 
@@ -142,4 +151,62 @@ def _candidate(row: Row) -> Candidate:
     prefix, _, local = row["concept_id"].partition(":")
     return Candidate(
         f"{prefix.lower()}:{local}", row["matched_name"], row["score"], row["preferred_name"] or "", row["type"] or ""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What the current view holds: documents and rows; versions other than the first; and what is not in it."""
+
+    documents: int
+    rows: int
+    later_versions: int
+    tombstones: int
+    superseded: int
+
+
+def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = False) -> Compacted:
+    """Write the current view of a run that is done as Parquet; with `latest`, the last version of each document alone."""
+    require_file(dest, force=force)
+    storage = open_storage(out)
+    ledger = finished(storage)
+    with storage.paths([shard.name for shard in ledger.plan.shards]) as paths:
+        return _write_view(_ordered(ledger, paths), dest, latest=latest, force=force)
+
+
+def _write_view(rows: pl.LazyFrame, dest: Path, *, latest: bool, force: bool) -> Compacted:
+    by_document = rows.filter(pl.col("document") != "").group_by("document")
+    last = by_document.agg(pl.col(_ORDER).max(), states=pl.col(_ORDER).n_unique()).collect(engine="streaming")
+    kept = last.filter(pl.col(_ORDER) % 2 == 0)
+    if latest:
+        kept = _latest(kept)
+    with whole_path(dest, force=force) as new:
+        # the order of the rows is that of the files that were read: the same ones give the same bytes
+        joined = rows.join(kept.lazy(), on=["document", _ORDER], how="semi", maintain_order="left").drop(_ORDER)
+        joined.sink_parquet(new, compression="zstd", engine="streaming", maintain_order=True)
+        written = pl.scan_parquet(new).select(pl.len()).collect().item()
+    versions = kept.filter(pl.col("document").str.contains(_VERSIONED)).height
+    tombstones = last.filter(pl.col(_ORDER) % 2 == 1).height
+    return Compacted(kept.height, written, versions, tombstones, int(last["states"].sum()) - last.height)
+
+
+def _ordered(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
+    """Return all rows with a number that grows with the file, the document in it, and from a document to its deletion."""
+    names = {part.name for shard in ledger.plan.shards for group in shard.groups for part in group.files}
+    in_order = sorted(names, key=lambda name: (PurePosixPath(name).name, name))
+    ranks = pl.LazyFrame({"source": in_order, "rank": range(len(in_order))}, schema={"source": pl.String, "rank": pl.Int64})
+    number = (pl.col("rank") * 2**31 + pl.col("ordinal")) * 2 + (pl.col("row") == "deleted").cast(pl.Int64)
+    rows = pl.scan_parquet(paths).join(ranks, on="source", how="left", maintain_order="left")
+    return rows.with_columns(number.alias(_ORDER)).drop("rank")
+
+
+def _latest(kept: pl.DataFrame) -> pl.DataFrame:
+    """Keep the highest version of each document."""
+    base = pl.col("document").str.replace(_VERSIONED, "$1")
+    version = pl.col("document").str.extract(_VERSIONED, 2).cast(pl.Int64).fill_null(1)
+    return (
+        kept.with_columns(base.alias("base"), version.alias(_VERSION))
+        .sort(_VERSION)
+        .unique("base", keep="last")
+        .select("document", _ORDER)
     )

@@ -1,20 +1,31 @@
-"""What is done: the receipts in the footers of the output, and quarantined shards. Any summary is made of them."""
+"""What is done of a run: read from the receipts in the output and from quarantined shards, and from nothing else.
+
+`status` says what is done, `watch` says it again and again while a run goes on, from any machine, and `verify` also compares
+the rows of each shard with the digest in its receipt.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from onym.batch.plan import SHARDS, BatchPlan, Shard, read_plan
-from onym.batch.receipt import Receipt, read_receipt
+from onym.batch.rows import Receipt, read_receipt, update_digest
 from onym.errors import InputError
 from onym.store.storage import Storage, open_storage
+from onym.types import Progress, silent
 
 QUARANTINE = "quarantine"
+_SUMMED = ("documents", "mentions", "linked", "tied", "deleted", "bugs", "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +73,6 @@ class Ledger:
             + [file.name for file in self.plan.failed],
             "files_ignored": len(self.plan.aside) - len(self.plan.failed),
         }
-
-
-_SUMMED = ("documents", "mentions", "linked", "tied", "deleted", "bugs", "rows")
 
 
 def status(out: Path | str | Storage) -> Ledger:
@@ -118,3 +126,97 @@ def _quarantined(storage: Storage) -> dict[int, Quarantined]:
         except (OSError, ValueError, KeyError, TypeError):  # no note of ours, or gone since: it says nothing
             continue
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is done of a run, and how many documents a second were linked since the first look."""
+
+    ledger: Ledger
+    documents_per_s: float
+
+    @property
+    def description(self) -> str:
+        """Rate and problems in a few words.
+
+        >>> from onym.batch.plan import BatchPlan, Settings
+        >>> plan = BatchPlan(settings=Settings(pipeline="p"), source={}, shards=())
+        >>> Look(Ledger(plan, {}), 431.7).description
+        '432 documents/s'
+        """
+        counts = self.ledger.counts()
+        problems = sum(counts["problems"].values())
+        words = [f"{self.documents_per_s:,.0f} documents/s"]
+        words += [f"{problems:,} problems"] if problems else []
+        words += [f"{counts['quarantined']:,} shards quarantined"] if counts["quarantined"] else []
+        return ", ".join(words)
+
+
+def watch(out: str | Path, seconds: float = 2.0, pause: Callable[[float], None] = time.sleep) -> Iterator[Look]:
+    """Yield what is done again and again, until nothing is left: each shard has its output or is quarantined.
+
+    Footers that were read once are not read again. A shard that was quarantined before may still be linked by a run that
+    goes on; it is not waited for.
+
+    >>> from onym.batch import plan_batch, run_batch
+    >>> folder = getfixture("tmp_path")
+    >>> _ = (folder / "1.txt").write_text("High fever.")
+    >>> _ = plan_batch([folder / "1.txt"], "starter", folder / "out")
+    >>> _ = run_batch(folder / "out", workers=1)
+    >>> [len(look.ledger.receipts) for look in watch(folder / "out")]
+    [1]
+    """
+    storage = open_storage(out)
+    ledger = status(storage)
+    began, before = time.monotonic(), _documents(ledger)
+    yield Look(ledger, 0.0)
+    while any(shard.number not in ledger.quarantined for shard in ledger.open_shards):
+        pause(seconds)
+        ledger = refreshed(ledger, storage)
+        yield Look(ledger, (_documents(ledger) - before) / max(time.monotonic() - began, 1e-9))
+
+
+def _documents(ledger: Ledger) -> int:
+    return sum(receipt.documents for receipt in ledger.receipts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A shard whose output is missing, torn or changed."""
+
+    shard: str
+    what: str
+
+
+def verify(out: str | Path, progress: Progress = silent) -> list[Fault]:
+    """Return what is wrong with an output; nothing, if all of it is there and as it was written."""
+    storage = open_storage(out)
+    ledger = status(storage)
+    found: list[Fault] = []
+    for number, shard in enumerate(ledger.plan.shards, 1):
+        receipt = ledger.receipts.get(shard.number)
+        found += [Fault(shard.name, what) for what in _faults(shard, receipt, storage)]
+        progress("checking", number)
+    known = {shard.name.rpartition("/")[2] for shard in ledger.plan.shards}
+    found += [Fault(f"{SHARDS}/{name}", "no shard of the plan") for name in sorted(storage.names(SHARDS) - known)]
+    return found
+
+
+def _faults(shard: Shard, receipt: Receipt | None, storage: Storage) -> Iterator[str]:
+    if receipt is None:
+        is_there = shard.name.rpartition("/")[2] in storage.names(SHARDS)
+        yield "torn, or of another plan" if is_there else "not linked yet"
+        return
+    digest, rows = hashlib.sha256(), 0
+    try:
+        with storage.open(shard.name) as file:
+            table = pq.ParquetFile(file, page_checksum_verification=True)
+            for group in range(table.num_row_groups):
+                read = table.read_row_group(group, use_threads=False)
+                update_digest(digest, read)
+                rows += read.num_rows
+    except (pa.ArrowException, OSError):
+        yield "its rows cannot be read"
+        return
+    if (digest.hexdigest(), rows) != (receipt.digest, receipt.rows):
+        yield "its rows are not those that were written"

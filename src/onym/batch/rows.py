@@ -1,13 +1,17 @@
-"""The rows of a shard's output: those of the flat table, with what accounts for every document.
+"""The file of a shard: the rows of the flat table with what accounts for every document, and a receipt in the footer.
 
 `row` says what a row is: a `mention`, a document with `none`, a `problem`, or a document that an update file says is `deleted`.
 Documents are told apart by `source` and `ordinal`, the file and the number in it. The digest of rows does not depend on how a
 library encodes them.
+
+The receipt says what became of the shard: its key, counts, and the digest of its rows. A file with the receipt of the right key
+is done; there is nothing else to keep, and nothing that could contradict it. Receipts have format 1.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -15,14 +19,19 @@ from typing import Any, BinaryIO, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pydantic import Field, ValidationError
 
+from onym.config import Strict
 from onym.corpora.base import DELETED
+from onym.errors import IntegrityError
+from onym.store.storage import Storage
 from onym.types import LinkedDocument, Problem
 from onym.views import COLUMNS, kinds_of
 
 SCHEMA_VERSION = 1
 RECEIPT = b"onym"
 """The key of the receipt in the footer of a file."""
+RECEIPT_FORMAT = 1
 ROW_KINDS = ("mention", "none", "problem", "deleted")
 _OWN = {"source": str, "ordinal": int, "row": str, "problem": str}
 _TYPES: dict[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
@@ -126,3 +135,49 @@ def _joined(texts: pa.StringArray) -> bytes:
     first = int.from_bytes(offsets[whole.offset * 4 : whole.offset * 4 + 4], "little")
     last_at = (whole.offset + len(whole)) * 4
     return bytes(data[first : int.from_bytes(offsets[last_at : last_at + 4], "little")])
+
+
+class FileReceipt(Strict):
+    """An input file: how many of its documents were read, and why it was not read to its end, if it was not."""
+
+    name: str
+    documents: int = Field(ge=0)
+    code: str = ""
+
+
+class Receipt(Strict):
+    """What became of a shard. `problems` counts documents, mentions and files that could not be read or linked, by code."""
+
+    format: int = RECEIPT_FORMAT
+    key: str
+    shard: int = Field(ge=0)
+    onym: str
+    documents: int = Field(ge=0)
+    mentions: int = Field(ge=0)
+    linked: int = Field(ge=0)
+    tied: int = Field(ge=0)
+    deleted: int = Field(default=0, ge=0)
+    problems: dict[str, int] = Field(default_factory=dict)
+    bugs: int = Field(default=0, ge=0)
+    files: tuple[FileReceipt, ...] = ()
+    rows: int = Field(ge=0)
+    digest: str
+
+
+def read_receipt(storage: Storage, name: str) -> Receipt | None:
+    """Return the receipt of a shard's output; None for a file that is torn or none of ours. A newer format is refused."""
+    try:
+        with storage.open(name) as file:
+            data = (pq.read_metadata(file).metadata or {}).get(RECEIPT)
+        values = None if data is None else json.loads(data)
+    except (pa.ArrowException, OSError, ValueError):
+        return None
+    if not isinstance(values, dict):
+        return None
+    if isinstance(values.get("format"), int) and values["format"] > RECEIPT_FORMAT:
+        what = f"a receipt has format {values['format']}, while this Onym reads up to {RECEIPT_FORMAT}"
+        raise IntegrityError("batch-version", what, where=f"{storage.url}/{name}", fix="use a newer Onym")
+    try:
+        return Receipt.model_validate(values)
+    except ValidationError:
+        return None

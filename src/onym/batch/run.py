@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from onym.batch.engines.base import Engine, ShardQueue
-from onym.batch.engines.local import LocalEngine
+from onym.batch.engines import Engine, LocalEngine, ShardQueue
 from onym.batch.ledger import QUARANTINE, Ledger, status
 from onym.batch.plan import SHARDS, Shard
 from onym.errors import ConfigError
@@ -64,7 +63,7 @@ def _clean(storage: Storage) -> None:
 
 def _engine(name: str, address: str, workers: int | None) -> Engine:
     if name == "ray":
-        from onym.batch.engines.ray import LOCAL, RayEngine
+        from onym.batch.on_ray import LOCAL, RayEngine
 
         return RayEngine(workers, address or LOCAL)
     if address:

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from onym._version import __version__
 from onym.batch.inputs import read_group
-from onym.batch.plan import BatchPlan, InputGroup, Shard
-from onym.batch.receipt import FileReceipt, Receipt
-from onym.batch.rows import RowWriter
+from onym.batch.plan import BatchPlan, InputGroup, Shard, read_plan
+from onym.batch.planning import open_planned, require_planned
+from onym.batch.rows import FileReceipt, Receipt, RowWriter
 from onym.corpora.base import DELETED, Item
 from onym.corpora.corpus import unwritable
 from onym.corpora.isolation import INTERNAL
+from onym.errors import ConfigError, IntegrityError, coded, is_failure
 from onym.outputs.links import LinkCounts
 from onym.pipeline.pipeline import Pipeline
-from onym.store.storage import Storage
+from onym.store.storage import Storage, open_storage
 from onym.types import Document, Problem
+
+_PRIVATE = 0o077
+
+
+class ShardRunner:
+    """The pipeline of a plan, open, and the storage that outputs go to. Engines run shards by it."""
+
+    def __init__(self, out: str, pipeline: str | None = None) -> None:
+        self._storage = open_storage(out)
+        self._plan = read_plan(self._storage)
+        if self._plan.settings.private:
+            os.umask(_PRIVATE)
+        self._shards = {shard.number: shard for shard in self._plan.shards}
+        self._pipeline = open_planned(self._plan.settings, pipeline)
+        require_planned(self._plan, self._pipeline)
+
+    def run(self, number: int) -> dict[str, Any]:
+        """Link a shard; return `done`, or why it `failed`. What concerns all shards is raised."""
+        try:
+            run_shard(self._shards[number], self._plan, self._pipeline, self._storage)
+        except BaseException as e:  # whatever it is, it is reported with a code
+            if isinstance(e, ConfigError | IntegrityError) or not is_failure(e):
+                raise
+            ours = coded(e)
+            return {"failed": number, "code": ours.code, "what": ours.what}
+        return {"done": number}
 
 
 def run_shard(shard: Shard, plan: BatchPlan, pipeline: Pipeline, storage: Storage) -> Receipt:

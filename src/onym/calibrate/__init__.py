@@ -4,12 +4,10 @@ May import: types, errors. Always true here: no file is read, and nothing is kno
 """
 
 from onym.calibrate.calibration import Calibration
-from onym.calibrate.drift import Spread
+from onym.calibrate.estimators import Isotonic
 from onym.calibrate.evidence import Answers, ScoredAnswer
-from onym.calibrate.isotonic import Isotonic
-from onym.calibrate.measures import area_under_roc, expected_calibration_error, risk_coverage
-from onym.calibrate.sets import ConformalSets, require_coverage
-from onym.calibrate.thresholds import PrecisionCurve, Reachable
+from onym.calibrate.measures import Spread, area_under_roc, expected_calibration_error, risk_coverage
+from onym.calibrate.thresholds import ConformalSets, PrecisionCurve, Reachable, require_coverage
 
 __all__ = [
     "Answers",

@@ -13,15 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic.dataclasses import dataclass
 
-from onym.calibrate.drift import Spread
+from onym.calibrate.estimators import Isotonic, Logistic, fit_venn_abers
 from onym.calibrate.evidence import Answers, Evidence
-from onym.calibrate.isotonic import Isotonic
-from onym.calibrate.logistic import Logistic
-from onym.calibrate.measures import area_under_roc, expected_calibration_error
-from onym.calibrate.sets import ConformalSets
-from onym.calibrate.thresholds import PrecisionCurve
-from onym.calibrate.values import CHECKED, Floats, require
-from onym.calibrate.venn_abers import fit_venn_abers
+from onym.calibrate.measures import CHECKED, Floats, Spread, area_under_roc, expected_calibration_error, require
+from onym.calibrate.thresholds import ConformalSets, PrecisionCurve
 
 FOLDS = 5
 MIN_ANSWERS = 50

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from onym.calibrate.values import CHECKED, Floats, require
+from onym.calibrate.measures import CHECKED, Floats, require
 from onym.types import Link
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)

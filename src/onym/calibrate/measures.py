@@ -1,13 +1,38 @@
-"""How good probabilities are: calibration error, area under the ROC curve, and the curve of risk over coverage."""
+"""Measures of probabilities: calibration error, area under the ROC curve, risk over coverage, and drift.
+
+Drift is measured by the population stability index: over ten bins of equally many answers, the sum of (seen - expected) *
+ln(seen / expected). By common use 0.1 is a small shift, and above 0.25 the calibration no longer holds.
+"""
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
 
-Floats = npt.NDArray[np.float64]
+from onym.errors import InputError
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+CHECKED = ConfigDict(extra="forbid", allow_inf_nan=False)
 Outcomes = npt.NDArray[np.generic]
 BINS = 15
+MAX_INDEX = 0.25
+_DRIFT_BINS = 10
+_EMPTY_BIN = 1e-3  # the share of an empty bin
+
+
+def require(is_sound: object, what: str, fix: str = "fit it again") -> None:
+    """Refuse values that make no sense.
+
+    >>> require(False, "a calibration has no knots")
+    Traceback (most recent call last):
+    onym.errors.InputError: [calibration-invalid] a calibration has no knots...
+    """
+    if not is_sound:
+        raise InputError("calibration-invalid", what, fix=fix)
 
 
 def expected_calibration_error(probabilities: Floats, outcomes: Outcomes, bins: int = BINS) -> float:
@@ -51,3 +76,37 @@ def risk_coverage(scores: Floats, outcomes: Outcomes) -> tuple[Floats, Floats]:
     ends = np.flatnonzero(np.append(np.diff(np.asarray(scores)[order]) != 0, True)[: len(order)])
     wrong = np.cumsum(1.0 - np.asarray(outcomes, dtype=np.float64)[order])
     return (ends + 1) / max(1, len(order)), wrong[ends] / (ends + 1)
+
+
+@dataclass(frozen=True, config=CHECKED)
+class Spread:
+    """Where the bins of confidences end, and the share of answers in each.
+
+    >>> fitted = Spread.fit(np.linspace(0, 1, 1000))
+    >>> round(fitted.index(np.linspace(0, 1, 500)), 2), fitted.index(np.full(500, 0.05)) > MAX_INDEX
+    (0.0, True)
+    """
+
+    edges: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        is_sound = len(self.shares) == len(self.edges) + 1 and all(0 <= share <= 1 for share in self.shares)
+        require(is_sound and list(self.edges) == sorted(self.edges), "the bins of a calibration do not ascend")
+
+    @classmethod
+    def fit(cls, confidences: Floats) -> Spread:
+        """Choose bins of about equally many answers."""
+        edges = np.unique(np.quantile(confidences, np.linspace(0, 1, _DRIFT_BINS + 1)[1:-1]))
+        return cls(tuple(edges.tolist()), tuple(_shares(confidences, edges).tolist()))
+
+    def index(self, confidences: Floats) -> float:
+        """Return the population stability index of other confidences."""
+        expected = np.maximum(self.shares, _EMPTY_BIN)
+        seen = np.maximum(_shares(confidences, np.array(self.edges)), _EMPTY_BIN)
+        return float(((seen - expected) * np.log(seen / expected)).sum())
+
+
+def _shares(confidences: Floats, edges: Floats) -> Floats:
+    counts = np.bincount(np.searchsorted(edges, confidences, side="right"), minlength=len(edges) + 1)
+    return np.asarray(counts / max(1, counts.sum()), dtype=np.float64)

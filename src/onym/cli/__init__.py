@@ -1,4 +1,4 @@
-"""The command line: one command per file, no logic. stdout is data, stderr is for people."""
+"""The command line: a module per group, a function per command, no logic. stdout is data, stderr is for people."""
 
 from onym.cli.boundary import main
 

@@ -1,69 +1,82 @@
-"""The `onym` command: all commands under their names."""
+"""The `onym` command: the names of all commands. The module of a command is imported when it is called, or for the help."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
-from onym.cli import (
-    batch,
-    calibrate,
-    compare,
-    corpus,
-    dataset,
-    evaluate,
-    explain,
-    get,
-    index,
-    info,
-    kb,
-    link,
-    mcp,
-    model,
-    pack,
-    pipeline,
-    plot,
-    serve,
-    show,
-    train,
-    trie,
-)
-from onym.cli import map as map_
 from onym.cli.console import write_plain
-from onym.cli.options import WithLinker
 
 HELP = (
     "Biomedical entity linking: find diseases, drugs, phenotypes and other concepts in text and map them to MeSH, UMLS, "
     "SNOMED CT, HPO or your own ids."
 )
+MODULES = {
+    "link": "link",
+    "map": "map",
+    "explain": "explain",
+    "mcp": "serve",
+    "serve": "serve",
+    "show": "explain",
+    "evaluate": "evaluate",
+    "compare": "evaluate",
+    "calibrate": "evaluate",
+    "get": "get",
+    "info": "get",
+    "kb": "kb",
+    "corpus": "corpus",
+    "dataset": "dataset",
+    "trie": "trie",
+    "index": "index",
+    "model": "model",
+    "train": "train",
+    "plot": "plot",
+    "pipeline": "pipeline",
+    "pack": "pack",
+    "batch": "batch",
+}
+"""The commands and groups of commands, in the order of the help, each with the module of this package that has it."""
+
+
+class Commands(Mapping[str, Any]):
+    """The commands by name; one is made when it is first looked up."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            group = get_group(import_module(f"onym.cli.{MODULES[name]}").app)
+            self._made[name] = group.commands.get(name, group)  # a command of the module, or all of them
+            self._made[name].name = name
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+
+class LazyGroup(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = Commands()  # type: ignore[assignment]  # read-only: none is added
+
+
 app = typer.Typer(
+    cls=LazyGroup,
     help=HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.add_typer(kb.app, name="kb")
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(dataset.app, name="dataset")
-app.add_typer(trie.app, name="trie")
-app.add_typer(index.app, name="index")
-app.add_typer(model.app, name="model")
-app.add_typer(train.app, name="train")
-app.add_typer(plot.app, name="plot")
-app.add_typer(pipeline.app, name="pipeline")
-app.add_typer(pack.app, name="pack")
-app.add_typer(batch.app, name="batch")
-app.command(name="link", cls=WithLinker)(link.command)
-app.command(name="map", cls=WithLinker)(map_.command)
-app.command(name="explain")(explain.command)
-app.command(name="mcp")(mcp.command)
-app.command(name="serve")(serve.command)
-app.command(name="show")(show.command)
-app.command(name="evaluate", cls=WithLinker)(evaluate.command)
-app.command(name="compare")(compare.command)
-app.command(name="calibrate")(calibrate.command)
-app.command(name="get")(get.command)
-app.command(name="info")(info.command)
 
 
 def _show_version(wanted: bool) -> None:

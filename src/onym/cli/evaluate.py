@@ -1,24 +1,48 @@
-"""`onym evaluate`."""
+"""`onym evaluate`, `onym compare` and `onym calibrate`: score on annotated documents, and calibrate confidence."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, write_json, write_tables
-from onym.cli.evaluation import ALLOW_PARTIAL, DATA, DATASET, KB, PROTOCOL, REPLACED, SPLIT
-from onym.cli.linking import LINKER, PREFER, VERIFY
-from onym.cli.options import DOWNLOAD
+from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines, write_tables
+from onym.cli.options import (
+    DATA,
+    DATASET,
+    DOWNLOAD,
+    LINKER,
+    LINKER_OPTIONS,
+    OF_CONFIG,
+    SOME_PIPELINE_OPTIONS,
+    SPLIT,
+    VERIFY,
+    command_with,
+    listed,
+)
 from onym.store.cache import Verify
 
 if TYPE_CHECKING:
     from onym.evaluate.end_to_end import EndToEndEvaluation
     from onym.evaluate.evaluation import Evaluation
+    from onym.pipeline.config import FittedCalibration
+
+app = typer.Typer()
+KB = typer.Option("--kb", help="The knowledge base; by default the pipeline's, or the dataset's own dictionary.")
+PROTOCOL = typer.Option(
+    help="strict, one-id, any-id or biosyn; end to end: bhowmik-strict, bhowmik-partial, neleval-overlap-maxmax or document."
+)
+ALLOW_PARTIAL = typer.Option(
+    "--allow-partial", help="Score predictions with missing or repeated mentions or documents; missing ones count as wrong."
+)
+REPLACED = typer.Option(help="Table of retired ids, used for scoring only. Two columns: old id, new id.")
+REPORT = typer.Option(help="Write a report, .html.")
+_PRECISIONS = (0.9, 0.95, 0.98)
 
 
-def command(
+@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS, linker=LINKER_OPTIONS))
+def evaluate(
     context: typer.Context,
     dataset: Annotated[str, DATASET],
     predictions: Annotated[
@@ -32,10 +56,10 @@ def command(
     protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
     kb: Annotated[Path | None, KB] = None,
-    prefer: Annotated[str, PREFER] = "",
+    prefer: Annotated[str, OF_CONFIG] = "",
     data: Annotated[Path | None, DATA] = None,
     replaced: Annotated[Path | None, REPLACED] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report, .html.")] = None,
+    report: Annotated[Path | None, REPORT] = None,
     save: Annotated[Path | None, typer.Option(help="Save the predictions of the linker or pipeline to this file.")] = None,
     allow_partial: Annotated[bool, ALLOW_PARTIAL] = False,
     download: Annotated[bool, DOWNLOAD] = False,
@@ -51,8 +75,6 @@ def command(
 
     for path in filter(None, (report, save)):
         require_file(path, force=force)
-    from onym.cli.linking import listed
-    from onym.cli.options import own_options
     from onym.errors import ConfigError
     from onym.evaluate import run
     from onym.evaluate.task import EvaluationTask
@@ -77,9 +99,136 @@ def command(
         elif predictions:
             evaluation = run.run_file(task, predictions, protocol or run.LINKING, allow_partial=allow_partial)
         else:
-            config = linker_config(linker, **own_options(context.obj))
+            config = linker_config(linker, **context.obj["linker"])
             named = open_linker(config, task.kb, opening)
             evaluation = run.run_linker(task, named, protocol or run.LINKING, save=save, force=force)
         if report:
             run.write_report(evaluation, task.kb, report, force=force)
     write_json(evaluation.as_dict()) if json else write_tables(run.report_tables(evaluation, task.kb))
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="Predictions of one system.")],
+    second: Annotated[Path, typer.Argument(help="Predictions of another.")],
+    dataset: Annotated[str, DATASET],
+    protocol: Annotated[str, PROTOCOL] = "strict",
+    split: Annotated[str, SPLIT] = "test",
+    kb: Annotated[Path | None, KB] = None,
+    data: Annotated[Path | None, DATA] = None,
+    replaced: Annotated[Path | None, REPLACED] = None,
+    allow_partial: Annotated[bool, ALLOW_PARTIAL] = False,
+    report: Annotated[Path | None, REPORT] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing report.")] = False,
+    angel_t_test: Annotated[
+        bool,
+        typer.Option(
+            "--angel-t-test",
+            help="Also ANGEL's t-test over bootstrap replicates: as published; statistically invalid, for comparison only.",
+        ),
+    ] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Compare two systems on the same mentions: the difference, its 95 % confidence interval, and significance tests.
+
+    Example: onym compare exact.jsonl tfidf.jsonl --dataset ncbi-disease-biosyn --report comparison.html
+    """
+    from onym.store.output import require_file
+
+    if report:
+        require_file(report, force=force)
+    from onym.evaluate.evaluation import compare
+    from onym.evaluate.published import published_for
+    from onym.evaluate.run import evaluate_predictions, write_comparison
+    from onym.evaluate.tables import comparison_tables, published_tables
+    from onym.evaluate.task import EvaluationTask
+
+    names = (first.name, second.name)
+    with progress("comparing"):
+        task = EvaluationTask.open(dataset, split, kb=kb, data=data, replaced=replaced)
+        files = (first, second)
+        one, other = (evaluate_predictions(task, path, protocol, allow_partial=allow_partial) for path in files)
+        comparison = compare(one, other, with_t_test=angel_t_test)
+        if report:
+            write_comparison(comparison, (one, other), names, task.kb, report, force=force)
+    if comparison.t_test:
+        stderr().print(comparison.t_test.warning, style="yellow")
+    if json:
+        write_json(comparison.as_dict())
+        return
+    write_tables([*comparison_tables(comparison, *names), *published_tables(published_for(one.manifest, protocol))])
+
+
+@app.command()
+def calibrate(
+    folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
+    dataset: Annotated[
+        list[str],
+        typer.Option(
+            "--dataset", "-d", help="The name of a dataset, or the folder of a prepared one. Several are pooled: give it again."
+        ),
+    ],
+    split: Annotated[str, SPLIT] = "dev",
+    data: Annotated[Path | None, DATA] = None,
+    mentions: Annotated[
+        Literal["given", "found", "terms"] | None,
+        typer.Option(
+            help="found: mentions that the pipeline detects in raw text; given: annotated mentions; terms: annotated mentions "
+            "without their texts, each once, for onym map and OpenRefine. "
+            "By default found, if it has a detector."
+        ),
+    ] = None,
+    type: Annotated[  # noqa: A002 - the name of the option
+        list[str] | None,
+        typer.Option(help="Annotated mentions of this type alone, for terms or given mentions. Several: give it again."),
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Calibrate the confidence of a pipeline on annotated documents that it was not trained on, and store it in the pipeline.
+
+    Of several datasets, a document that two of them share counts once, and one that another has in its test split is left out.
+
+    Example: onym calibrate mesh-pipeline --dataset bc5cdr
+    Example: onym calibrate mesh-pipeline --dataset bc5cdr --dataset ncbi-disease
+    """
+    from onym.evaluate.task import EvaluationTask
+    from onym.evaluate.tuning import calibrate_pipeline
+    from onym.packs import load
+    from onym.pipeline.folder import store_calibration
+    from onym.store.output import require_file
+
+    require_file(folder / "pipeline.json", force=True)
+    with progress("calibrating"):
+        pipeline = load(folder)
+        tasks = [EvaluationTask.open(name, split, kb=pipeline.kb, data=data) for name in dataset]
+        fitted = calibrate_pipeline(tasks, pipeline, mentions, type or ())
+        store_calibration(folder, fitted)
+    figures = _figures(fitted)
+    if json:
+        write_json({"datasets": [task.source for task in tasks], **figures})
+    else:
+        write_lines([(name.replace("_", " "), str(value)) for name, value in figures.items()])
+
+
+def _figures(fitted: FittedCalibration) -> dict[str, object]:
+    """Return how good the confidences of held-out documents were, and what can be asked for."""
+    made, quality = fitted.calibration, fitted.calibration.quality
+    reached = {precision: made.curve.at(precision) for precision in _PRECISIONS}
+    shares = {
+        f"answered_at_{precision}": round(each.coverage, 3) if each.is_reached else f"not reached; {each.precision:.3f} is"
+        for precision, each in reached.items()
+    }
+    if fitted.gold:
+        shares["best_f1_at_precision"] = round(made.curve.best_f1(quality.answers, fitted.gold).precision, 3)
+    return {
+        "mentions": fitted.mentions,
+        **({"types": list(fitted.types)} if fitted.types else {}),
+        "documents": fitted.documents,
+        "left_out": fitted.left_out,
+        "answers": quality.answers,
+        "right": round(quality.accuracy, 4),
+        "by": "score" if "ByScore" in type(made.way).__name__ else "evidence",
+        "ece": round(quality.ece, 4),
+        "auroc": None if quality.auroc is None else round(quality.auroc, 4),
+        **shares,
+    }

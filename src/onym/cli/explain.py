@@ -1,4 +1,4 @@
-"""`onym explain`."""
+"""`onym explain` and `onym show`: the reasons for links, and pages with the mentions of documents highlighted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, write_json, write_lines, write_plain
-from onym.cli.corpus._items import FAILED, any_failed, report_files, tell
-from onym.cli.linking import PRECISION, VERIFY
+from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
+from onym.cli.inputs import FAILED, any_failed, open_sources, report_files
+from onym.cli.options import FORCE, PRECISION, VERIFY
 from onym.store.cache import Verify
 
 if TYPE_CHECKING:
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from onym.pipeline.explanation import Explanations
     from onym.types import Problem
 
+app = typer.Typer()
 
-def command(
+
+@app.command()
+def explain(
     sources: Annotated[
         list[str],
         typer.Argument(metavar="TEXT|FILE...", help="A text in quotes; or corpora: files, folders, archives, - for stdin."),
@@ -32,7 +35,7 @@ def command(
     pipeline: Annotated[Path, typer.Option(help="Pipeline. By default the starter, which comes with Onym.")] = Path("starter"),
     precision: Annotated[float | None, PRECISION] = None,
     verify: Annotated[Verify, VERIFY] = "once",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
+    force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Explain links: the name that matched, reasons for the concept, features, runner-up, or why a mention is not linked.
@@ -42,8 +45,6 @@ def command(
     Example: onym explain "Patients with breast cancer (BC) and type 2 diabetes"
     Example: onym explain notes.txt -o explained.html
     """
-    from onym.cli.linking import open_sources
-    from onym.corpora.corpus import read_sources
     from onym.errors import ConfigError
     from onym.packs.locate import load
     from onym.parts import OpenContext
@@ -54,9 +55,9 @@ def command(
     if output is not None:
         require_file(output, force=force)
     problems: list[Problem] = []
-    with open_sources(sources, texts=True) as found:
+    with open_sources(sources) as found:
         loaded = load(pipeline, context=OpenContext(verify=verify)).with_precision(precision)
-        reading = read_sources(found, "")
+        reading = found.read()
         explained = _explained(reading, loaded, problems)
         if output is None:
             _print(explained, json=json)
@@ -95,4 +96,27 @@ def _write(explained: Iterable[Explanations], output: Path, *, force: bool) -> N
 
     with progress("explaining"), whole_file(output, force=force) as page:
         count = write_page(explained, "Explained links", page)
+    write_lines([("documents", f"{count:,}"), ("page", str(output))])
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="Documents that onym link wrote, as jsonl or parquet; or any annotated corpus.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
+    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, for the preferred names of concepts.")] = None,
+    force: Annotated[bool, FORCE] = False,
+) -> None:
+    """Write an HTML page with the mentions of documents highlighted; hover over a mention to see its concept.
+
+    Example: onym show linked.jsonl --kb mesh -o linked.html
+    """
+    from onym.kb import KnowledgeBase
+    from onym.outputs.html import read_shown, write_page
+    from onym.store.output import require_file, whole_file
+
+    require_file(output, force=force)
+    with progress("writing"):
+        known = KnowledgeBase.open(kb) if kb else None
+        with whole_file(output, force=force) as page:
+            count = write_page(read_shown(file, known), file.name, page)
     write_lines([("documents", f"{count:,}"), ("page", str(output))])

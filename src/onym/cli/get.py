@@ -1,4 +1,4 @@
-"""`onym get`."""
+"""`onym get` and `onym info`: install pipelines of the catalogue, and list the parts that are installed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import typer
 
 from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines
 
+app = typer.Typer()
 
-def command(
+
+@app.command()
+def get(
     name: Annotated[str, typer.Argument(help="A pipeline of the catalogue; without one, the catalogue is listed.")] = "",
     mirror: Annotated[str, typer.Option(help="Download the same paths from this address instead.")] = "",
     from_: Annotated[
@@ -80,3 +83,23 @@ def _list(*, json: bool) -> None:
             for recipe, is_there in recipes
         ]
     )
+
+
+@app.command()
+def info(json: Annotated[bool, JSON] = False) -> None:
+    """List all linkers, detectors, readers and formats, with the package that each comes from.
+
+    Example: onym info
+    """
+    from onym.registry import REGISTRIES
+
+    found = [
+        {"kind": part.kind, "name": part.name, "package": part.package, "version": part.version, "refused": refusal}
+        for registry in REGISTRIES
+        for part, refusal in registry.parts()
+    ]
+    if json:
+        write_json(found)
+        return
+    rows = [(each["kind"], each["name"], f"{each['package']} {each['version']}", each["refused"]) for each in found]
+    write_lines([(*row, f"refused: {refused}" if refused else "") for *row, refused in rows])

@@ -7,23 +7,47 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.corpus._items import (
+from onym.cli.answers import Shown
+from onym.cli.console import JSON, progress, shown_on, tell, write_json, write_lines
+from onym.cli.inputs import (
     FAILED,
     FOLLOW_LINKS,
     MAX_PROBLEMS,
     PROBLEMS,
+    allowed,
     any_failed,
     counted,
     file_rows,
     files_as_dict,
     open_log,
+    open_sources,
     report_files,
     report_log,
-    tell,
+    require_either,
+    require_pipeline,
 )
-from onym.cli.linking import ASSERTION, CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, RESTRICT, TOP_K, TYPES, VERIFY
-from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, NLP_DATE, NOTE_KEYS, OMOP_VOCABULARY
+from onym.cli.options import (
+    ASSERTION,
+    CODE_SYSTEM,
+    CONCEPTS,
+    COVERAGE,
+    DOWNLOAD,
+    FORCE,
+    ID_STYLE,
+    LINKER,
+    LINKER_OPTIONS,
+    NLP_DATE,
+    NOTE_KEYS,
+    OF_CONFIG,
+    OMOP_VOCABULARY,
+    PRECISION,
+    RESTRICT,
+    SOME_PIPELINE_OPTIONS,
+    TOP_K,
+    VERIFY,
+    command_with,
+    listed,
+)
 from onym.store.cache import Verify
 from onym.views import IdStyle
 
@@ -37,7 +61,11 @@ if TYPE_CHECKING:
 _BUG = 1
 
 
-def command(
+app = typer.Typer()
+
+
+@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS, linker=LINKER_OPTIONS))
+def link(
     context: typer.Context,
     sources: Annotated[
         list[str],
@@ -74,10 +102,10 @@ def command(
     nlp_date: Annotated[str, NLP_DATE] = "",
     note_keys: Annotated[Path | None, NOTE_KEYS] = None,
     from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
-    types: Annotated[str, TYPES] = "",
+    types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     restrict: Annotated[bool, RESTRICT] = False,
-    prefer: Annotated[str, PREFER] = "",
+    prefer: Annotated[str, OF_CONFIG] = "",
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
@@ -87,7 +115,7 @@ def command(
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     problems: Annotated[Path | None, PROBLEMS] = None,
     max_problems: Annotated[str, MAX_PROBLEMS] = "",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
+    force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Link mentions in text to concepts. Exit status 5 if files, documents or mentions could not be read or linked.
@@ -97,10 +125,6 @@ def command(
     Example: onym link notes --pipeline mesh-pipeline --assertion -o notes.fhir.ndjson
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.tsv
     """
-    from onym.cli._shown import Shown
-    from onym.cli.linking import allowed, listed, open_sources, require_either, require_pipeline
-    from onym.cli.options import own_options
-    from onym.corpora.corpus import read_sources
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
     from onym.outputs.links import TABLE, format_of, require_linked_output, write_linked, write_links
@@ -109,7 +133,7 @@ def command(
     from onym.pipeline.pipeline import DriftWatch
     from onym.store.output import STDOUT
 
-    of_linker = own_options(context.obj)
+    of_linker = context.obj["linker"]
     if kb is None and pipeline is None:
         pipeline = Path(STARTER)
         tell("no --pipeline is named: this is the starter, diseases of MONDO")
@@ -123,11 +147,11 @@ def command(
         require_linked_output(output, format, assertion=assertion, force=force, options=options)
     with (
         progress("linking") as bar,
-        open_sources(sources, follow_links=follow_links, texts=True) as found,
+        open_sources(sources, follow_links=follow_links) as found,
         open_log(output, problems, max_problems, force=force) as log,
     ):
         opening = OpenContext(download, shown_on(bar), verify)
-        reading = read_sources(found, from_)
+        reading = found.read(from_)
         items = counted(reading, bar)
         if pipeline is not None:
             loaded = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)

@@ -7,9 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.linking import CONCEPTS, COVERAGE, LINKER, PRECISION, PREFER, TOP_K, TYPES, VERIFY
-from onym.cli.options import CODE_SYSTEM, DOWNLOAD, ID_STYLE, OMOP_VOCABULARY
+from onym.cli.inputs import allowed, require_either, require_pipeline
+from onym.cli.options import (
+    CODE_SYSTEM,
+    CONCEPTS,
+    COVERAGE,
+    DOWNLOAD,
+    FORCE,
+    ID_STYLE,
+    LINKER,
+    LINKER_OPTIONS,
+    OF_CONFIG,
+    OMOP_VOCABULARY,
+    PRECISION,
+    SOME_PIPELINE_OPTIONS,
+    TOP_K,
+    VERIFY,
+    command_with,
+    listed,
+)
 from onym.store.cache import Verify
 from onym.views import FhirVersion, IdStyle
 
@@ -18,7 +36,11 @@ if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
 
 
-def command(
+app = typer.Typer()
+
+
+@app.command("map", cls=command_with(config=SOME_PIPELINE_OPTIONS, linker=LINKER_OPTIONS))
+def map_(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A table with a header: .csv, .tsv, .xlsx or .parquet.")],
     column: Annotated[str, typer.Option(help="Column with the terms.")],
@@ -35,9 +57,9 @@ def command(
     kb: Annotated[Path | None, typer.Option("--kb", help="The knowledge base; or give a pipeline.")] = None,
     pipeline: Annotated[Path | None, typer.Option(help="A pipeline instead of a knowledge base and a linker.")] = None,
     linker: Annotated[str, LINKER] = "",
-    types: Annotated[str, TYPES] = "",
+    types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
-    prefer: Annotated[str, PREFER] = "",
+    prefer: Annotated[str, OF_CONFIG] = "",
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
@@ -51,7 +73,7 @@ def command(
     omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
+    force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Map a column of terms to concepts, and add the best candidates to each row.
@@ -59,9 +81,6 @@ def command(
     Example: onym map diagnoses.csv --column diagnosis --kb mesh
     Example: onym map diagnoses.xlsx --column diagnosis --kb mesh -o mapped.xlsx
     """
-    from onym.cli._shown import Shown
-    from onym.cli.linking import allowed, listed, require_either, require_pipeline
-    from onym.cli.options import own_options
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
     from onym.outputs.exports import ExportOptions, require_mapping_export
@@ -71,7 +90,7 @@ def command(
     from onym.parts import OpenContext
     from onym.store.output import STDOUT
 
-    of_linker = own_options(context.obj)
+    of_linker = context.obj["linker"]
     require_either(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
     options = ExportOptions.of(

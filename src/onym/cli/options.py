@@ -1,15 +1,17 @@
-"""Options that come from the configurations of parts: declared once, in a part's own file.
+"""Options of commands: those that several commands share, and those that come from configuration classes.
 
-A command that takes a linker or a detector gets an option for each thing that any of them can be told. They are made when the
-command is first used: `onym --help` imports no part.
+What a configuration class describes is declared there alone: a field with a description is an option of the command, with the
+field's name, type, default and bounds. The class is imported when the command is first used: `onym --help` needs none.
 """
 
 from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Union, get_args, get_origin
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Union, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand
@@ -18,6 +20,30 @@ from typer.main import get_command
 from onym.errors import ConfigError
 from onym.registry import DETECTORS, LINKERS, Registry
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+LINKER = typer.Option(
+    help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, rerank, or that of a plug-in."
+)
+KB = typer.Option("--kb", help="The knowledge base.")
+CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
+TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
+PRECISION = typer.Option(
+    help="Target precision, such as 0.95, for a calibrated pipeline: less confident answers are left unlinked (NIL), and their "
+    "candidates are kept."
+)
+COVERAGE = typer.Option(
+    help="Target coverage, such as 0.90, for a calibrated pipeline: the smallest set of candidates that contains the right "
+    "concept this often (conformal prediction)."
+)
+VERIFY = typer.Option(
+    help="full: verify the SHA-256 of all files of the knowledge base, its tries and indexes, and the models. "
+    "once: only the first time on this machine, or if a file has changed since."
+)
+DOWNLOAD = typer.Option("--download", help="Download models that are given by their name on the Hugging Face hub.")
+DEVICE = typer.Option(help="Device: auto, cpu, cuda, cuda:N or mps.")
+FORCE = typer.Option("--force", help="Overwrite existing output.")
 ID_STYLE = typer.Option(help="Style of concept ids: curie (mesh:D009203), obo (MESH:D009203) or raw (D009203).")
 CODE_SYSTEM = typer.Option(
     metavar="PREFIX=NAME",
@@ -30,40 +56,148 @@ OMOP_VOCABULARY = typer.Option(
 )
 NLP_DATE = typer.Option(metavar="YYYY-MM-DD", help="OMOP: day of the run, for the column nlp_date; needed for note_nlp.")
 NOTE_KEYS = typer.Option(help="OMOP: number the documents, and write the numbers and the ids of documents to this .csv file.")
-DOWNLOAD = typer.Option("--download", help="Download models that are given by their name on the Hugging Face hub.")
-DEVICE = typer.Option(help="Device: auto, cpu, cuda, cuda:N or mps.")
-DETECTOR_PREFIX = "detector_"
+DATASET = typer.Option("--dataset", "-d", help="The name of a dataset, or the folder of a prepared one.")
+DATA = typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the corpora; by default $ONYM_DATA.")
+SPLIT = typer.Option(help="train, dev or test.")
+OF_CONFIG = typer.Option()
+"""An option that a command names itself, and whose help and bounds are those of the field of that name; so are the next two."""
+ASSERTION = typer.Option("--assertion")
+RESTRICT = typer.Option("--restrict")
 _NUMBERS = (int, float, bool)
 
 
-def with_parts(*registries: tuple[Registry, str]) -> type[TyperCommand]:
-    """Return the class of a command that has the options of parts, each name with the registry's prefix."""
+class OptionSource(Protocol):
+    """What gives a command options besides its own."""
 
-    class CommandWithParts(TyperCommand):
-        _has_parts = False
+    def add_to(self, params: list[Any]) -> list[str]:
+        """Add options to those of a command, and return their names."""
+
+    def values_of(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of these options by the names that the configuration has for them."""
+
+
+def command_with(**sources: OptionSource) -> type[TyperCommand]:
+    """Return the class of a command with the options of these sources, which are made when they are first needed.
+
+    The function of the command finds their values under the name of the source in its context: `context.obj["linker"]`.
+    """
+
+    class CommandWithOptions(TyperCommand):
+        _is_plain = False
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self._added: dict[str, list[str]] = {}
+            super().__init__(*args, **kwargs)
 
         @property
         def params(self) -> list[Any]:
-            """The options, those of parts behind the command's own: one list, which typer itself appends to and takes from."""
-            if not self._has_parts:
-                self._has_parts = True
-                self._params += _options([each for registry, prefix in registries for each in part_options(registry, prefix)])
+            """All options: one list, which typer itself appends to and takes from."""
+            for name, source in sources.items():
+                if name not in self._added and not (self._is_plain and isinstance(source, PartOptions)):
+                    self._added[name] = []  # typer asks again while options are made
+                    self._added[name] = source.add_to(self._params)
             return self._params
 
         @params.setter
         def params(self, own: list[Any]) -> None:
-            self._params, self._own = own, {each.name for each in own}
+            self._params = own
+
+        def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+            """Parse the words; parts are imported for their options only if a word may be one of them, or asks for help."""
+            own = {word for each in self._params for word in (*each.opts, *each.secondary_opts)}
+            self._is_plain = all(word.partition("=")[0] in own for word in args if word.startswith("-") and word != "-")
+            return super().make_context(info_name, args, *rest, **extra)
 
         def invoke(self, ctx: Any) -> Any:
-            """Run the command: the options of parts are in its context's `obj`."""
-            ctx.obj = {name: ctx.params.pop(name) for name in list(ctx.params) if name not in self._own}
+            """Run the command with the values of the added options in its context's `obj`."""
+            given = {name: {option: ctx.params.pop(option) for option in self._added.get(name, ())} for name in sources}
+            ctx.obj = {name: sources[name].values_of(values) for name, values in given.items()}
             return super().invoke(ctx)
 
-    return CommandWithParts
+    return CommandWithOptions
 
 
-WithLinker = with_parts((LINKERS, ""))
-WithLinkerAndDetector = with_parts((DETECTORS, DETECTOR_PREFIX), (LINKERS, ""))
+@dataclass(frozen=True)
+class PartOptions:
+    """An option for each thing that any part of a registry can be told; None is not given."""
+
+    registry: Registry
+    prefix: str = ""
+
+    def add_to(self, params: list[Any]) -> list[str]:
+        """Add the options behind all others."""
+        found = part_options(self.registry, self.prefix)
+        params += _options(found)
+        return [each.name for each in found]
+
+    def values_of(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the values that were given, by the names without the prefix."""
+        return {name.removeprefix(self.prefix): value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class ConfigOptions:
+    """An option for each field of a configuration class that has a description; `descriptions` adds some to the class's own.
+
+    A field that the command names itself is no further option: the command's own gets the field's description and bounds, if it
+    has no help. `own` are fields for which the command has an option of another name. An added option follows that of the field
+    before it. With `is_partial`, no options are added: the command takes the fields that it names, and no others.
+    """
+
+    config: Callable[[], type[BaseModel]]
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+    is_partial: bool = False
+
+    def add_to(self, params: list[Any]) -> list[str]:
+        """Add options in the order of the fields."""
+        added, after = [], len(params)
+        for name, info in self.config().model_fields.items():
+            text = info.description or self.descriptions.get(name, "")
+            named = [number for number, each in enumerate(params) if each.name == self.own.get(name, name)]
+            if named:
+                after = named[0] + 1
+                params[named[0]] = _complete(params[named[0]], text, info)
+            elif text and not self.is_partial:
+                params[after:after] = _options([_field_option(name, text, info)])
+                after += 1
+                added.append(name)
+        return added
+
+    def values_of(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the values; what is separated by commas is a tuple where the field is one."""
+        fields = self.config().model_fields
+        return {name: listed(value) if _is_tuple(fields[name]) else value for name, value in given.items()}
+
+
+def listed(words: str) -> tuple[str, ...]:
+    """Return what is separated by commas.
+
+    >>> listed("mesh, mondo")
+    ('mesh', 'mondo')
+    """
+    return tuple(word.strip() for word in words.split(",") if word.strip())
+
+
+def _pipeline_config() -> type[BaseModel]:
+    from onym.pipeline.config import PipelineConfig
+
+    return PipelineConfig
+
+
+_DESCRIPTIONS = {
+    "types": "Only concepts of these semantic groups or types, separated by commas.",
+    "restrict": "With --types or --concepts: ignore all other concepts. By default they compete, and a mention whose best "
+    "concept is one of them is left unlinked (NIL).",
+    "prefer": "Vocabularies that win ties, in this order, separated by commas: mesh,mondo. By default the order of the recipe.",
+    "threshold": "Minimum score; below it a mention is left unlinked (NIL).",
+    "assertion": "Mark mentions that are negated, possible, historical, hypothetical or about a family member (NegEx, ConText)."
+    " No link is dropped.",
+}
+LINKER_OPTIONS = PartOptions(LINKERS)
+DETECTOR_OPTIONS = PartOptions(DETECTORS, "detector_")
+PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, _DESCRIPTIONS)
+SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, _DESCRIPTIONS, is_partial=True)
 
 
 def part_options(registry: Registry, prefix: str = "") -> list[inspect.Parameter]:
@@ -78,35 +212,50 @@ def part_options(registry: Registry, prefix: str = "") -> list[inspect.Parameter
             options = {} if refusal else registry.load(part.name).Config.options()
             for name, info in options.items():
                 found.setdefault(name, ([], info))[0].append(part.name)
-    return [_parameter(f"{prefix}{name}", parts, info) for name, (parts, info) in found.items()]
+    return [_part_option(f"{prefix}{name}", parts, info) for name, (parts, info) in found.items()]
 
 
-def own_options(options: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return those of a command's options that were set and have a prefix, without it.
-
-    >>> own_options({"detector_nested": True, "model": "minilm", "index": None}, "detector_")
-    {'nested': True}
-    """
-    known = {name: value for name, value in options.items() if value is not None}
-    if prefix:
-        return {name.removeprefix(prefix): value for name, value in known.items() if name.startswith(prefix)}
-    return {name: value for name, value in known.items() if not name.startswith(DETECTOR_PREFIX)}
-
-
-def _parameter(name: str, parts: list[str], info: Any) -> inspect.Parameter:
+def _part_option(name: str, parts: list[str], info: Any) -> inspect.Parameter:
     kind = _without_none(info.annotation)
     kind = kind if kind in _NUMBERS else str
     word = name.replace("_", "-")
     declaration = f"--{word}/--no-{word}" if kind is bool else f"--{word}"
-    option = typer.Option(declaration, help=f"{', '.join(parts)}: {info.description}", **_bounds(kind, info))
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
+    return _parameter(name, kind | None, None, declaration, help=f"{', '.join(parts)}: {info.description}", **_bounds(info))
 
 
-def _bounds(kind: Any, info: Any) -> dict[str, Any]:
-    if kind not in (int, float):
+def _field_option(name: str, text: str, info: Any) -> inspect.Parameter:
+    """Return the option of a field: a tuple is separated by commas, and what is false by default is a flag."""
+    kind, default = (str, ",".join(info.default or ())) if _is_tuple(info) else (info.annotation, info.default)
+    default = inspect.Parameter.empty if info.is_required() else default
+    return _parameter(name, kind, default, f"--{name.replace('_', '-')}", help=text, **_bounds(info))
+
+
+def _parameter(name: str, kind: Any, default: Any, *declarations: str, **settings: Any) -> inspect.Parameter:
+    option = typer.Option(*declarations, **settings)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _complete(own: Any, text: str, info: Any) -> Any:
+    """Return a command's own option with the help and the bounds of the field, if it has no help."""
+    if own.param_type_name != "option" or own.help:
+        return own
+    own.help = text
+    if not (bounds := _bounds(info)):
+        return own
+    kind, default = _without_none(info.annotation), inspect.Parameter.empty if own.required else own.default
+    (made,) = _options([_parameter(own.name, kind | None, default, *own.opts, help=text, **bounds)])
+    return made
+
+
+def _bounds(info: Any) -> dict[str, Any]:
+    if _without_none(info.annotation) not in (int, float):
         return {}
     names = {"ge": "min", "le": "max"}
     return {bound: getattr(each, name) for each in info.metadata for name, bound in names.items() if hasattr(each, name)}
+
+
+def _is_tuple(info: Any) -> bool:
+    return get_origin(info.annotation) is tuple
 
 
 def _without_none(annotation: Any) -> Any:

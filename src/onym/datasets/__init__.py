@@ -5,8 +5,7 @@ that is left out is counted by its reason, and the same files give the same prep
 """
 
 from onym.datasets.base import Dataset
-from onym.datasets.cached import open_dataset
 from onym.datasets.catalogue import catalogue, get
-from onym.datasets.prepared import PreparedDataset, prepare
+from onym.datasets.prepared import PreparedDataset, open_dataset, prepare
 
 __all__ = ["Dataset", "PreparedDataset", "catalogue", "get", "open_dataset", "prepare"]

@@ -1,38 +1,47 @@
-"""BioSyn's queries: a document for each `.concept` file, its text the mentions, one per line, composites cut into parts."""
+"""BioSyn's queries, alone or put back into the abstracts as GenBioEL and ANGEL do.
+
+BioSyn: a document for each `.concept` file, its text the mentions, one per line, composites cut into parts.
+
+GenBioEL: a document for each mention of NCBI's disease corpus. It is the abstract in lower case, with BioSyn's form of the
+mention instead of the original words; of a composite only the first part is a mention. Train holds the mentions of train **and
+of dev** that have one id.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
 from onym.corpora.base import PART_OF
-from onym.corpora.formats import biosyn
+from onym.corpora.formats import biosyn, pubtator
 from onym.corpora.formats.biosyn import OFFSETS
 from onym.corpora.ids import KEY
-from onym.datasets.base import SPLITS, Dictionary, Reader
-from onym.datasets.drops import NO_ID, DropCounts
-from onym.datasets.inputs import Inputs, members
+from onym.datasets.base import NO_ID, SPLITS, Dictionary, DropCounts, Inputs, Reader, members
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.store.files.source import Source
-from onym.types import Document, Mention, Notes
+from onym.types import Document, Mention, Notes, Problem
 
 DICTIONARY = "test_dictionary.txt"
 _MARKS = re.compile(r"[|+]")
+COMPOSITE_IN_TRAIN = "a composite, left out of train"
+DOCUMENT = "document"
+"""The note of a document: the abstract that it was made of."""
+_FOLDERS = {"train": ("train", "dev"), "dev": ("dev",), "test": ("test",)}
 
 
-def reader(archive: str) -> Reader:
+def biosyn_reader(archive: str) -> Reader:
     """Return a reader of an archive with folders `processed_train`, `processed_dev` and `processed_test`."""
 
     def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split in SPLITS:
             for doc in queries(inputs, archive, split, split, drops):
-                yield split, _cut(doc, split, drops)
+                yield split, _cut_composites(doc, split, drops)
 
     return read
 
 
-def dictionary(archive: str) -> Dictionary:
+def biosyn_dictionary(archive: str) -> Dictionary:
     """Return how the archive's dictionary for testing becomes a knowledge base: a row is one concept, whatever ids it has."""
 
     def build(inputs: Inputs) -> tuple[Recipe, dict[str, Source]]:
@@ -62,7 +71,7 @@ def parts_of(surface: str) -> list[str]:
     return [part.strip() for part in _MARKS.split(surface) if part.strip()] or [surface]
 
 
-def _cut(doc: Document, split: str, drops: DropCounts) -> Document:
+def _cut_composites(doc: Document, split: str, drops: DropCounts) -> Document:
     lines: list[tuple[str, Mention, Notes]] = []
     for number, mention in enumerate(doc.mentions, 1):
         if not mention.concept_ids:
@@ -78,3 +87,60 @@ def _cut(doc: Document, split: str, drops: DropCounts) -> Document:
         mentions.append(Mention(start, end, part, mention.concept_ids, mention.type, notes=notes))
         start = end + 1
     return Document(doc.id, "\n".join(part for part, _, _ in lines), tuple(mentions))
+
+
+def genbioel_reader(archive: str, raw: Mapping[str, str]) -> Reader:
+    """Return a reader of BioSyn's archive and of the corpus itself, by split."""
+
+    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+        abstracts = {folder: _abstracts(inputs, path) for folder, path in raw.items()}
+        for split, folders in _FOLDERS.items():
+            for folder in folders:
+                for doc in queries(inputs, archive, folder, split, drops):
+                    for made in _in_context(doc, abstracts[folder].get(doc.id), split, drops):
+                        yield split, made
+
+    return read
+
+
+def _abstracts(inputs: Inputs, path: str) -> dict[str, Document]:
+    found: dict[str, Document] = {}
+    for item in pubtator.read(inputs.source(path)):
+        if not isinstance(item, Problem):
+            found.setdefault(item.id, item)
+    return found
+
+
+def _in_context(doc: Document, abstract: Document | None, split: str, drops: DropCounts) -> Iterator[Document]:
+    number = 0
+    for mention in doc.mentions:
+        if not mention.concept_ids:
+            drops.drop(split, NO_ID)
+        elif split == "train" and len(mention.concept_ids) > 1:
+            drops.drop(split, COMPOSITE_IN_TRAIN)
+        else:
+            number += 1
+            before, after, is_annotated = _context(abstract, dict(mention.notes).get(OFFSETS, ""))
+            if not is_annotated:
+                drops.problems[split]["corpus-offsets"] += 1
+            yield _mention_in_context(f"{doc.id}.{number}", doc.id, mention, (before.lower(), after.lower()))
+
+
+def _mention_in_context(document_id: str, abstract_id: str, mention: Mention, context: tuple[str, str]) -> Document:
+    before, after = context
+    surface = parts_of(mention.surface)[0].lower()
+    start, end = len(before), len(before) + len(surface)
+    in_context = Mention(start, end, surface, mention.concept_ids, mention.type, notes=kept_notes(mention))
+    return Document(document_id, before + surface + after, (in_context,), notes=((DOCUMENT, abstract_id),))
+
+
+def _context(abstract: Document | None, offsets: str) -> tuple[str, str, bool]:
+    """Return the text before and after a mention, empty without valid offsets, and whether the corpus annotates that span."""
+    start, _, end = offsets.partition("|")
+    if abstract is None or not (start.isdecimal() and end.isdecimal()):
+        return "", "", False
+    first, last = int(start), int(end)
+    if not first < last <= len(abstract.text):
+        return "", "", False
+    is_annotated = any((mention.start, mention.end) == (first, last) for mention in abstract.mentions)
+    return abstract.text[:first], abstract.text[last:], is_annotated

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from onym.datasets import askapatient, bc5cdr, biosyn, cometa, genbioel, hpo_gsc, medmentions, pubtator
-from onym.datasets.base import SPLITS, Dataset
-from onym.datasets.inputs import RequiredFile
+from onym.datasets.base import SPLITS, Dataset, RequiredFile
+from onym.datasets.biosyn import biosyn_dictionary, biosyn_reader, genbioel_reader
+from onym.datasets.readers import (
+    askapatient_dictionary,
+    askapatient_files,
+    askapatient_reader,
+    bc5cdr_reader,
+    cometa_reader,
+    hpo_gsc_reader,
+    medmentions_reader,
+    pubtator_reader,
+    unique_pubtator_reader,
+)
 from onym.errors import ConfigError
 
 _NCBI = {split: f"ncbi_disease/NCBI{word}set_corpus.txt" for split, word in
@@ -60,7 +70,7 @@ def _diseases() -> tuple[Dataset, ...]:
             name="ncbi-disease",
             title="NCBI disease corpus, original abstracts",
             files=_required(_NCBI),
-            read=pubtator.without_duplicates(_NCBI),
+            read=unique_pubtator_reader(_NCBI),
             kb="MEDIC, or MeSH and MONDO, joined by cross-references to OMIM",
             protocol="strict; composites keep all their ids",
             dropped="the second copy of PMID 8528200",
@@ -70,8 +80,8 @@ def _diseases() -> tuple[Dataset, ...]:
             name="ncbi-disease-genbioel",
             title="NCBI disease corpus as GenBioEL and ANGEL use it: dev is part of train",
             files=(RequiredFile(_NCBI_BIOSYN, is_archive=True), *_required(_NCBI)),
-            read=genbioel.reader(_NCBI_BIOSYN, _NCBI),
-            dictionary=biosyn.dictionary(_NCBI_BIOSYN),
+            read=genbioel_reader(_NCBI_BIOSYN, _NCBI),
+            dictionary=biosyn_dictionary(_NCBI_BIOSYN),
             kb=_MEDIC,
             protocol="any-id; the first part of a composite",
             dropped="composites, in train",
@@ -87,7 +97,7 @@ def _chemicals_and_diseases() -> tuple[Dataset, ...]:
             name="bc5cdr",
             title="BioCreative V chemicals and diseases, composites cut as by GenBioEL",
             files=_required(_CDR),
-            read=bc5cdr.reader(_CDR),
+            read=bc5cdr_reader(_CDR),
             kb="MeSH; with open files, MeSH and MONDO, as in benchmarks/recipes/open-kb.toml",
             protocol="any-id",
             dropped=f"{_NO_ID}, composites that cannot be cut",
@@ -102,8 +112,8 @@ def _biosyn(name: str, title: str, archive: str) -> Dataset:
         name=name,
         title=f"{title}: mentions without their text",
         files=(RequiredFile(archive, is_archive=True),),
-        read=biosyn.reader(archive),
-        dictionary=biosyn.dictionary(archive),
+        read=biosyn_reader(archive),
+        dictionary=biosyn_dictionary(archive),
         kb=_MEDIC,
         protocol="biosyn: every part of a composite",
         dropped=_NO_ID,
@@ -116,9 +126,9 @@ def _folds() -> tuple[Dataset, ...]:
         Dataset(
             name=f"askapatient-fold{fold}",
             title=f"AskAPatient, fold {fold} of 10: phrases of patients",
-            files=_required(askapatient.files_of(fold)),
-            read=askapatient.reader(fold),
-            dictionary=askapatient.dictionary(fold),
+            files=_required(askapatient_files(fold)),
+            read=askapatient_reader(fold),
+            dictionary=askapatient_dictionary(fold),
             kb="the labels of its SNOMED CT and AMT concepts and the fold's training phrases, built into kb",
             protocol="any-id; the mean of ten folds",
             dropped=_NO_ID,
@@ -154,7 +164,7 @@ def _corpus(name: str, title: str, files: dict[str, str], kb: str, licence: str,
         title=title,
         splits=SPLITS if dev else tuple(files),
         files=_required(files),
-        read=pubtator.reader(files, dev=dev),
+        read=pubtator_reader(files, dev=dev),
         kb=kb,
         protocol="strict",
         dropped=_NO_ID,
@@ -168,7 +178,7 @@ def _gsc() -> Dataset:
         title="GSC+: phenotypes of the Human Phenotype Ontology, dev and test",
         splits=tuple(_GSC),
         files=(RequiredFile("hpo_gsc/corpus", is_archive=True),),
-        read=hpo_gsc.reader("hpo_gsc/corpus", _GSC),
+        read=hpo_gsc_reader("hpo_gsc/corpus", _GSC),
         kb="HPO",
         protocol="strict",
         dropped=_NO_ID,
@@ -182,7 +192,7 @@ def _medmentions() -> tuple[Dataset, ...]:
             name=name,
             title=title,
             files=(RequiredFile(f"MedMentions/{folder}/data/corpus_pubtator.txt", min_parts=3), *_required(_MEDMENTIONS)),
-            read=medmentions.reader(f"MedMentions/{folder}/data/corpus_pubtator.txt", _MEDMENTIONS),
+            read=medmentions_reader(f"MedMentions/{folder}/data/corpus_pubtator.txt", _MEDMENTIONS),
             kb=_NEEDS_UMLS,
             protocol="strict",
             dropped=f"{_NO_ID}, documents in no list",
@@ -200,7 +210,7 @@ def _cometa() -> Dataset:
         name="cometa",
         title="COMETA, stratified, general: posts of lay people",
         files=_required(_COMETA),
-        read=cometa.reader(_COMETA),
+        read=cometa_reader(_COMETA),
         kb="SNOMED CT; under a licence of your own",
         protocol="any-id",
         dropped=_NO_ID,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from onym.corpora.formats.biosyn import OFFSETS
-from onym.datasets.genbioel import DOCUMENT
+from onym.datasets.biosyn import DOCUMENT
 from onym.text.normal import normal_name
 from onym.types import Document, Mention
 

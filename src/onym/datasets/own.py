@@ -15,9 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from onym.corpora.corpus import read_sources
-from onym.datasets.base import SPLITS, Dataset, Reader
-from onym.datasets.drops import DropCounts
-from onym.datasets.inputs import Inputs
+from onym.datasets.base import SPLITS, Dataset, DropCounts, Inputs, Reader
 from onym.datasets.prepared import PreparedDataset, prepare_dataset, require_free
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase

@@ -1,4 +1,7 @@
-"""A prepared dataset: an artefact with a JSONL file for each split and a report; its own dictionary becomes a KB in `kb`."""
+"""A prepared dataset: an artefact with a JSONL file for each split and a report; its own dictionary becomes a KB in `kb`.
+
+A dataset is opened by its folder or by its name; by name, it is prepared once and kept in the cache.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,14 @@ from typing import Any, Self
 from onym.corpora.formats import jsonl
 from onym.corpora.plain import to_plain
 from onym.corpora.reading import numbered
-from onym.datasets.base import SPLITS, Dataset
+from onym.datasets.base import SPLITS, Dataset, DropCounts, Inputs
 from onym.datasets.catalogue import get
-from onym.datasets.drops import DropCounts
-from onym.datasets.inputs import Inputs
-from onym.datasets.kb_coverage import KbCoverage
-from onym.datasets.report import Counts, Report, SplitCounts, report_of
+from onym.datasets.report import Counts, KbCoverage, Report, SplitCounts, report_of
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, shown_id
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.store.artefact import Artefact
-from onym.store.cache import Verify
+from onym.store.cache import Verify, cache_folder
 from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
 from onym.store.output import require_artefact
@@ -166,3 +166,24 @@ def _numbers(report: Report) -> dict[str, int]:
 
 def _file_of(split: str) -> str:
     return f"{split}.jsonl"
+
+
+def open_dataset(name_or_folder: str, data: Path | None = None, *, verify: Verify = "once") -> PreparedDataset:
+    """Open a prepared dataset. A name is looked up in the cache, and prepared there from the files in `data` the first time.
+
+    `verify` says when its bytes are hashed.
+
+    >>> open_dataset("no-such-dataset")
+    Traceback (most recent call last):
+    onym.errors.ConfigError: [dataset-unknown] no dataset is named 'no-such-dataset'...
+    """
+    if (Path(name_or_folder) / "CURRENT").is_file():
+        return PreparedDataset.open(name_or_folder, verify=verify)
+    dataset = get(name_or_folder)
+    cached = cache_folder() / "datasets" / dataset.name
+    if (cached / "CURRENT").is_file():
+        return PreparedDataset.open(cached, verify=verify)
+    if data is None:
+        fix = "give it with --data, or set ONYM_DATA"
+        raise ConfigError("config-invalid", "the folder with the files of the corpus is not given", fix=fix)
+    return prepare(dataset.name, data, cached)

@@ -1,4 +1,4 @@
-"""The report of a preparation: as plain values for `report.json`, and as rows for the terminal."""
+"""The report of a preparation: counts, what a knowledge base covers, plain values for `report.json`, rows for the terminal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from onym.corpora.base import PART_OF
-from onym.datasets.base import SPLITS, Dataset
-from onym.datasets.drops import DropCounts
-from onym.datasets.kb_coverage import KbCoverage
+from onym.datasets.base import SPLITS, Dataset, DropCounts
 from onym.datasets.overlap import TrainOverlap
-from onym.types import Document
+from onym.kb import KnowledgeBase
+from onym.types import Document, Mention
 
 Report = dict[str, Any]
 _COUNTED = ("documents", "mentions", "queries")
@@ -20,6 +19,38 @@ _OVERLAP_LABELS = {
     "same_surface_and_ids": "same surface and ids",
     "kb_name": "a name of a gold concept",
 }
+
+
+class KbCoverage:
+    """Gold mentions against a knowledge base. Ids and surfaces repeat, so look-ups are cached.
+
+    >>> coverage = KbCoverage(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> mention = Mention(0, 8, "pyrexias", ("mesh:D005334",))
+    >>> coverage.is_in_kb(mention), coverage.is_kb_name(mention)
+    (True, False)
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+        self._concepts_by_id: dict[str, frozenset[int]] = {}
+        self._concepts_by_surface: dict[str, frozenset[int]] = {}
+
+    def is_in_kb(self, mention: Mention) -> bool:
+        """Return whether every gold id is in the KB."""
+        return all(self._concepts_with_id(concept_id) for concept_id in mention.concept_ids)
+
+    def is_kb_name(self, mention: Mention) -> bool:
+        """Return whether the normalised surface is a name of a concept that has one of the gold ids."""
+        named = self._concepts_by_surface.get(mention.surface)
+        if named is None:
+            named = self._concepts_by_surface[mention.surface] = frozenset(self.kb.concepts_named(mention.surface))
+        return any(named & self._concepts_with_id(concept_id) for concept_id in mention.concept_ids)
+
+    def _concepts_with_id(self, concept_id: str) -> frozenset[int]:
+        concepts = self._concepts_by_id.get(concept_id)
+        if concepts is None:
+            concepts = self._concepts_by_id[concept_id] = frozenset(self.kb.concepts_with_id(concept_id))
+        return concepts
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Documents that may be learnt from: the train splits of datasets, without what stands in a dev or test split of any of them.
+"""Documents to learn from or fit to: the splits of datasets, without documents that others of them are tested on.
 
 Corpora share documents: a text that one has in train, another may have in test. A document is left out if a held-out document
 has its id, its text, or one of its longer passages, whatever the letters' case, the spaces and the punctuation.
@@ -27,6 +27,7 @@ NOT_SHIPPED = (
 )
 """How the names of datasets begin whose annotations may not be passed on, or whose train split holds its dev split."""
 _MIN_PASSAGE = 200  # letters and digits: shorter passages may be headings that many documents have
+_TEST = "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +130,23 @@ def _texts(doc: Document) -> Iterator[str]:
 
 def _letters(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalnum())
+
+
+def pooled_documents(datasets: Sequence[PreparedDataset], split: str) -> list[list[Document]]:
+    """Return the documents of a split of each dataset that no earlier one has, and no other one has in its test split.
+
+    >>> def dataset(**splits):
+    ...     return type("Of", (), {"splits": tuple(splits), "documents": lambda self, split: iter(splits[split])})()
+    >>> one = dataset(dev=[Document("1", "Fever."), Document("2", "Cough.")], test=[])
+    >>> other = dataset(dev=[Document("1", "Fever."), Document("3", "Pain.")], test=[Document("9", "cough")])
+    >>> [[doc.id for doc in documents] for documents in pooled_documents([one, other], "dev")]
+    [['1'], ['3']]
+    """
+    return [_own_documents(dataset, split, datasets[:row], datasets[row + 1 :]) for row, dataset in enumerate(datasets)]
+
+
+def _own_documents(
+    dataset: PreparedDataset, split: str, earlier: Sequence[PreparedDataset], later: Sequence[PreparedDataset]
+) -> list[Document]:
+    elsewhere = (EvaluationDocuments.of(earlier, [split]), EvaluationDocuments.of([*earlier, *later], [_TEST]))
+    return [doc for doc in dataset.documents(split) if not any(each.reason(doc) for each in elsewhere)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onym.evaluate.metrics import score
     from onym.evaluate.significance import angel_t_test, bootstrap_interval, mcnemar_exact
     from onym.evaluate.task import EvaluationTask
-    from onym.evaluate.thresholds import tune_threshold
+    from onym.evaluate.tuning import tune_threshold
 
 __all__ = [
     "Case",
@@ -43,6 +43,6 @@ __getattr__ = lazy(
         "mcnemar_exact": "onym.evaluate.significance",
         "score": "onym.evaluate.metrics",
         "score_end_to_end": "onym.evaluate.end_to_end",
-        "tune_threshold": "onym.evaluate.thresholds",
+        "tune_threshold": "onym.evaluate.tuning",
     },
 )

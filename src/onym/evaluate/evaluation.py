@@ -1,4 +1,8 @@
-"""Evaluation of a linker on annotated mentions: figures by every protocol, confidence intervals, results by subgroup."""
+"""Evaluation of a linker on annotated mentions: figures by every protocol, confidence intervals, results by subgroup.
+
+Where the answers have confidences, they are judged too: a reliability diagram in numbers, and risk over coverage. Two
+evaluations of the same cases are compared: the difference, its confidence interval, and significance tests.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,82 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
+from onym.calibrate import area_under_roc, expected_calibration_error, risk_coverage
 from onym.datasets.overlap import corpus_document
-from onym.evaluate.cases import Case, gold_cases
-from onym.evaluate.confidence import ConfidenceFigures, confidence_figures
+from onym.errors import ConfigError
+from onym.evaluate.cases import Case, gold_cases, key_of
 from onym.evaluate.coverage import Coverage, mention_coverage, require_covered
-from onym.evaluate.metrics import Scores, gold_ranks, score
-from onym.evaluate.protocols import PROTOCOLS, protocol_named
-from onym.evaluate.significance import bootstrap_interval
+from onym.evaluate.metrics import PROTOCOLS, Scores, gold_ranks, protocol_named, score
+from onym.evaluate.significance import (
+    AngelTTest,
+    McNemar,
+    PairedBootstrap,
+    angel_t_test,
+    bootstrap_interval,
+    mcnemar_exact,
+    paired_bootstrap,
+)
 from onym.evaluate.slices import Similarity, Training, slices_of
 from onym.evaluate.task import EvaluationTask
 from onym.outputs.predictions import DocumentNames, Predictions
 from onym.text.similarity import NameSimilarity
 from onym.types import Document
 
+CONFIDENCE_BINS = 10
+_CURVE_POINTS = 100
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceBin:
+    """A bin of equally many answers: their mean confidence, and the share that is right."""
+
+    answers: int
+    confidence: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceFigures:
+    """Calibration error, area under the ROC curve (None where all are right, or all wrong), bins, and risk over coverage."""
+
+    answers: int
+    ece: float
+    auroc: float | None
+    bins: tuple[ConfidenceBin, ...]
+    curve: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def of(cls, confidences: Sequence[float], outcomes: Sequence[bool]) -> ConfidenceFigures:
+        """Judge confidences by whether their answers were right.
+
+        >>> ConfidenceFigures.of([0.9, 0.1], [True, False]).auroc
+        1.0
+        """
+        said, right = np.array(confidences, dtype=np.float64), np.array(outcomes, dtype=np.float64)
+        parts = np.array_split(np.argsort(said, kind="stable"), min(CONFIDENCE_BINS, len(said)))
+        coverage, risk = risk_coverage(said, right)
+        kept = np.unique(np.linspace(0, len(coverage) - 1, _CURVE_POINTS).round().astype(int))
+        area = area_under_roc(said, right)
+        return cls(
+            answers=len(said),
+            ece=expected_calibration_error(said, right),
+            auroc=None if np.isnan(area) else area,
+            bins=tuple(ConfidenceBin(len(part), float(said[part].mean()), float(right[part].mean())) for part in parts),
+            curve=tuple(zip(coverage[kept].tolist(), risk[kept].tolist(), strict=True)),
+        )
+
+
+def confidence_figures(
+    cases: Sequence[Case], ranks: Sequence[int | None], predictions: Predictions, names: DocumentNames
+) -> ConfidenceFigures | None:
+    """Return the figures of the cases whose answer has a confidence; None if there are none."""
+    said = {own: predictions.mentions[key].confidence for key, own in predictions.keys_to(names).items()}
+    found = [(said.get(key_of(case, names)), rank == 1) for case, rank in zip(cases, ranks, strict=True)]
+    judged = [(confidence, is_right) for confidence, is_right in found if confidence is not None]
+    return ConfidenceFigures.of(*zip(*judged, strict=True)) if judged else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +225,61 @@ def _slice_score(name: str, rows: list[int], cases: Sequence[Case], ranks: Seque
     part = [ranks[row] for row in rows]
     low, high = _interval([cases[row] for row in rows], part)
     return SliceScore(name, len(rows), sum(rank == 1 for rank in part) / max(len(rows), 1), low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How much better the first system is than the second, by one protocol; slices are pairs of recall@1.
+
+    `coverage` says for both how many of the mentions have a prediction.
+    """
+
+    protocol: str
+    cases: int
+    first: float
+    second: float
+    coverage: tuple[Coverage, Coverage]
+    bootstrap: PairedBootstrap
+    mcnemar: McNemar
+    slices: dict[str, tuple[int, float, float]]
+    t_test: AngelTTest | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self) | {"coverage": [each.as_dict() for each in self.coverage]}
+
+
+def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False) -> Comparison:
+    """Compare two evaluations of the same split by the same protocol; anything else is refused."""
+    _require_comparable(first, second)
+    one, other = hits(first.gold_ranks), hits(second.gold_ranks)
+    named = {part.name: part for part in second.slices}
+    return Comparison(
+        protocol=first.protocol,
+        cases=len(one),
+        first=sum(one) / max(len(one), 1),
+        second=sum(other) / max(len(other), 1),
+        coverage=(first.coverage, second.coverage),
+        bootstrap=paired_bootstrap(one, other, groups=document_groups(first.cases)),
+        mcnemar=mcnemar_exact(one, other),
+        slices={p.name: (p.cases, p.recall, named[p.name].recall) for p in first.slices if p.name in named},
+        t_test=angel_t_test(one, other) if with_t_test else None,
+    )
+
+
+def hits(ranks: Sequence[int | None]) -> list[bool]:
+    """Return which cases have the gold concept at rank 1.
+
+    >>> hits([1, 2, None])
+    [True, False, False]
+    """
+    return [rank == 1 for rank in ranks]
+
+
+def _require_comparable(first: Evaluation, second: Evaluation) -> None:
+    for what, one, other in (
+        ("protocols", first.protocol, second.protocol),
+        ("datasets", first.manifest["dataset"], second.manifest["dataset"]),
+    ):
+        if one != other:
+            raise ConfigError("compare-other", f"the two are of different {what}", fix="evaluate both in the same way")

@@ -1,14 +1,33 @@
-"""The most frequent linking errors: the mention, the wrong answer, the runner-up, and the rank of gold."""
+"""The most frequent errors of an evaluation, and random examples.
+
+On annotated mentions, an error is a mention with a wrong answer, the runner-up, and the rank of gold. Examples are a few right
+and a few wrong mentions, each with its best candidates and their scores. End to end, there are errors of five kinds:
+
+| kind | a mention is |
+|---|---|
+| `missed` | a gold mention that no predicted mention overlaps |
+| `unlinked` | a gold mention that was found, but left without a concept |
+| `wrong concept` | a gold mention that was found and linked to another concept |
+| `wrong span` | a gold mention whose concept was predicted at another, overlapping span; right under the partial protocols |
+| `spurious` | a linked mention that overlaps no gold mention |
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from onym.evaluate.cases import Case, Ids, TieGroup
+import numpy as np
+
+from onym.evaluate.cases import CanonicalId, Case, Ids, TieGroup
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
+from onym.types import Document, Mention
+
+OF_EACH = 6
+NEIGHBOURS = 5
+KINDS = ("missed", "unlinked", "wrong concept", "wrong span", "spurious")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +130,204 @@ def _ids(group: Iterable[Ids]) -> tuple[str, ...]:
 def _name(concept_id: str, kb: KnowledgeBase) -> str:
     rows = kb.resolve(concept_id)
     return kb.preferred_form(rows[0]) if len(rows) == 1 else concept_id
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A candidate: its rank from 1, its score, and whether it is a gold concept."""
+
+    rank: int
+    concepts: NamedConcepts = field(repr=False)
+    score: float
+    is_gold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A mention, its gold concepts, and the best candidates; a gold candidate further down the ranking is added at the end.
+
+    `gold_rank` is the rank of gold under the protocol, or None where no answer is right.
+    """
+
+    surface: str = field(repr=False)
+    gold: NamedConcepts = field(repr=False)
+    is_in_kb: bool
+    gold_rank: int | None
+    neighbours: tuple[Neighbour, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """True where gold is at rank 1."""
+        return self.gold_rank == 1
+
+
+def examples_of(
+    cases: Sequence[Case], ranks: Sequence[int | None], kb: KnowledgeBase, of_each: int = OF_EACH, seed: int = 0
+) -> list[Example]:
+    """Draw up to `of_each` mentions that are right, and as many that are wrong; the same mention is drawn once.
+
+    Only mentions with candidates that were not split into parts are drawn. Where all scores are the same there are no examples,
+    since the candidates are not ranked.
+
+    >>> from onym.types import Mention
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> ranking = ((frozenset({"mesh:D005334"}),), (frozenset({"mesh:D006973"}),))
+    >>> case = Case("1", frozenset({"mesh:D006973"}), (ranking,), scores=((0.9, 0.5),), mentions=(Mention(0, 3, "hot"),))
+    >>> [example] = examples_of([case], [2], kb)
+    >>> [(each.concepts.names, each.score, each.is_gold) for each in example.neighbours]
+    [(('Fever',), 0.9, False), (('Hypertension',), 0.5, True)]
+    """
+    drawable = [row for row, case in enumerate(cases) if len(case.mentions) == 1 and case.scores and case.scores[0]]
+    if len({score for row in drawable for score in cases[row].scores[0]}) < 2:
+        return []
+    order = [drawable[index] for index in np.random.default_rng(seed).permutation(len(drawable)).tolist()]
+    seen: dict[tuple[str, Ids, bool], int] = {}
+    for row in order:
+        seen.setdefault((normal_name(surface_of(cases[row])), cases[row].gold, ranks[row] == 1), row)
+    right = [row for row in seen.values() if ranks[row] == 1]
+    wrong = [row for row in seen.values() if ranks[row] != 1]
+    return [_example(cases[row], ranks[row], kb) for row in right[:of_each] + wrong[:of_each]]
+
+
+def _example(case: Case, gold_rank: int | None, kb: KnowledgeBase) -> Example:
+    answers = list(enumerate(_answers(case), 1))
+    further = next((each for each in answers[NEIGHBOURS:] if each[1][0] & case.gold), None)
+    is_among = any(ids & case.gold for _, (ids, _) in answers[:NEIGHBOURS])
+    best = answers[:NEIGHBOURS] + ([further] if further and not is_among else [])
+    return Example(
+        surface=surface_of(case),
+        gold=NamedConcepts.of(sorted(case.gold), kb),
+        is_in_kb=case.is_in_kb,
+        gold_rank=gold_rank,
+        neighbours=tuple(
+            Neighbour(rank, NamedConcepts.of(sorted(ids), kb), score, bool(ids & case.gold)) for rank, (ids, score) in best
+        ),
+    )
+
+
+def _answers(case: Case) -> Iterator[tuple[Ids, float]]:
+    """Yield each answer with its score, best first."""
+    for group, score in zip(case.rankings[0], case.scores[0], strict=True):
+        yield from ((ids, score) for ids in group)
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEndMistake:
+    """An error and how often it was made; `gold` and `predicted` are empty where that side has no mention."""
+
+    kind: str
+    count: int
+    surface: str = field(repr=False)
+    gold: NamedConcepts = field(repr=False)
+    predicted_surface: str = field(repr=False)
+    predicted: NamedConcepts = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEndMistakes:
+    """How many errors of each kind were made, and the most frequent ones of each kind."""
+
+    counts: dict[str, int]
+    commonest: tuple[EndToEndMistake, ...]
+
+    def of_kind(self, kind: str) -> list[EndToEndMistake]:
+        """Return the most frequent errors of a kind."""
+        return [mistake for mistake in self.commonest if mistake.kind == kind]
+
+
+def find_mistakes(
+    gold: Sequence[Document],
+    predicted: Sequence[Document],
+    kb: KnowledgeBase,
+    canonical: CanonicalId = str,
+    *,
+    limit: int = 20,
+) -> EndToEndMistakes:
+    """Compare predicted documents with the gold ones, in the same order; keep `limit` errors of each kind.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> gold = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))
+    >>> mistakes = find_mistakes([gold], [Document("1", "high fever")], kb)
+    >>> mistakes.counts["missed"], mistakes.commonest[0].gold.names
+    (1, ('Fever',))
+    """
+    groups: dict[_ErrorKey, list[_Error]] = {}
+    for gold_doc, predicted_doc in zip(gold, predicted, strict=True):
+        for error in _errors(_linked(gold_doc.mentions, canonical), _linked(predicted_doc.mentions, canonical)):
+            groups.setdefault(error.key, []).append(error)
+    counts = dict.fromkeys(KINDS, 0)
+    frequent: list[EndToEndMistake] = []
+    for kind in KINDS:
+        own = sorted(
+            ((key, errors) for key, errors in groups.items() if key[0] == kind), key=lambda item: (-len(item[1]), item[0])
+        )
+        counts[kind] = sum(len(errors) for _, errors in own)
+        frequent += [_end_to_end_mistake(errors, kb) for _, errors in own[:limit]]
+    return EndToEndMistakes(counts, tuple(frequent))
+
+
+_ErrorKey = tuple[str, str, tuple[str, ...], str, tuple[str, ...]]
+_Linked = tuple[Mention, Ids]
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    kind: str
+    gold: _Linked | None
+    predicted: _Linked | None
+
+    @property
+    def key(self) -> _ErrorKey:
+        """What errors have in common that are counted together."""
+        gold, predicted = _normal_key(self.gold), _normal_key(self.predicted)
+        return self.kind, *gold, *predicted
+
+
+def _normal_key(linked: _Linked | None) -> tuple[str, tuple[str, ...]]:
+    return ("", ()) if linked is None else (normal_name(linked[0].surface), tuple(sorted(linked[1])))
+
+
+def _linked(mentions: Iterable[Mention], canonical: CanonicalId) -> list[_Linked]:
+    return [(mention, frozenset(map(canonical, mention.concept_ids))) for mention in mentions]
+
+
+def _errors(gold: list[_Linked], predicted: list[_Linked]) -> Iterator[_Error]:
+    gold = [each for each in gold if each[1]]
+    for one in gold:
+        overlapping = [each for each in predicted if _overlap(one[0], each[0]) > 0]
+        if kind := _kind(one, overlapping):
+            best = max(overlapping, key=lambda each: (bool(each[1]), _overlap(one[0], each[0])), default=None)
+            yield _Error(kind, one, best)
+    for each in predicted:
+        if each[1] and not any(_overlap(each[0], one[0]) > 0 for one in gold):
+            yield _Error("spurious", None, each)
+
+
+def _kind(gold: _Linked, overlapping: list[_Linked]) -> str:
+    """Return the kind of error made with a gold mention; empty where it is strictly right."""
+    mention, ids = gold
+    at_span = [each for other, each in overlapping if (other.start, other.end) == (mention.start, mention.end)]
+    if ids <= frozenset().union(*at_span):
+        return ""
+    if not overlapping:
+        return "missed"
+    predicted_ids: Ids = frozenset().union(*(each for _, each in overlapping))
+    if not predicted_ids:
+        return "unlinked"
+    return "wrong span" if ids <= predicted_ids else "wrong concept"
+
+
+def _overlap(one: Mention, other: Mention) -> int:
+    return min(one.end, other.end) - max(one.start, other.start)
+
+
+def _end_to_end_mistake(errors: list[_Error], kb: KnowledgeBase) -> EndToEndMistake:
+    first = errors[0]
+    return EndToEndMistake(
+        kind=first.kind,
+        count=len(errors),
+        surface=first.gold[0].surface if first.gold else "",
+        gold=NamedConcepts.of(sorted(first.gold[1]) if first.gold else (), kb),
+        predicted_surface=first.predicted[0].surface if first.predicted else "",
+        predicted=NamedConcepts.of(sorted(first.predicted[1]) if first.predicted else (), kb),
+    )

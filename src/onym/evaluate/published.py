@@ -7,7 +7,10 @@ what counts as right are the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+PUBLISHED_TITLE = "Published on the same mentions, by the same protocol"
+PUBLISHED_NOTE = "As reported in the papers. Knowledge bases, models and training data differ from one to another."
 _SPLIT = "test"
 _GENBIOEL, _ANGEL = "Yuan and others 2022, tables 1 and 2", "Kim and others 2024, table 1"
 _SAPBERT, _BHOWMIK = "Liu and others 2021, table 2", "Bhowmik and others 2021, table 7"
@@ -58,3 +61,9 @@ def published_on(dataset: str, split: str, protocol: str) -> tuple[PublishedFigu
     """
     is_same = split == _SPLIT
     return tuple(each for each in PUBLISHED if is_same and (each.dataset, each.protocol) == (dataset, protocol))
+
+
+def published_for(manifest: dict[str, Any], protocol: str) -> tuple[PublishedFigure, ...]:
+    """Return what was published for the dataset of an evaluation, by its protocol."""
+    dataset = manifest["dataset"]
+    return published_on(str(dataset.get("name")), str(dataset.get("split")), protocol)

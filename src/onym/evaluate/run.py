@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError
-from onym.evaluate.comparison import Comparison
-from onym.evaluate.end_to_end.evaluation import EndToEndEvaluation, evaluate_end_to_end
-from onym.evaluate.end_to_end.protocols import END_TO_END
-from onym.evaluate.evaluation import Evaluation, evaluate
-from onym.evaluate.protocols import PROTOCOLS
-from onym.evaluate.report.comparison_page import comparison_page
-from onym.evaluate.report.end_to_end import end_to_end_page, end_to_end_tables
-from onym.evaluate.report.linking import content_of, linking_page, linking_tables
+from onym.evaluate.content import content_of
+from onym.evaluate.end_to_end import END_TO_END, EndToEndEvaluation, evaluate_end_to_end
+from onym.evaluate.evaluation import Comparison, Evaluation, evaluate
+from onym.evaluate.metrics import PROTOCOLS
+from onym.evaluate.pages import comparison_page, end_to_end_page, linking_page
+from onym.evaluate.tables import end_to_end_tables, linking_tables
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.thresholds import TunedThreshold, tune_threshold
+from onym.evaluate.tuning import TunedThreshold, tune_threshold
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker, source_of
 from onym.outputs.predictions import Predictions, are_predictions, predictions_of, read_predictions, write_predictions

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from onym import __version__
+from onym._version import __version__
 from onym.datasets import PreparedDataset, open_dataset
 from onym.errors import ConfigError
 from onym.evaluate.cases import ConceptResolver

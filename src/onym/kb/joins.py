@@ -1,7 +1,8 @@
-"""Which concepts of two vocabularies are one: rules propose pairs (shared ids, cross-references, names), and a union joins them.
+"""Which concepts of two vocabularies are one: rules propose pairs (shared ids, cross-references, names), a union joins them.
 
 A pair is (low, high): `high` is of the vocabulary that comes first in the recipe, and keeps its id. The most certain rule comes
-first, and two concepts of one vocabulary are never brought together."""
+first, and two concepts of one vocabulary are never brought together.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from onym.calibrate import Answers, PrecisionCurve, ScoredAnswer, require_coverage
-from onym.calibrate.drift import MAX_INDEX
+from onym.calibrate.measures import MAX_INDEX
 from onym.corpora.isolation import require_complete
 from onym.detect import with_assertion
 from onym.detect.base import Detected, Detector

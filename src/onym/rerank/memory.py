@@ -145,7 +145,7 @@ class KbMemory:
 
     def __init__(self, memory: Memory, kb: KnowledgeBase) -> None:
         self.memory = memory
-        self.rows = np.array([_row(kb, memory.concepts[c]) for c in range(len(memory.concepts))], dtype=np.int64)
+        self.rows = _rows(memory.concepts, kb)
         self.totals = self._totals(len(kb))
         self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
 
@@ -193,6 +193,11 @@ class KbMemory:
         return np.bincount(rows[is_known], self.memory.counts[is_known], minlength=size).astype(np.int64)
 
 
-def _row(kb: KnowledgeBase, concept_id: str) -> int:
-    rows = kb.resolve(concept_id)
-    return rows[0] if len(rows) == 1 else -1
+def _rows(concept_ids: Strings, kb: KnowledgeBase) -> npt.NDArray[np.int64]:
+    """Return the concepts of ids by row; -1 for an id that leads to none, or to several."""
+    ids = [concept_ids[row] for row in range(len(concept_ids))]
+    rows = kb.concept_ids.find_many(ids)
+    for at in np.flatnonzero(rows < 0):  # alternative ids, and other spellings
+        found = kb.resolve(ids[at])
+        rows[at] = found[0] if len(found) == 1 else -1
+    return rows

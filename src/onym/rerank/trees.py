@@ -1,4 +1,4 @@
-"""The reranker's folder, and its gradient-boosted trees as plain arrays: checked when opened, evaluated without a loop over rows.
+"""The reranker as a folder, and its boosted trees as plain arrays: checked when opened, evaluated without a loop over rows.
 
 All trees share one table of nodes. A node sends a row to its left child where the row's feature is at most the threshold, else
 to its right one; where the feature is NaN, to the side that the node says. A leaf is its own child. Children stand behind their

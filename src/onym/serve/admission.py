@@ -1,7 +1,10 @@
-"""The first layer of the service: admits or refuses a request by its head, before a byte of its body is read.
+"""The first layer of the service: ASGI middleware that admits or refuses a request by its head, before its body is read.
 
 It is bare ASGI, since a refusal must cost next to nothing when there is too much to do already. It also gives requests their
 ids, and is the last to see an exception: what is logged of one is a code.
+
+Pages of other sites may use /reconcile alone: its answers have headers for that (CORS), without credentials. OpenRefine sends
+no header, so a token stands in the path there: `/reconcile/TOKEN`.
 """
 
 from __future__ import annotations
@@ -12,27 +15,22 @@ import logging
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from typing import Any, Protocol
 
 from onym.errors import ConfigError, InputError, OnymError, coded
 from onym.serve.bodies import Receive, too_large
-from onym.serve.headers import guarded
-from onym.serve.lifecycle import Lifecycle
-from onym.serve.origins import is_foreign
-from onym.serve.page_files import PAGE_FILES
-from onym.serve.reconcile.door import CORS, is_reconcile, take_secret
-from onym.serve.refusals import JSON, Headers, body_of, headers_of, overloaded, status_of
+from onym.serve.refusals import JSON, Headers, body_of, guarded, headers_of, overloaded, status_of
 from onym.serve.settings import ServeSettings
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-OPEN = frozenset({"/live", "/ready", *PAGE_FILES})
-"""What needs no token: they say nothing of pipelines or requests. Pages of other sites may link to it."""
-FREE = OPEN | {"/metrics", "/openapi.json"}
-"""What is answered however much there is to do."""
+OPEN = frozenset({"/live", "/ready"})
+"""What needs no token, as the files of the page: they say nothing of pipelines or requests. Other sites may link to it."""
+FREE = frozenset({"/metrics", "/openapi.json"})
+"""What is answered however much there is to do, as all that is open."""
 ROUTE = "onym"
 """Where a route notes its name, in the scope of a request: paths hold ids, and queries text."""
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
@@ -40,10 +38,19 @@ _PORT = re.compile(r":\d{1,5}$")
 _STREAM = "/link/batch"
 _DIGITS = 18
 _log = logging.getLogger("onym.serve")
+_OWN = frozenset({b"same-origin", b"none"})
+ROOT = "/reconcile"
+UNLOCKED = "onym.unlocked"
+"""Where a scope notes that the token stood in the path."""
+CORS: Headers = [(b"access-control-allow-origin", b"*")]
 
 
 class Load(Protocol):
-    """How much there is to do."""
+    """How much there is to do, and whether the service is about to end."""
+
+    @property
+    def is_draining(self) -> bool:
+        """True where answers end their connections."""
 
     def expected_wait(self, path: str) -> float:
         """Return the seconds that a request to a path would wait."""
@@ -60,11 +67,12 @@ class RequestWatch(Protocol):
 
 
 class Admission:
-    """Wraps the application."""
+    """Wraps the application. `pages` are paths that need no token."""
 
-    def __init__(self, app: App, settings: ServeSettings, load: Load, watch: RequestWatch, lifecycle: Lifecycle) -> None:
-        self._app, self._settings, self._load = app, settings, load
-        self._watch, self._lifecycle = watch, lifecycle
+    def __init__(self, app: App, settings: ServeSettings, load: Load, watch: RequestWatch, pages: Collection[str] = ()) -> None:
+        self._app, self._settings, self._load, self._watch = app, settings, load, watch
+        self._open = OPEN.union(pages)
+        self._free = self._open | FREE
         self._token = f"Bearer {settings.token}".encode() if settings.token else b""
         self._hosts = settings.hosts
         self.in_flight = 0
@@ -84,7 +92,7 @@ class Admission:
         if refusal is not None:
             await self._refuse(refusal, request_id, send, scope)
             return
-        is_counted = scope["path"] not in FREE
+        is_counted = scope["path"] not in self._free
         self.in_flight += is_counted
         try:
             await self._answer(scope, receive, send, request_id)
@@ -96,13 +104,13 @@ class Admission:
         if hosts != 1 or (self._hosts and _host(headers[b"host"]) not in self._hosts):
             fix = "use the address that it listens on, or start it with --allow-host"
             return ConfigError("serve-host", "the service is not at this host", fix=fix)
-        if path not in OPEN and is_foreign(path, headers):
+        if path not in self._open and is_foreign(path, headers):
             fix = "use the page of the service itself, or a program that is no web page; /reconcile is for other pages"
             return ConfigError("serve-origin", "the request comes from a web page of another origin", fix=fix)
-        if self._token and path not in OPEN and not (has_token or self._has_token(headers)):
+        if self._token and path not in self._open and not (has_token or self._has_token(headers)):
             fix = "put it into the path: /reconcile/TOKEN" if is_reconcile(path) else "send Authorization: Bearer TOKEN"
             return ConfigError("serve-token", "there is no token, or a wrong one", fix=fix)
-        if path in FREE:
+        if path in self._free:
             return None
         return self._body_refusal(path, headers) or self._load_refusal(path)
 
@@ -128,7 +136,7 @@ class Admission:
         wait = self._load.expected_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - so that not all come at once
         headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
         headers += CORS if is_reconcile(scope["path"]) else []
-        if error.code == "serve-body" or self._lifecycle.is_draining:
+        if error.code == "serve-body" or self._load.is_draining:
             headers.append((b"connection", b"close"))  # what is on its way is not worth reading
         await send_error(send, error, status, headers)
 
@@ -142,7 +150,7 @@ class Admission:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*guarded(message["headers"]), (b"x-request-id", request_id), *shared]
-                if self._lifecycle.is_draining:
+                if self._load.is_draining:
                     message["headers"].append((b"connection", b"close"))
             async with asyncio.timeout(self._settings.timeout):  # a client that does not read holds nothing for ever
                 await send(message)
@@ -158,7 +166,7 @@ class Admission:
         seconds = time.monotonic() - began
         route = scope[ROUTE].get("route", "other")
         self._watch.request(route, status, seconds)
-        if scope["path"] not in FREE:
+        if scope["path"] not in self._free:
             _log.info("%s %s %s %d %.1f ms", request_id.decode(), scope["method"], route, status, 1000 * seconds)
 
 
@@ -183,3 +191,57 @@ def _host(value: bytes) -> str:
     ('localhost', '::1')
     """
     return _PORT.sub("", value.decode("latin-1")).strip("[]").lower()
+
+
+def is_foreign(path: str, headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether a page of another origin sent a request to what is not for it.
+
+    Browsers send `Sec-Fetch-Site` to this machine and over TLS, where a proxy may have changed `Host`; elsewhere there is
+    `Origin`, which has to be the host. Other programs send neither.
+
+    >>> is_foreign("/v1/search", {b"host": b"localhost:8080", b"origin": b"http://evil.example"})
+    True
+    >>> is_foreign("/v1/link", {b"host": b"localhost:8080", b"origin": b"http://localhost:8080"})
+    False
+    """
+    if is_reconcile(path):
+        return False
+    site = headers.get(b"sec-fetch-site")
+    if site is not None:
+        return site not in _OWN
+    origin = headers.get(b"origin")
+    return origin is not None and origin.partition(b"://")[2].lower() != headers.get(b"host", b"").lower()
+
+
+def is_reconcile(path: str) -> bool:
+    """Tell whether a path is one of the reconciliation service.
+
+    >>> is_reconcile("/reconcile/suggest/entity"), is_reconcile("/v1/link")
+    (True, False)
+    """
+    return path.startswith(ROOT) and path[len(ROOT) : len(ROOT) + 1] in ("", "/")
+
+
+def take_secret(scope: MutableMapping[str, Any], token: str) -> bool:
+    """Take the token out of the path of a request, and tell whether it was there. The comparison takes constant time.
+
+    >>> scope = {"path": "/reconcile/0123456789abcdef/preview"}
+    >>> take_secret(scope, "0123456789abcdef"), scope["path"]
+    (True, '/reconcile/preview')
+    """
+    path: str = scope["path"]
+    if not token or not path.startswith(f"{ROOT}/"):
+        return False
+    rest = path[len(ROOT) + 1 :]
+    secret, after = rest[: len(token)], rest[len(token) :]
+    if not hmac.compare_digest(secret.encode("utf-8", "replace"), token.encode()) or after[:1] not in ("", "/"):
+        return False
+    scope["path"] = ROOT + after
+    scope["raw_path"] = scope["path"].encode("utf-8", "replace")
+    scope[UNLOCKED] = True
+    return True
+
+
+def note_route(scope: MutableMapping[str, Any], route: str) -> None:
+    """Note which route answers, for metrics and logs."""
+    scope.get(ROUTE, {})["route"] = route

@@ -5,25 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from onym.corpora.base import MalformedError
 from onym.corpora.isolation import INTERNAL
-from onym.corpora.plain import from_plain, linked_to_plain
+from onym.corpora.plain import from_plain
 from onym.errors import InputError, InternalError, OnymError, coded, is_failure
-from onym.kb.search import search
-from onym.outputs.mapping import mapped_rows
 from onym.packs.locate import load
 from onym.pipeline.config import digest_of
-from onym.pipeline.explanation import explain_linked
 from onym.pipeline.pipeline import Pipeline
-from onym.serve.reconcile.acts import reconcile_acts
+from onym.serve.reconcile.matching import reconcile_acts
 from onym.serve.refusals import body_of, status_of
+from onym.serve.routes import Options, all_routes
+from onym.serve.routes.link import linked_reply
 from onym.text.similarity import FEW_CALLS
 from onym.types import Document, LinkedDocument, Problem
-from onym.views import concept_to_dict
 
 Job = dict[str, Any]
 """`op` says what to do; the rest is what a request says."""
@@ -50,8 +47,10 @@ class Answers:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._variant = lru_cache(_VARIANTS)(self._changed)
-        self._acts: dict[str, Callable[[Job], Any]] = {"map": self._map, "concept": self._concept, "search": self._search}
+        self._variant = lru_cache(_VARIANTS)(partial(Options.apply, pipeline))
+        self._acts: dict[str, Callable[[Job], Any]] = {
+            route.op: partial(self._act, route.act) for route in all_routes() if route.act
+        }
         self._acts |= reconcile_acts(pipeline)
 
     @classmethod
@@ -84,7 +83,7 @@ class Answers:
         alike: dict[tuple[Any, ...], list[int]] = {}
         for at, job in enumerate(jobs):
             if job["op"] == "link":
-                alike.setdefault(_key(job), []).append(at)
+                alike.setdefault(Options.of(job), []).append(at)
             else:
                 said[at] = _guarded(lambda job=job: self._acts[job["op"]](job))  # type: ignore[misc]
         for key, rows in alike.items():
@@ -106,26 +105,8 @@ class Answers:
             for doc, job in zip(documents, jobs, strict=True)
         ]
 
-    def _changed(self, types: tuple[str, ...], precision: float | None) -> Pipeline:
-        changed = self._pipeline.with_types(types) if types else self._pipeline
-        return changed if precision is None else changed.with_precision(precision)
-
-    def _map(self, job: Job) -> Any:
-        terms = job["terms"]
-        rows = mapped_rows(terms, self._variant(*_key(job)))
-        return {"rows": [{"term": term, **row} for term, row in zip(terms, rows, strict=True)]}
-
-    def _concept(self, job: Job) -> Any:
-        return concept_to_dict(self._pipeline.kb[job["id"]])
-
-    def _search(self, job: Job) -> Any:
-        kb = self._pipeline.kb
-        hits = search(kb, job["q"], job["limit"])
-        return {"hits": [{"match": hit.match, "name": hit.name, **concept_to_dict(kb[hit.concept_id])} for hit in hits]}
-
-
-def _key(job: Job) -> tuple[Any, ...]:
-    return tuple(job.get("types") or ()), job.get("precision")
+    def _act(self, act: Callable[[Pipeline, Job], Any], job: Job) -> Any:
+        return act(self._variant(*Options.of(job)), job)
 
 
 def _document(job: Job) -> Document:
@@ -148,18 +129,7 @@ def _shown(linked: LinkedDocument, job: Job, pipeline: Pipeline) -> Said:
         if first.code == INTERNAL:
             return _refused(InternalError("internal-error", first.what))
         return _refused(InputError("document-failed", f"{first.code}: {first.what}", where=first.where))
-    return _guarded(lambda: _plain(linked, job, pipeline))
-
-
-def _plain(linked: LinkedDocument, job: Job, pipeline: Pipeline) -> Any:
-    """Return a linked document as plain values, as the job wants it."""
-    explained = explain_linked(linked, pipeline.linker, pipeline.source()) if job.get("explain") else ()
-    if top_k := job.get("top_k"):
-        linked = replace(linked, links=tuple(replace(link, candidates=link.candidates[:top_k]) for link in linked.links))
-    if job.get("format") == "document":
-        return linked_to_plain(linked)
-    shown = linked.to_dict()
-    return shown | {"explanations": [each.as_dict() for each in explained]} if job.get("explain") else shown
+    return _guarded(lambda: linked_reply(linked, job, pipeline))
 
 
 def _guarded(act: Callable[[], Any]) -> Said:

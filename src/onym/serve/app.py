@@ -1,70 +1,241 @@
-"""The application: the routes of all pipelines, health, metrics, and how an exception becomes an answer."""
+"""The application: the routes of all pipelines, the page, health, metrics, and how an exception becomes an answer.
+
+FastAPI describes bodies and replies by their models, and does neither read nor write them: a body is read within limits of size
+and time and validated from its bytes, and a reply goes out in the bytes that a linker process sent.
+
+The page at `/` uses the routes under /v1 as any client does. Its files are small, without secrets, in memory from the start.
+"""
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Request, Response
+from collections.abc import Callable, Coroutine, Sequence
+from importlib.resources import files
+from inspect import Parameter, Signature
+from operator import getitem
+from typing import Annotated, Any, NamedTuple, cast
+
+from fastapi import APIRouter, Body, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from onym._version import __version__
 from onym.errors import ConfigError, OnymError, coded
-from onym.serve.bodies import ClientGoneError
-from onym.serve.lifecycle import Lifecycle
+from onym.serve.admission import ROOT, Load, note_route
+from onym.serve.bodies import ClientGoneError, read_body, require_media_type
 from onym.serve.metrics import CONTENT_TYPE, Metrics
-from onym.serve.page import page_router
-from onym.serve.pipelines import ServedPipeline
-from onym.serve.reconcile.door import ROOT
+from onym.serve.pool import ServedPipeline, ask
 from onym.serve.reconcile.routes import reconcile_router
-from onym.serve.refusals import body_of, headers_of, status_of
-from onym.serve.requests import malformed
-from onym.serve.routes import note_route, router_of
+from onym.serve.refusals import body_of, headers_of, overloaded, status_of
+from onym.serve.routes import Reply, Route, all_routes, check, malformed, parse
+from onym.serve.routes import Request as Wanted
+from onym.serve.routes.link import LinkRequest
 from onym.serve.settings import ServeSettings
+from onym.serve.stream import MEDIA_TYPE, LinesResponse
 
+Endpoint = Callable[..., Coroutine[Any, Any, Response]]
+
+_JSON = "application/json"
 _CLIENT_GONE = 499  # as nginx logs it; nobody receives it
 _ABOUT = "Biomedical entity linking: find concepts in text and map them to identifiers."
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""What the page may do: load its own files and ask its own service. No text becomes a script, and no form is sent."""
+_PAGE_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_PAGE_HEADERS = {
+    "content-security-policy": PAGE_POLICY,
+    "cache-control": "no-cache",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
 
 
-def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, metrics: Metrics, lifecycle: Lifecycle) -> FastAPI:
+class ErrorFields(Reply):
+    """A permanent code, what happened, where, and how to fix it."""
+
+    code: str
+    what: str
+    where: str
+    fix: str
+
+
+class ErrorReply(Reply):
+    """An error; it never holds text of the request."""
+
+    error: ErrorFields
+
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": ErrorReply, "description": "The request is malformed."},
+    401: {"model": ErrorReply, "description": "There is no token, or a wrong one."},
+    413: {"model": ErrorReply, "description": "The body is too large."},
+    422: {"model": ErrorReply, "description": "The text or an option cannot be linked."},
+    429: {
+        "model": ErrorReply,
+        "description": "There is too much to do; Retry-After says when to come again.",
+        "content": {_JSON: {"example": {"error": overloaded().as_dict()}}},
+    },
+    503: {"model": ErrorReply, "description": "The pipeline is not open, or the process that linked the text ended."},
+    504: {"model": ErrorReply, "description": "There is no answer within the time limit."},
+}
+
+
+def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, metrics: Metrics, load: Load) -> FastAPI:
     """Return the application. The first pipeline answers at /v1 and /reconcile, each of several also under its NAME."""
     app = FastAPI(title="Onym", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None)
     first = next(iter(pipelines.values()))
-    app.include_router(router_of(first, settings, "/v1"))
+    app.include_router(pipeline_router(first, settings, "/v1"))
     app.include_router(reconcile_router(first, settings, ROOT))
     for name, pipeline in pipelines.items():
         if len(pipelines) > 1:
-            app.include_router(router_of(pipeline, settings, f"/v1/{name}"))
+            app.include_router(pipeline_router(pipeline, settings, f"/v1/{name}"))
             app.include_router(reconcile_router(pipeline, settings, f"{ROOT}/{name}"))
     app.include_router(page_router())
-    _add_health(app, pipelines, lifecycle)
+    _add_health(app, pipelines, load)
     _add_handlers(app, metrics)
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics_text(request: Request) -> Response:
-        note_route(request, "/metrics")
+        note_route(request.scope, "/metrics")
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
     return app
 
 
-def _add_health(app: FastAPI, pipelines: dict[str, ServedPipeline], lifecycle: Lifecycle) -> None:
+class _BodyRoute(APIRoute):
+    """A route whose body FastAPI describes, and its endpoint reads."""
+
+    def get_route_handler(self) -> Endpoint:
+        return self.endpoint
+
+
+class _Endpoint:
+    """What answers a route of a pipeline. All paths begin with `prefix`."""
+
+    def __init__(self, route: Route, pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> None:
+        self._route, self._pipeline, self._settings = route, pipeline, settings
+        self._label = prefix + route.label
+
+    async def post(self, request: Request) -> Response:
+        """Read a body within limits, validate its bytes, and answer it."""
+        note_route(request.scope, self._label)
+        require_media_type(request, _JSON)
+        self._pipeline.current  # noqa: B018 - refuses before the body is read where nothing is open
+        body = await read_body(request.receive, self._settings.max_body, self._settings.body_timeout)
+        return await self._answer(parse(self._route.takes, body), request)
+
+    async def get(self, request: Request, **values: Any) -> Response:
+        """Answer what stands in the address, which FastAPI has read."""
+        note_route(request.scope, self._label)
+        return await self._answer(check(self._route.takes, values, "the address"), request)
+
+    async def _answer(self, wanted: Wanted, request: Request) -> Response:
+        with self._pipeline.current.use() as pool:
+            reply = await ask(pool, {"op": self._route.op, **wanted.job()}, wanted.characters, request.receive)
+        return Response(reply.body, reply.status, {"onym-release": reply.release}, _JSON)
+
+
+def pipeline_router(pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> APIRouter:
+    """Return the routes of a pipeline; all paths begin with `prefix`."""
+    router = APIRouter(prefix=prefix, responses=_ERRORS)
+    for route in all_routes():
+        _add_route(router, route, _Endpoint(route, pipeline, settings, prefix))
+    _add_lines(router, pipeline, settings, prefix)
+    return router
+
+
+def _add_route(router: APIRouter, route: Route, answers: _Endpoint) -> None:
+    is_post = route.method == "POST"
+    router.add_api_route(
+        route.path,
+        _described(answers.post, _body(route.takes)) if is_post else _described(answers.get, *_parameters(route)),
+        methods=[route.method],
+        name=route.name or route.op,
+        description=route.description,
+        response_model=route.replies,
+        responses=_responses(route),
+        route_class_override=_BodyRoute if is_post else APIRoute,
+    )
+
+
+def _add_lines(router: APIRouter, pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> None:
+    async def link_batch(request: Request) -> Response:
+        note_route(request.scope, f"{prefix}/link/batch")
+        require_media_type(request, MEDIA_TYPE)
+        pipeline.current  # noqa: B018 - refuses where nothing is open
+        return LinesResponse(pipeline, settings)
+
+    router.add_api_route(
+        "/link/batch",
+        _described(link_batch, _body(LinkRequest, MEDIA_TYPE)),
+        methods=["POST"],
+        name=link_batch.__name__,
+        description="Link many texts: each line is the body of a request to link, and is answered by a line, in order.",
+        responses={200: {"content": {MEDIA_TYPE: {}}}},
+        route_class_override=_BodyRoute,
+    )
+
+
+def _described(act: Endpoint, *parameters: Parameter) -> Endpoint:
+    """Return an endpoint with the parameters by which FastAPI describes it."""
+
+    async def endpoint(request: Request, **values: Any) -> Response:
+        return await act(request, **values)
+
+    request = Parameter("request", Parameter.KEYWORD_ONLY, annotation=Request)
+    endpoint.__signature__ = Signature([request, *parameters], return_annotation=Response)  # type: ignore[attr-defined]
+    return endpoint
+
+
+def _body(kind: type[Wanted], media_type: str = _JSON) -> Parameter:
+    examples: Sequence[Any] = kind.model_json_schema().get("examples", ())
+    named = {f"example {number}": {"value": value} for number, value in enumerate(examples, 1)}
+    annotation = _annotated(kind, Body(media_type=media_type, openapi_examples=named))  # type: ignore[arg-type]
+    return Parameter("body", Parameter.KEYWORD_ONLY, annotation=annotation)
+
+
+def _parameters(route: Route) -> list[Parameter]:
+    """Return what stands in the path, where the path names it, and in the query."""
+    found = []
+    for name, field in route.takes.model_fields.items():
+        where = (Path if f"{{{name}" in route.path else Query)(description=field.description)
+        annotation = _annotated(field.annotation, *field.metadata, where)
+        default = Parameter.empty if field.is_required() else field.default
+        found.append(Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default))
+    return found
+
+
+def _annotated(*parts: Any) -> Any:
+    """Return `Annotated` of a type that is known when the program runs."""
+    return getitem(cast("Any", Annotated), parts)
+
+
+def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
+    found: dict[int | str, dict[str, Any]] = {404: {"model": ErrorReply}} if "{" in route.path else {}
+    return found | ({200: {"content": {_JSON: {"example": route.example}}}} if route.example else {})
+
+
+def _add_health(app: FastAPI, pipelines: dict[str, ServedPipeline], load: Load) -> None:
     @app.get("/live")
     async def live(request: Request) -> Response:
         """Say that the HTTP process answers."""
-        note_route(request, "/live")
+        note_route(request.scope, "/live")
         return JSONResponse({"live": True})
 
     @app.get("/ready")
     async def ready(request: Request) -> Response:
         """Say whether requests should be sent here: all pipelines are open, and the service is not about to end."""
-        note_route(request, "/ready")
-        is_ready = not lifecycle.is_draining and all(each.is_ready for each in pipelines.values())
-        return JSONResponse({"ready": is_ready, "draining": lifecycle.is_draining}, 200 if is_ready else 503)
+        note_route(request.scope, "/ready")
+        is_ready = not load.is_draining and all(each.is_ready for each in pipelines.values())
+        return JSONResponse({"ready": is_ready, "draining": load.is_draining}, 200 if is_ready else 503)
 
     @app.get("/v1/pipelines")
     async def served(request: Request) -> Response:
         """Name the pipelines, with the release and the knowledge base of each."""
-        note_route(request, "/v1/pipelines")
+        note_route(request.scope, "/v1/pipelines")
         return JSONResponse(
             {name: {**each.current.release, "linker_processes": len(each.current.pids)} for name, each in pipelines.items()}
         )
@@ -96,3 +267,38 @@ def _add_handlers(app: FastAPI, metrics: Metrics) -> None:
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
         return await refused(request, coded(error))
+
+
+class PageFile(NamedTuple):
+    """A file as it is answered."""
+
+    content: bytes
+    media_type: str
+
+
+def _read_page() -> dict[str, PageFile]:
+    found = {}
+    for file in files("onym.serve").joinpath("static").iterdir():
+        media_type = _PAGE_TYPES.get(f".{file.name.rpartition('.')[2]}")
+        if media_type:
+            path = "/" if file.name == "index.html" else f"/page/{file.name}"
+            found[path] = PageFile(file.read_bytes(), f"{media_type}; charset=utf-8")
+    return found
+
+
+PAGE_FILES = _read_page()
+"""All files of the page."""
+
+
+def page_router() -> APIRouter:
+    """Return the routes of the page's files."""
+    router = APIRouter(include_in_schema=False)
+    for path in PAGE_FILES:
+        router.add_api_route(path, _page_file, methods=["GET", "HEAD"])
+    return router
+
+
+async def _page_file(request: Request) -> Response:
+    note_route(request.scope, "/")
+    file = PAGE_FILES[request.scope["path"]]
+    return Response(file.content, headers=_PAGE_HEADERS, media_type=file.media_type)

@@ -1,4 +1,4 @@
-"""Reading the body of a request within a limit and a time, and noticing a client that goes away."""
+"""Reading the body of a request: its type, a limit, a time, and a client that goes away."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
-from onym.errors import InputError, LimitError
+from starlette.requests import Request
+
+from onym.errors import ConfigError, InputError, LimitError
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -57,3 +59,11 @@ def too_large(max_bytes: int) -> LimitError:
     """Return the refusal of a body that is too large."""
     fix = "send it in parts, or raise --max-body"
     return LimitError("serve-body", f"the body is larger than {max_bytes:,} bytes", fix=fix)
+
+
+def require_media_type(request: Request, media_type: str) -> None:
+    """Refuse other bodies: a page of another site can send forms and plain text without being asked whether it may."""
+    stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if stated != media_type or request.headers.get("content-encoding", "identity") != "identity":
+        fix = f"send Content-Type: {media_type}, without Content-Encoding"
+        raise ConfigError("serve-media-type", "the body is of another type", fix=fix)

@@ -7,8 +7,8 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from onym.serve.batching import Job
-from onym.serve.pipelines import ServedPipeline
+from onym.serve.jobs import Job
+from onym.serve.pool import ServedPipeline
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

@@ -3,6 +3,9 @@
 HTTP stays Onym's own: admission, limits, deadlines and queue are those of one machine, and Ray's proxy is switched off. A pool
 has a lane for each replica that there may be. A lane hands a batch to the deployment and waits; Ray chooses a replica, replaces
 one that dies, adds some while all lanes wait, and removes them later. Each release is an application of its own.
+
+`Replica` and `release_of` run on the cluster. Jobs and answers are JSON. What fails is told by a code: the message of an
+exception may hold text, and would go through Ray.
 """
 
 from __future__ import annotations
@@ -10,25 +13,28 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from onym.batch.engines.ray import LOCAL, cluster
-from onym.batch.pipes import require_no_error
-from onym.errors import ConfigError, OnymError, missing_extra
+from onym.batch.on_ray import LOCAL, cluster
+from onym.errors import ConfigError, OnymError, coded, is_failure, missing_extra
 from onym.packs.locate import locate
+from onym.serve.answers import Answers, Said
 from onym.serve.process import BusyError, ProcessEndedError
-from onym.serve.replica import Replica, release_of
 from onym.serve.settings import ServeSettings
+from onym.workers import error_reply, require_no_error
 
 FAILED = "serve-cluster-failed"
 _START_S = 600.0  # in which all replicas must be ready: a cluster may have to add machines
 _LOOK_S = 0.1
 _QUIET = {"log_level": "ERROR", "enable_access_log": False}
+_OUT_OF_TIME = 4  # the status of a replica that ends itself
 
 
 @contextmanager
@@ -188,3 +194,30 @@ def _coded(what: str) -> Iterator[None]:
     except Exception as e:
         fix = "look at the cluster: ray status, and the same version of Onym on each node"
         raise ConfigError(FAILED, f"{what}: {type(e).__name__}", fix=fix) from None
+
+
+class Replica:
+    """A pipeline of a known release that answers one batch at a time."""
+
+    def __init__(self, folder: str, precision: float | None, release: str) -> None:
+        self._answers = Answers.open(folder, precision)
+        if self._answers.release["release"] != release:
+            raise RuntimeError("the folder of the pipeline has another release now")
+        self._thread = ThreadPoolExecutor(1)
+
+    async def of(self, jobs: bytes) -> list[Said]:
+        """Return an answer for each job. If the caller gives up, the process ends, and Ray starts another."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._answers.of, json.loads(jobs))
+        except asyncio.CancelledError:
+            os._exit(_OUT_OF_TIME)  # a thread that hangs cannot be ended
+
+
+def release_of(folder: str, precision: float | None) -> dict[str, Any]:
+    """Open a pipeline on some node, and return its release, or why it cannot be opened."""
+    try:
+        return Answers.open(folder, precision).release
+    except BaseException as e:
+        if not is_failure(e):
+            raise
+        return error_reply(coded(e, caught_in=__file__))

@@ -1,6 +1,8 @@
-"""The linkers of one release of a pipeline: they share a queue, and one that dies is replaced.
+"""The linkers of a pipeline: those of one release share a queue, and a new release takes over from the old one.
 
-A linker is a process of this machine (`onym.serve.process`), or a replica of a Ray cluster (`onym.serve.on_ray`).
+A linker is a process of this machine (`onym.serve.process`), or a replica of a Ray cluster (`onym.serve.on_ray`). One that dies
+is replaced. A reload opens the folder again with new linkers. When all of them are ready, requests that come go to them; those
+that came before are finished by the old ones, also streams: one request is answered by one release.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from onym.errors import IntegrityError, OnymError
-from onym.serve.batching import Job, JobQueue, Reply
-from onym.serve.pace import Pace
+from onym.serve.bodies import ClientGoneError, Receive, until_gone
+from onym.serve.jobs import Job, JobQueue, Pace, Reply
 from onym.serve.process import BusyError, ProcessEndedError
-from onym.serve.refusals import overloaded, timed_out, worker_died
+from onym.serve.refusals import not_ready, overloaded, timed_out, worker_died
 from onym.serve.settings import ServeSettings
 
 _log = logging.getLogger("onym.serve")
@@ -253,3 +255,87 @@ def _refuse(jobs: Sequence[Job], reason: Callable[[], OnymError]) -> None:
     for job in jobs:
         if not job.reply.done():
             job.reply.set_exception(reason())
+
+
+MakePool = Callable[[Path, Callable[[], None]], Pool]
+
+
+class ServedPipeline:
+    """A folder, and the pool of its newest release."""
+
+    def __init__(self, name: str, folder: Path, make_pool: MakePool) -> None:
+        self.name, self.folder = name, folder
+        self._make_pool = make_pool
+        self._current: Pool | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self._lock = asyncio.Lock()
+
+    @property
+    def current(self) -> Pool:
+        """The pool that answers what comes now."""
+        if self._current is None:
+            raise not_ready()
+        return self._current
+
+    @property
+    def is_ready(self) -> bool:
+        """True where at least one process is ready."""
+        return self._current is not None and bool(self._current.pids)
+
+    async def open(self) -> None:
+        """Open the folder, at first or again; where this fails, what was there stays."""
+        async with self._lock:
+            pool = self._make_pool(self.folder, self._schedule_reload)
+            await pool.start()
+            before, self._current = self._current, pool
+        _log.info("pipeline %s is ready: release %s", self.name, pool.release["release"])
+        if before is not None:
+            self._finish(before)
+
+    async def reload(self) -> bool:
+        """Open the folder again and tell whether it worked; the reason is logged."""
+        try:
+            await self.open()
+        except OnymError as e:
+            _log.error("pipeline %s was not reloaded, the old release stays: [%s] %s", self.name, e.code, e.what)
+            return False
+        return True
+
+    async def close(self) -> None:
+        """End all processes, when what they have is answered."""
+        pools = [] if self._current is None else [self._current.close()]
+        await asyncio.gather(*pools, *self._closing)
+
+    def _finish(self, pool: Pool) -> None:
+        task = asyncio.create_task(pool.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def _schedule_reload(self) -> None:
+        if not self._lock.locked():
+            task = asyncio.create_task(self._reload_once())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def _reload_once(self) -> None:
+        await self.reload()
+
+
+async def ask(pool: Pool, content: dict[str, Any], characters: int, receive: Receive) -> Reply:
+    """Return what a pool answers. If the client goes away meanwhile, the job is dropped; no text is linked for nobody."""
+    job = pool.put(content, characters)
+    gone = asyncio.ensure_future(until_gone(receive))
+    try:
+        await asyncio.wait((job.reply, gone), timeout=seconds_left(job), return_when=asyncio.FIRST_COMPLETED)
+        if job.reply.done():
+            return job.reply.result()
+        raise ClientGoneError if gone.done() else timed_out()
+    finally:
+        gone.cancel()
+        if not job.reply.done():
+            pool.queue.drop(job)
+
+
+def seconds_left(job: Job) -> float:
+    """Return the seconds until the deadline of a job."""
+    return max(0.0, job.deadline - asyncio.get_running_loop().time())

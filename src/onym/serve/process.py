@@ -6,16 +6,14 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from onym.batch.pipes import require_no_error
+from onym.workers import json_line, require_no_error, start_in_loop, worker_command
 
-WORKER = (sys.executable, "-m", "onym.serve.worker")
-_LINE = 1 << 16
+WORKER = worker_command("onym.serve.worker")
 
 
 class ProcessEndedError(Exception):
@@ -34,7 +32,7 @@ class Processes:
 
     async def start(self) -> LinkerProcess:
         """Start a process, which is not ready yet."""
-        return await LinkerProcess.start(self._command, max(1, (os.cpu_count() or 1) // self.size))
+        return await LinkerProcess.start(self._command, self.size)
 
     async def close(self) -> None:
         """Do nothing: processes share nothing."""
@@ -49,16 +47,9 @@ class LinkerProcess:
         self.ended: asyncio.Future[int] = asyncio.create_task(process.wait())
 
     @classmethod
-    async def start(cls, command: Sequence[str], threads: int) -> LinkerProcess:
-        """Start a process, which is not ready yet."""
-        limits = {"OMP_NUM_THREADS": str(threads), "POLARS_MAX_THREADS": str(threads)}
-        pipe = asyncio.subprocess.PIPE
-        environment = {**limits, **os.environ}
-        return cls(
-            await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True, limit=_LINE
-            )
-        )
+    async def start(cls, command: Sequence[str], workers: int) -> LinkerProcess:
+        """Start one of some processes, which is not ready yet."""
+        return cls(await start_in_loop(command, workers))
 
     @property
     def pid(self) -> int:
@@ -105,7 +96,7 @@ class LinkerProcess:
 
     async def _send(self, value: dict[str, Any]) -> None:
         stdin: asyncio.StreamWriter = self._process.stdin  # type: ignore[assignment]
-        stdin.write(json.dumps(value).encode() + b"\n")
+        stdin.write(json_line(value))
         try:
             await stdin.drain()
         except (BrokenPipeError, ConnectionResetError) as e:

@@ -1,8 +1,12 @@
-"""Errors as answers of the service: a status of HTTP, and the same code, sentence and fix that commands print."""
+"""Errors as answers of the service: a status of HTTP, and the same code, sentence and fix that commands print.
+
+All answers, errors or not, also tell browsers: run nothing, show me in no frame, keep no copy. Routes may say more.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from onym.errors import ConfigError, InputError, IntegrityError, InternalError, LimitError, OnymError, UnknownConceptError
 
@@ -31,6 +35,15 @@ _KINDS: tuple[tuple[type[OnymError], int], ...] = (
     (LimitError, 413),
     (IntegrityError, 500),
 )
+POLICY = "default-src 'none'; frame-ancestors 'none'"
+"""The Content-Security-Policy of all that is not a page: nothing of it is run, loaded or framed."""
+_DEFAULTS: Headers = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
 
 
 def status_of(error: OnymError) -> int:
@@ -79,3 +92,14 @@ def timed_out() -> LimitError:
 def not_ready() -> InternalError:
     """Return the answer while pipelines are being opened."""
     return InternalError("serve-not-ready", "the pipeline is not open yet", fix="wait until /ready answers 200")
+
+
+def guarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Return the headers of an answer with the safe ones that it does not set itself.
+
+    >>> guarded([(b"cache-control", b"no-cache")])[0], len(guarded([(b"cache-control", b"no-cache")]))
+    ((b'cache-control', b'no-cache'), 5)
+    """
+    own = list(headers)
+    names = {name for name, _ in own}
+    return own + [each for each in _DEFAULTS if each[0] not in names]

@@ -1,24 +1,29 @@
-"""A service from its settings to its end: pipelines, application, admission, listener, signals."""
+"""A service from its settings to its end: pipelines, application, admission, listener, signals, connections.
+
+A service that ends says so first, waits until it is asked no more, then stops listening and finishes what it has. Connections
+do not wait for ever, and there are not too many of them: uvicorn has no limit of time for the head of a request, and takes
+connections until the system has no file left for another one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from onym.errors import ConfigError
 from onym.serve.admission import Admission
-from onym.serve.app import build_app
-from onym.serve.connections import protocol_with
-from onym.serve.lifecycle import Lifecycle
+from onym.serve.app import PAGE_FILES, build_app
 from onym.serve.metrics import Metrics
-from onym.serve.pipelines import ServedPipeline
-from onym.serve.pool import Linkers, Pool
+from onym.serve.pool import Linkers, Pool, ServedPipeline
 from onym.serve.process import Processes
 from onym.serve.settings import ServeSettings
 
@@ -39,10 +44,15 @@ class Service:
             return Pool(folder, settings, self.metrics, linkers_of(folder), on_changed)
 
         self.pipelines = {name: ServedPipeline(name, folder, make_pool) for name, folder in settings.pipelines.items()}
-        app = build_app(self.pipelines, settings, self.metrics, self.lifecycle)
-        self.admission = Admission(app, settings, self, self.metrics, self.lifecycle)
+        app = build_app(self.pipelines, settings, self.metrics, self)
+        self.admission = Admission(app, settings, self, self.metrics, PAGE_FILES)
         self.metrics.watch(self.pipelines, lambda: self.admission.in_flight)
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_draining(self) -> bool:
+        """True where the service is about to end."""
+        return self.lifecycle.is_draining
 
     def expected_wait(self, path: str) -> float:
         """Return the seconds that a request to a path would wait."""
@@ -163,3 +173,109 @@ def listening(host: str, port: int) -> socket.socket:
         what = f"the service cannot listen there: {e.strerror}"
         raise ConfigError("serve-address", what, where=f"{host}:{port}", fix="choose another --port or --host") from e
     return listener
+
+
+class Lifecycle:
+    """Whether a service is about to end. `stop` is called when it should no longer listen."""
+
+    def __init__(self, drain_delay: float, stop: Callable[[], None] = lambda: None) -> None:
+        self._drain_delay, self.stop = drain_delay, stop
+        self.is_draining = False
+        self._draining: asyncio.Task[None] | None = None
+
+    def drain(self) -> None:
+        """Be not ready from now on; stop after the delay, in which balancers notice it. Answers end their connections."""
+        if self._draining is None:
+            _log.info("draining: not ready any more, listening for %g s", self._drain_delay)
+            self.is_draining = True
+            self._draining = asyncio.create_task(self._stop_later())
+
+    def stop_now(self) -> None:
+        """Stop without a delay; what was begun is finished."""
+        self.is_draining = True
+        self.stop()
+
+    @contextmanager
+    def on_signals(self, reload: Callable[[], None]) -> Iterator[None]:
+        """Drain on SIGTERM, stop on SIGINT, reload on SIGHUP, while the block runs."""
+        loop = asyncio.get_running_loop()
+        acts = {signal.SIGTERM: self.drain, signal.SIGINT: self.stop_now, signal.SIGHUP: reload}
+        for number, act in acts.items():
+            loop.add_signal_handler(number, act)
+        try:
+            yield
+        finally:
+            for number in acts:
+                loop.remove_signal_handler(number)
+            if self._draining is not None:
+                self._draining.cancel()
+
+    async def _stop_later(self) -> None:
+        await asyncio.sleep(self._drain_delay)
+        self.stop()
+
+
+class Connections:
+    """The connections of a service. Where there are as many as may be, a new one takes the room of one that is idle."""
+
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
+        self._all: set[Any] = set()
+        self._waiting: dict[Any, asyncio.TimerHandle] = {}  # for a head, those that wait for longest first
+
+    def enter(self, connection: Any) -> None:
+        """Take a new one; where no other can end, it ends at once."""
+        if len(self._all) >= self._maximum:
+            idle = next(iter(self._waiting), connection)
+            idle.transport.abort()
+            self.leave(idle)
+        self._all.add(connection)
+
+    def leave(self, connection: Any) -> None:
+        """Forget one that ended."""
+        self.wait_no_more(connection)
+        self._all.discard(connection)
+
+    def wait(self, connection: Any, seconds: float) -> None:
+        """Let a connection end if no head of a request arrives in time; one that waits already waits no longer than that."""
+        if connection not in self._waiting:
+            self._waiting[connection] = connection.loop.call_later(seconds, connection.transport.close)
+
+    def wait_no_more(self, connection: Any) -> None:
+        """Hear that the head of a request has arrived."""
+        if timer := self._waiting.pop(connection, None):
+            timer.cancel()
+
+
+def protocol_with(head_timeout: float, max_connections: int) -> type[asyncio.Protocol]:
+    """Return uvicorn's protocol, with connections that end where the head of a request does not arrive in time.
+
+    The first head has `head_timeout` seconds. A later one has as long as an idle connection is kept: after a refusal, what is
+    left of a body that nobody reads looks like the beginning of a head.
+    """
+    connections = Connections(max_connections)
+
+    class Guarded(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            connections.enter(self)
+            connections.wait(self, head_timeout)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                connections.wait_no_more(self)
+            else:
+                connections.wait(self, self.timeout_keep_alive)
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.cycle.response_complete and not self.transport.is_closing():  # no other request came meanwhile
+                connections.wait(self, self.timeout_keep_alive)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            connections.leave(self)
+            super().connection_lost(exc)
+
+    found: Any = Guarded
+    return found  # type: ignore[no-any-return]

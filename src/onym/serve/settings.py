@@ -10,10 +10,12 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from onym.errors import ConfigError
+from onym.serve.routes import all_routes
 
 DEFAULT = "default"
 """The name of a pipeline that is served without one."""
-RESERVED = frozenset({"link", "map", "concepts", "search", "pipelines", "suggest", "extend", "preview"})
+RESERVED = frozenset({"pipelines", "suggest", "extend", "preview", *(route.path.split("/")[1] for route in all_routes())})
+"""What stands below /v1 and /reconcile where the name of a pipeline may stand."""
 ENGINES = ("local", "ray")
 MIN_TOKEN = 16
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -22,7 +24,7 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class ServeSettings(BaseModel):
-    """Where a service listens, whom it answers, and what it refuses.
+    """Where a service listens, whom it answers, and what it refuses. A field with a description is an option of `onym serve`.
 
     >>> ServeSettings(pipelines={"default": Path("mesh-pipeline")}).is_local
     True
@@ -31,28 +33,44 @@ class ServeSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     pipelines: dict[str, Path] = Field(min_length=1)
-    host: str = "127.0.0.1"
-    port: int = Field(default=8080, ge=0, le=65_535)
-    workers: int = Field(default=1, ge=1, le=256)
-    engine: str = Field(default=ENGINES[0], description="Where linkers run: in processes of this machine, or on a Ray cluster.")
-    address: str = Field(default="", description="Of a Ray cluster; one of this machine alone where it is empty.")
-    max_workers: int | None = Field(default=None, ge=1, le=4_096, description="Replicas up to which a Ray cluster adds some.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on; any but this machine's own needs --token-file.")
+    port: int = Field(default=8080, ge=0, le=65_535, description="Port to listen on; 0 chooses a free one.")
+    workers: int = Field(default=1, ge=1, le=256, description="Linker processes per pipeline.")
+    engine: str = Field(default=ENGINES[0], description="local: linker processes of this machine; ray: replicas of Ray Serve.")
+    address: str = Field(
+        default="", description="Ray cluster, such as auto or head:6379; by default one is started on this machine."
+    )
+    max_workers: int | None = Field(
+        default=None, ge=1, le=4_096, description="With --engine ray: replicas per pipeline under load."
+    )
     precision: float | None = None
-    match_precision: float = Field(default=0.95, description="Confidence at which a candidate of /reconcile is a match.")
-    public_url: str = Field(default="", description="Address at which a proxy shows the service.")
+    match_precision: float = Field(
+        default=0.95, description="Confidence at which a candidate of /reconcile, for OpenRefine, is a match."
+    )
+    public_url: str = Field(
+        default="", description="Address at which a proxy shows the service, for the addresses that /reconcile hands out."
+    )
     token: str = Field(default="", repr=False)
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
+    tls_cert: Path | None = Field(default=None, description="Certificate chain (PEM), for HTTPS.")
+    tls_key: Path | None = Field(default=None, description="Private key of the certificate (PEM).")
     allow_hosts: tuple[str, ...] = ()
-    max_body: int = Field(default=2_000_000, ge=1, description="Bytes of the body of a request, and of a line of a stream.")
-    max_requests: int = Field(default=128, ge=1, description="Requests that are read or answered at the same time.")
-    max_connections: int = Field(default=900, ge=1, description="Connections at the same time; the oldest idle one ends.")
-    max_wait: float | None = Field(default=None, gt=0, description="Expected seconds in the queue, beyond which it is refused.")
-    timeout: float = Field(default=30.0, gt=0, description="Seconds from the last byte of a request to its answer.")
-    body_timeout: float = Field(default=10.0, gt=0, description="Seconds in which a body, or a line of a stream, arrives.")
-    keep_alive: int = Field(default=75, ge=1)
-    drain_delay: float = Field(default=5.0, ge=0)
-    batch_characters: int = Field(default=32_000, ge=1, description="Characters of texts that a linker process gets together.")
+    max_body: int = Field(default=2_000_000, ge=1, description="Maximum bytes of a request body or of a line.")
+    max_requests: int = Field(default=128, ge=1, description="Maximum requests at the same time; others are answered 429.")
+    max_connections: int = Field(
+        default=900, ge=1, description="Maximum connections; beyond it the one that is idle for longest ends."
+    )
+    max_wait: float | None = Field(
+        default=None,
+        ge=0.001,
+        description="Maximum expected wait in seconds; beyond it requests are answered 429; by default half of --timeout.",
+    )
+    timeout: float = Field(default=30.0, ge=0.001, description="Seconds to the answer; beyond it the answer is 504.")
+    body_timeout: float = Field(default=10.0, ge=0.001, description="Seconds in which a request body must arrive.")
+    keep_alive: int = Field(default=75, ge=1, description="Seconds for which idle connections are kept.")
+    drain_delay: float = Field(
+        default=5.0, ge=0, description="Seconds between SIGTERM, after which /ready answers 503, and the end of listening."
+    )
+    batch_characters: int = Field(default=32_000, ge=1)  # of texts that a linker process gets together; not an option
 
     @property
     def is_local(self) -> bool:

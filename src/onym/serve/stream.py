@@ -15,13 +15,12 @@ from starlette.types import Receive as StarletteReceive
 from starlette.types import Scope, Send
 
 from onym.errors import OnymError
-from onym.serve.asking import seconds_left
-from onym.serve.batching import Job
 from onym.serve.bodies import ClientGoneError, Receive, received, too_large, until_gone
-from onym.serve.pipelines import ServedPipeline
-from onym.serve.pool import Pool
+from onym.serve.jobs import Job
+from onym.serve.pool import Pool, ServedPipeline, seconds_left
 from onym.serve.refusals import body_of, timed_out
-from onym.serve.requests import LinkRequest, parse
+from onym.serve.routes import parse
+from onym.serve.routes.link import LinkRequest
 from onym.serve.settings import ServeSettings
 
 MEDIA_TYPE = "application/x-ndjson"
@@ -113,7 +112,7 @@ def _job(line: bytes, number: int, pool: Pool) -> Job | OnymError:
         wanted = parse(LinkRequest, line, f"line {number}")
     except OnymError as e:
         return e
-    return pool.put({"op": "link", **wanted.model_dump(exclude_defaults=True)}, wanted.characters)
+    return pool.put({"op": "link", **wanted.job()}, wanted.characters)
 
 
 async def iter_lines(receive: Receive, settings: ServeSettings) -> AsyncIterator[bytes]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from typing import BinaryIO
 
-from onym.batch.pipes import error_reply, iter_commands, leave, own_stdout, say
 from onym.errors import coded, is_failure
+from onym.workers import error_reply, iter_commands, leave, own_stdout, say
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Writes zip archives that have the same bytes each time (no times, no owners, members in the order of writing), and unpacks them.
+"""Zip archives with the same bytes each time (no times, no owners, members in the order of writing), and unpacking them.
 
 What deflate cannot make smaller is stored as it is, and so is what it makes so small that a reader would take it for a bomb.
 """

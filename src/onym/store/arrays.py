@@ -10,6 +10,7 @@ import os
 import threading
 import warnings
 from bisect import bisect_left
+from collections.abc import Sequence
 from mmap import ALLOCATIONGRANULARITY, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -313,6 +314,40 @@ class Strings:
         key = text.encode("utf-8", "surrogatepass")  # half of a pair, which no name holds, is not found
         row = self.lower_bound(key)
         return row if row < len(self) and self.bytes_at(row) == key else -1
+
+    def find_many(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the rows of many texts in a sorted column, -1 for those that are not in it: one binary search for all of them.
+
+        >>> Strings.of(["fever", "heart attack", "pain"]).find_many(["pain", "ague", "fever"]).tolist()
+        [2, -1, 0]
+        """
+        keys = np.array([text.encode("utf-8", "surrogatepass") for text in texts], dtype=bytes)
+        low, high = np.zeros(len(keys), dtype=np.int64), np.full(len(keys), len(self), dtype=np.int64)
+        width = keys.dtype.itemsize + 1  # a longer string differs from every key by its last byte
+        while (open_ := np.flatnonzero(low < high)).size:
+            middle = (low[open_] + high[open_]) >> 1
+            is_below = self._heads(middle, width) < keys[open_]
+            low[open_[is_below]] = middle[is_below] + 1
+            high[open_[~is_below]] = middle[~is_below]
+        found = np.flatnonzero(low < len(self))
+        rows = np.full(len(keys), -1, dtype=np.int64)
+        is_equal = self._heads(low[found], width) == keys[found]
+        rows[found[is_equal]] = low[found[is_equal]]
+        return rows
+
+    def _heads(self, rows: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.bytes_]:
+        """Return the first bytes of strings; offsets that do not ascend are refused."""
+        starts, ends = self.offsets[rows].astype(np.int64), self.offsets[rows + 1].astype(np.int64)
+        if bool(((starts > ends) | (ends > len(self.data))).any()):
+            raise corrupt("a column's offsets do not ascend", self._name)
+        at = starts[:, None] + np.arange(width)
+        inside = at < np.minimum(ends, starts + width)[:, None]
+        heads = (
+            np.where(inside, self.data[np.where(inside, at, 0)], np.uint8(0))
+            if len(self.data)
+            else np.zeros(at.shape, np.uint8)
+        )
+        return np.ascontiguousarray(heads).view(f"S{width}")[:, 0]
 
     def require_sound(self, name: str) -> None:
         """Refuse offsets that do not ascend, and strings that are not UTF-8 each by itself."""

@@ -1,8 +1,68 @@
-"""The model card of a trained model."""
+"""Cards and records of what was trained: Markdown for people, `training.json` for programs.
+
+The first functions make the Markdown of any card; `card` is that of a model, `pipeline_card` that of a pipeline.
+"""
 
 from __future__ import annotations
 
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from os import cpu_count
 from typing import Any, NamedTuple
+
+from onym.datasets import PreparedDataset
+from onym.kb import KnowledgeBase
+from onym.pipeline.config import FittedCalibration, PipelineConfig
+from onym.store.output import Folder
+
+RECORD, CARD = "training.json", "README.md"
+ORIGIN_NOTE = "The configuration, and the digests of everything it was made of, are in training.json."
+
+
+def format_card(title: str, *blocks: Sequence[str]) -> str:
+    r"""Return a card as Markdown with the front matter of a model card; an empty line separates the blocks of lines.
+
+    >>> format_card("A model", ["It links."]).splitlines()[3:]
+    ['---', '# A model', '', 'It links.']
+    """
+    lines = ["---", "library_name: onym", "tags: [entity-linking, biomedical]", "---", f"# {title}"]
+    for block in blocks:
+        lines += ["", *block]
+    return "\n".join(lines) + "\n"
+
+
+def format_table(rule: str, *rows: Sequence[str]) -> list[str]:
+    """Return the lines of a table; the first row is the header, and `rule` the line below it.
+
+    >>> format_table("|---|--:|", ("on dev", "%"), ("dev_r1", "81.2"))
+    ['| on dev | % |', '|---|--:|', '| dev_r1 | 81.2 |']
+    """
+    header, *lines = (f"| {' | '.join(row)} |" for row in rows)
+    return [header, rule, *lines]
+
+
+def format_code(language: str, *lines: str) -> list[str]:
+    """Return the lines of a block of code."""
+    return [f"```{language}", *lines, "```"]
+
+
+def write_record(folder: Folder, record: Mapping[str, Any], text: str) -> None:
+    """Write the record of a training and its card into the folder of what was trained."""
+    folder.write(RECORD, json.dumps(record, indent=1, ensure_ascii=False).encode() + b"\n")
+    folder.write(CARD, text.encode())
+
+
+def describe_kb(kb: KnowledgeBase) -> dict[str, Any]:
+    """Return what a record says about a knowledge base."""
+    return {"digest": kb.digest, "concepts": len(kb), "names": len(kb.names)}
+
+
+def describe_machine(*packages: str) -> dict[str, Any]:
+    """Return what a record says about the machine, and the versions of Onym and of these packages."""
+    machine = f"{cpu_count()} cores, {platform.processor() or platform.machine()}"
+    return {"machine": machine, "versions": {name: version(name) for name in ("onym", *packages)}}
 
 
 class _Kind(NamedTuple):
@@ -20,24 +80,32 @@ _GENERATIVE = _Kind(
     "generative",
     "GenerativeLinker",
 )
+
+
 _ENCODER = _Kind(
     "An encoder of names",
     "It embeds mentions and names; a mention is linked to the concept of the nearest name of a knowledge base.",
     "dense",
     "DenseLinker",
 )
+
+
 _COLLECTIVE = _Kind(
     "A collective entity linker",
     "It encodes a document once, to detect its mentions, to link them to the nearest names of a knowledge base, or both.",
     "collective",
     "CollectiveLinker",
 )
+
+
 _DETECTOR = _Kind(
     "A detector of mentions",
     "It encodes a document once, and tells where its mentions are and of which type.",
     "",
     "",
 )
+
+
 _KINDS = {"align": _ENCODER, "match": _ENCODER, "collective": _COLLECTIVE, "detect": _DETECTOR}
 
 
@@ -52,29 +120,16 @@ def card(record: dict[str, Any]) -> str:
     # A generative entity linker, from bart
     """
     kind = _KINDS.get(record["stages"][-1], _GENERATIVE)
-    lines = [
-        "---",
-        "library_name: onym",
-        "tags: [entity-linking, biomedical]",
-        "---",
-        f"# {kind.title}, from {record['first_start']}",
-        "",
-        kind.does,
-        "",
+    header = f"on dev{'' if kind is _DETECTOR else ', any-id'}{_of_mentions(record)}"
+    figures = ((name, f"{value:.1f}") for name, value in record["metrics"].items() if "_threshold" not in name)
+    facts = [
         f"- Started from: {record['first_start']}; stages: {', '.join(record['stages'])}",
         f"- Parameters: {record['parameters']:,}",
         *_origin(record),
         f"- Trained: {record['steps']:,} steps, {record['hours_in_all']} hours in total, on {record['machine']}",
-        "",
-        f"| on dev{'' if kind is _DETECTOR else ', any-id'}{_of_mentions(record)} | % |",
-        "|---|---|",
-        *(f"| {name} | {value:.1f} |" for name, value in record["metrics"].items() if "_threshold" not in name),
-        "",
-        *_usage(kind),
-        "",
-        "The configuration, and the digests of everything it was made of, are in training.json.",
     ]
-    return "\n".join(lines) + "\n"
+    table = format_table("|---|---|", (header, "%"), *figures)
+    return format_card(f"{kind.title}, from {record['first_start']}", [kind.does], facts, table, _usage(kind), [ORIGIN_NOTE])
 
 
 def _of_mentions(record: dict[str, Any]) -> str:
@@ -86,12 +141,17 @@ def _origin(record: dict[str, Any]) -> list[str]:
     """Return the lines about the knowledge base and the corpora."""
     if "corpora" in record:
         return [line for each in record["corpora"] for line in (_corpus(each), *overlap_lines(each.get("overlap", {})))]
-    kb, corpus = record["kb"], record["corpus"]
+    corpus = record["corpus"]
     return [
-        f"- Knowledge base: {kb['digest']} ({kb['concepts']:,} concepts, {kb['names']:,} names)",
+        kb_line(record["kb"]),
         f"- Dataset: {corpus['name']} ({corpus['digest']})" if corpus else "- Dataset: none",
         *overlap_lines(corpus.get("overlap", {})),
     ]
+
+
+def kb_line(kb: Mapping[str, Any]) -> str:
+    """Return the line about a knowledge base, by `describe_kb`."""
+    return f"- Knowledge base: {kb['digest']} ({kb['concepts']:,} concepts, {kb['names']:,} names)"
 
 
 def _corpus(each: dict[str, Any]) -> str:
@@ -116,13 +176,50 @@ def overlap_lines(overlap: dict[str, Any]) -> list[str]:
 
 def _usage(kind: _Kind) -> list[str]:
     if kind is _DETECTOR:
-        lines = ["onym link TEXT --kb KB_FOLDER --detector model --detector-model THIS_FOLDER -o links.jsonl"]
-        return ["```console", *lines, "```"]
-    return [
-        "```python",
+        line = "onym link TEXT --kb KB_FOLDER --detector model --detector-model THIS_FOLDER -o links.jsonl"
+        return format_code("console", line)
+    return format_code(
+        "python",
         "from onym.kb import KnowledgeBase",
         f"from onym.linkers.{kind.module} import {kind.linker}",
         "",
         f'linker = {kind.linker}.from_pretrained("THIS_FOLDER", KnowledgeBase.open("KB_FOLDER"))',
-        "```",
+    )
+
+
+def pipeline_card(
+    config: PipelineConfig, kb: KnowledgeBase, datasets: Sequence[PreparedDataset], encoder: str, dev: Mapping[str, Any]
+) -> str:
+    """Return the card as Markdown; `dev` has the strict F1 with and without a threshold, and the gold mentions behind it."""
+    detector = f"a model trained from {encoder}" if encoder else "the dictionary with a trained classifier"
+    facts = [
+        kb_line(describe_kb(kb)),
+        *(line for dataset in datasets for line in _dataset(dataset)),
+        f"- Detector: {detector}; linker: {config.linker.kind}",
     ]
+    figures = format_table(
+        "|---|---|",
+        (f"on dev, {dev['mentions']:,} mentions in {dev['documents']:,} documents", ""),
+        ("strict F1, from raw text, without a threshold", f"{100 * dev['f1_without']:.1f}"),
+        ("with a threshold that the other documents of dev had tuned", f"{100 * dev['f1_held_out']:.1f}"),
+        ("threshold", "none: it brings nothing" if config.threshold is None else str(config.threshold)),
+        _confidence("links", config.calibration),
+        _confidence("terms", config.term_calibration),
+    )
+    usage = format_code("console", "onym link TEXT --pipeline THIS_FOLDER")
+    title = f"A pipeline trained on {', '.join(dataset.name for dataset in datasets)}"
+    return format_card(title, facts, figures, ["The confidences were fitted on dev."], usage)
+
+
+def _dataset(dataset: PreparedDataset) -> Iterator[str]:
+    report = dataset.report
+    counts = (f"{split} {each['documents']:,} documents" for split, each in report["splits"].items())
+    yield f"- Dataset: {dataset.name} ({dataset.digest}; {report['licence'] or 'no licence stated'}): {', '.join(counts)}"
+    yield from overlap_lines(report["overlap"])
+
+
+def _confidence(what: str, fitted: FittedCalibration | None) -> tuple[str, str]:
+    if fitted is None:
+        return f"confidence of {what}", "none"
+    quality = fitted.calibration.quality
+    return f"confidence of {what}: calibration error, of {quality.answers:,} answers", f"{quality.ece:.3f}"

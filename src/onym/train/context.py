@@ -1,29 +1,41 @@
-"""What every stage of training opens before it starts: the model; and most stages a dataset, a knowledge base, mentions."""
+"""What every stage opens before it trains: the model, the dataset, the knowledge base, mentions, and the sample of dev."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.errors import ConfigError
+from onym.evaluate.cases import ConceptResolver, gold_cases
+from onym.evaluate.metrics import score
 from onym.kb import KnowledgeBase
-from onym.train.arguments import training_device
-from onym.train.config import RunConfig, TrainingConfig
-from onym.train.samples.mentions import mentions_of
-from onym.train.samples.targets import DocMention
-from onym.train.sharded import is_sharded
+from onym.kb.masks import names_of
+from onym.linkers.base import Linker
+from onym.models.tokens import Tokenizer
+from onym.outputs.predictions import Predictions, predictions_of
+from onym.train.card import describe_kb
+from onym.train.configs import RunConfig, TrainingConfig
+from onym.train.precision import is_sharded, training_device
+from onym.train.samples.base import Shuffled
+from onym.train.samples.mentions import DocMention, concepts_of, mentions_of
 from onym.train.stages import require_same
 from onym.types import Document
 
 R = TypeVar("R", bound=RunConfig)
 C = TypeVar("C", bound=TrainingConfig)
+T = TypeVar("T")
+_SEED = 0  # of the names that are drawn: the same ones in every training
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,11 @@ class RunContext(Generic[R]):
     def require_same_config(self) -> None:
         """Refuse to resume a run that was started with another configuration."""
         require_same(self.work / "config.json", self.config.model_dump(mode="json"))
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model."""
+        return Tokenizer.open(self.config.start.tokenizer or self.config.start.model)
 
     @property
     def device(self) -> torch.device:
@@ -77,8 +94,8 @@ class TrainingContext(RunContext[C]):
     def origin(self) -> dict[str, Any]:
         """The knowledge base and the dataset."""
         return {
-            "kb": {"digest": self.kb.digest, "concepts": len(self.kb), "names": len(self.kb.names)},
-            "corpus": _described(self.dataset) if self.dataset else {},
+            "kb": describe_kb(self.kb),
+            "corpus": _describe(self.dataset) if self.dataset else {},
         }
 
     @cached_property
@@ -121,5 +138,55 @@ class TrainingContext(RunContext[C]):
         return [doc for split in splits for doc in self.dataset.documents(split)]
 
 
-def _described(dataset: PreparedDataset) -> dict[str, Any]:
+def _describe(dataset: PreparedDataset) -> dict[str, Any]:
     return {"name": dataset.name, "digest": dataset.digest, "overlap": dataset.report.get("overlap", {})}
+
+
+def evenly_spaced(items: Sequence[T], count: int) -> list[T]:
+    """Return `count` of the items, evenly spaced; 0 is all.
+
+    >>> evenly_spaced([1, 2, 3, 4, 5, 6], 3)
+    [1, 3, 5]
+    """
+    if not count or count >= len(items):
+        return list(items)
+    return [items[number * len(items) // count] for number in range(count)]
+
+
+def dev_documents(documents: Iterable[Document], count: int) -> list[Document]:
+    """Return documents with `count` of their mentions that have an id, evenly spaced; 0 is all.
+
+    >>> from onym.types import Mention
+    >>> doc = Document("1", "fever, cough", (Mention(0, 5, "fever", ("a:1",)), Mention(7, 12, "cough", ("a:2",))))
+    >>> [mention.surface for doc in dev_documents([doc, doc], 2) for mention in doc.mentions]
+    ['fever', 'fever']
+    """
+    mentions = [(doc, mention) for doc in documents for mention in doc.mentions if mention.concept_ids]
+    groups = [list(group) for _, group in groupby(evenly_spaced(mentions, count), key=lambda pair: id(pair[0]))]
+    return [replace(group[0][0], mentions=tuple(mention for _, mention in group)) for group in groups]
+
+
+def dev_recall(linker: Linker, documents: Sequence[Document], resolver: ConceptResolver, *, top_k: int) -> dict[str, float]:
+    """Return recall@1 and recall@5, any-id, in percent, as in `onym evaluate`, of the answers to the gold mentions."""
+    answers = Predictions.of(predictions_of(linker.link(documents, top_k=top_k)), {}).answers
+    found = score(gold_cases(documents, lambda key: answers[key], resolver), "any-id")
+    return {f"dev_r{k}": 100 * found.recall[k] for k in (1, 5)}
+
+
+def dev_names(documents: Sequence[Document], kb: KnowledgeBase, others: int) -> npt.NDArray[np.int64] | None:
+    """Return the ids of all names of the gold concepts, and of `others` drawn at random; None is all names.
+
+    >>> from onym.types import Mention
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> doc = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),))
+    >>> len(kb.names), len(dev_names([doc], kb, 2)), dev_names([doc], kb, 0)
+    (9, 5, None)
+    """
+    is_gold = np.zeros(len(kb), dtype=bool)
+    is_gold[list({concept for doc in documents for mention in doc.mentions for concept in concepts_of(mention, kb)})] = True
+    is_named = names_of(kb, is_gold)
+    if not others or int(is_named.sum()) + others >= len(kb.names):
+        return None
+    drawn = Shuffled(len(kb.names), _SEED).at(np.arange(len(kb.names)))
+    is_named[drawn[~is_named[drawn]][:others]] = True
+    return np.flatnonzero(is_named)

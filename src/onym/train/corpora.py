@@ -6,29 +6,20 @@ No model runs here: rerankers and classifiers are trained without torch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from pydantic import Field
-
-from onym.config import Strict
 from onym.datasets import PreparedDataset
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
+from onym.kb import KnowledgeBase
+from onym.train.card import describe_kb
+from onym.train.configs import MentionsTrainingConfig, RerankTrainingConfig
 from onym.types import Document
 
-
-class CorporaConfig(Strict):
-    """What is learnt from: the train splits of `datasets`, without documents of a dev or test split of these or of `exclude`.
-
-    With `private`, datasets may be named whose annotations may not be passed on: what is trained then is for your own use.
-    """
-
-    datasets: tuple[str, ...] = Field(min_length=1)
-    exclude: tuple[str, ...] = ()
-    private: bool = False
+C = TypeVar("C", bound=MentionsTrainingConfig | RerankTrainingConfig)
 
 
 class OfCorpora:
@@ -50,12 +41,35 @@ class OfCorpora:
         return training_corpora(self.datasets, [open_dataset(name, self.data) for name in self.config.data.exclude])
 
 
-def renamed(documents: Iterable[Document], types: Mapping[str, str]) -> tuple[Document, ...]:
+@dataclass(frozen=True)
+class CorporaContext(OfCorpora, Generic[C]):
+    """What a training without a neural model works with: corpora, and a knowledge base."""
+
+    config: C
+    data: Path | None = None
+
+    @cached_property
+    def kb(self) -> KnowledgeBase:
+        """The knowledge base that the corpora are annotated with."""
+        return KnowledgeBase.open(self.config.data.kb, verify="full")
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The first part of the record of the training."""
+        return {
+            "stage": self.config.stage,
+            "config": self.config.model_dump(mode="json"),
+            "kb": describe_kb(self.kb),
+            "corpora": [corpus.as_dict() for corpus in self.training],
+        }
+
+
+def rename_types(documents: Iterable[Document], types: Mapping[str, str]) -> tuple[Document, ...]:
     """Return documents with types of mentions named anew; mentions of a type whose name is empty are left out.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "flu", (Mention(0, 3, "flu", ("a:1",), "SpecificDisease"), Mention(0, 3, "flu", (), "Other")))
-    >>> [mention.type for mention in renamed([doc], {"SpecificDisease": "Disease", "Other": ""})[0].mentions]
+    >>> [mention.type for mention in rename_types([doc], {"SpecificDisease": "Disease", "Other": ""})[0].mentions]
     ['Disease']
     """
     found = []

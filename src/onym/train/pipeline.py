@@ -17,14 +17,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from onym.datasets.cached import open_dataset
+from onym.datasets.prepared import open_dataset
 from onym.detect import detector_config
 from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, InputError, missing_extra
-from onym.evaluate.calibration import Mentions, calibrate_pipeline
 from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.thresholds import held_out_f1, tune_threshold
+from onym.evaluate.tuning import Mentions, calibrate_pipeline, held_out_f1, tune_threshold
 from onym.kb import KnowledgeBase
 from onym.kb.masks import select_concepts
 from onym.linkers import linker_config
@@ -35,13 +34,11 @@ from onym.pipeline.folder import build_pipeline, store_calibration, store_thresh
 from onym.pipeline.pipeline import Pipeline
 from onym.store.models import folder_of
 from onym.store.output import require_folder, whole_file
-from onym.train.collective.detector.config import DetectorTrainingConfig
-from onym.train.corpora import CorporaConfig, renamed
-from onym.train.mentions.config import MentionsTrainingConfig
-from onym.train.mentions.mentions import train_classifier
-from onym.train.pipeline_card import pipeline_card
-from onym.train.rerank.config import RerankTrainingConfig
-from onym.train.rerank.rerank import train_reranker
+from onym.train.card import pipeline_card
+from onym.train.configs import CorporaConfig, DetectorTrainingConfig, MentionsTrainingConfig, RerankTrainingConfig
+from onym.train.corpora import rename_types
+from onym.train.mentions import train_classifier
+from onym.train.rerank import train_reranker
 from onym.train.stages import merge, preset_named, require_same
 
 DEV = "dev"
@@ -61,13 +58,20 @@ class PipelineTrainingConfig(CorporaConfig):
 
     kb: str = Field(min_length=1)
     types: dict[str, str] = Field(default_factory=dict)
-    encoder: str = ""
-    epochs: float = Field(default=8.0, gt=0)
-    dense_encoder: str | None = Field(default=None, min_length=1)
+    encoder: str = Field(
+        default="",
+        description="Train a neural detector from this pretrained encoder, a folder or hub name; by default the dictionary.",
+    )
+    epochs: float = Field(default=8.0, gt=0, description="How often the neural detector reads the training documents.")
+    dense_encoder: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Give the reranker the candidates of this encoder, a folder, as well: a dense stage.",
+    )
 
     @property
     def groups(self) -> list[str]:
-        """The semantic groups that are found and linked; none are all."""
+        """Semantic groups to detect and link; empty means all."""
         return sorted(set(self.types.values()))
 
 
@@ -143,7 +147,7 @@ def _tune(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None
     if not (dest / _DEV_FIGURES).is_file():
         pipeline = load(dest)
         tasks = _dev_tasks(config, pipeline, data)
-        gold = [doc for task in tasks for doc in renamed(task.dataset.documents(DEV), _renamed(config, data))]
+        gold = [doc for task in tasks for doc in rename_types(task.dataset.documents(DEV), _renamed(config, data))]
         found = Predictions.of((each for task in tasks for each in predict_end_to_end(task, pipeline)), pipeline.source())
         canonical = tasks[0].resolver.canonical
         tuned, held_out = tune_threshold(gold, found, canonical), held_out_f1(gold, found, canonical)

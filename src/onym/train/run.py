@@ -1,30 +1,31 @@
-"""Running a stage of training: from a configuration to a folder that appears only when complete."""
+"""Running a stage of training: from a configuration to a folder that appears only when complete.
+
+The folder has weights, configuration and tokenizer in Hugging Face's layout, a record of the training and a card.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onym.train.arguments import training_precision
-from onym.train.collective.collective import collective
-from onym.train.collective.context import CollectiveContext
-from onym.train.collective.detector.context import DetectorContext
-from onym.train.collective.detector.detector import detect
+from safetensors import SafetensorError
+
+from onym.store.models import weights_digest
+from onym.store.output import whole_folder
+from onym.train.card import RECORD, card, describe_machine, write_record
+from onym.train.collective import CollectiveContext, collective
+from onym.train.configs import AnyConfig, MentionsTrainingConfig, ModelConfig, RerankTrainingConfig
 from onym.train.context import RunContext
-from onym.train.encoder.align import align
-from onym.train.encoder.context import EncoderContext
-from onym.train.encoder.match import match
-from onym.train.generative.context import GenerativeContext
-from onym.train.generative.finetune import finetune
-from onym.train.generative.prefer import prefer
-from onym.train.generative.pretrain import pretrain
-from onym.train.mentions.config import MentionsTrainingConfig
-from onym.train.mentions.mentions import train_classifier
-from onym.train.publish import publish
-from onym.train.rerank.config import RerankTrainingConfig
-from onym.train.rerank.rerank import train_reranker
-from onym.train.stages import AnyConfig, ModelConfig, require_new
+from onym.train.detector import DetectorContext, detect
+from onym.train.encoder import EncoderContext, align, match
+from onym.train.generative import GenerativeContext, finetune, pretrain
+from onym.train.mentions import train_classifier
+from onym.train.precision import training_precision
+from onym.train.prefer import prefer
+from onym.train.rerank import train_reranker
+from onym.train.stages import require_new
 from onym.train.trainer import ModelTrainer
 
 
@@ -70,3 +71,51 @@ def _resolve_precision(config: ModelConfig) -> ModelConfig:
     """Write down what `auto` is on this machine: a run must resume in the precision that it began in."""
     optim = config.optim.model_copy(update={"precision": training_precision(config.optim)})
     return config.model_copy(update={"optim": optim})
+
+
+def publish(context: RunContext[Any], trainer: ModelTrainer, dest: Path) -> None:
+    """Write the folder atomically: it appears only when complete."""
+    record = record_of(context, trainer)
+    with whole_folder(dest) as folder:
+        _write_weights(trainer, folder.path)
+        log = b"".join(json.dumps(entry).encode() + b"\n" for entry in trainer.state.log_history)
+        for name, data in (*context.files.items(), ("log.jsonl", log)):
+            folder.write(name, data)
+        write_record(folder, record, card(record))
+
+
+def _write_weights(trainer: ModelTrainer, folder: Path) -> None:
+    """Let the model write itself; a full disk is what it is for every other file."""
+    try:
+        trainer.write(folder)
+    except SafetensorError as e:
+        raise OSError(str(e)) from e
+
+
+def record_of(context: RunContext[Any], trainer: ModelTrainer) -> dict[str, Any]:
+    """Return what a model was made of, and its scores."""
+    before = _record(Path(context.config.start.model))
+    hours = round(trainer.seconds / 3600, 3)
+    return {
+        "stage": context.config.stage,
+        "start": Path(context.config.start.model).name,
+        "first_start": before.get("first_start", Path(context.config.start.model).name),
+        "stages": [*before.get("stages", []), context.config.stage],
+        "start_weights": weights_digest(Path(context.config.start.model)),
+        "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
+        "config": context.config.model_dump(mode="json"),
+        **context.origin,
+        "metrics": trainer.metrics(),
+        "dev_mentions": 0 if trainer.dev is None else len(trainer.dev),
+        "steps": trainer.state.global_step,
+        "hours": hours,
+        "hours_in_all": round(hours + before.get("hours_in_all", 0.0), 3),
+        "device": str(context.device),
+        **describe_machine("torch", "transformers", "accelerate"),
+    }
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    path = folder / RECORD
+    found: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {}
+    return found

@@ -11,32 +11,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from onym.config import parse_toml, read_toml
 from onym.errors import ConfigError
 from onym.store.cache import default_folder
 from onym.store.output import require_folder, whole_file
-from onym.train.collective.config import CollectiveStage, CollectiveTrainingConfig
-from onym.train.collective.detector.config import DetectorStage, DetectorTrainingConfig
-from onym.train.encoder.config import EncoderStage, EncoderTrainingConfig
-from onym.train.generative.config import GenerativeStage, GenerativeTrainingConfig
-from onym.train.mentions.config import MentionsStage, MentionsTrainingConfig
-from onym.train.rerank.config import RerankStage, RerankTrainingConfig
+from onym.train.configs import CONFIGS, AnyConfig, TrainingStage
 
-TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | MentionsStage | RerankStage
-ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig | DetectorTrainingConfig
-AnyConfig = ModelConfig | MentionsTrainingConfig | RerankTrainingConfig
-MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
-    "pretrain": GenerativeTrainingConfig,
-    "finetune": GenerativeTrainingConfig,
-    "prefer": GenerativeTrainingConfig,
-    "align": EncoderTrainingConfig,
-    "match": EncoderTrainingConfig,
-    "collective": CollectiveTrainingConfig,
-    "detect": DetectorTrainingConfig,
-}
-CONFIGS: dict[str, type[AnyConfig]] = {**MODEL_CONFIGS, "mentions": MentionsTrainingConfig, "rerank": RerankTrainingConfig}
 _PRESETS = files("onym.train") / "presets"
 
 
@@ -64,46 +46,20 @@ def require_same(path: Path, own: Mapping[str, Any]) -> None:
         file.write(json.dumps(own, indent=1).encode() + b"\n")
 
 
-@overload
-def read_config(
-    stage: GenerativeStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
-) -> GenerativeTrainingConfig: ...  # pragma: no cover
-
-
-@overload
-def read_config(
-    stage: EncoderStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
-) -> EncoderTrainingConfig: ...  # pragma: no cover
-
-
-@overload
-def read_config(
-    stage: CollectiveStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
-) -> CollectiveTrainingConfig: ...  # pragma: no cover
-
-
-@overload
-def read_config(
-    stage: DetectorStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
-) -> DetectorTrainingConfig: ...  # pragma: no cover
-
-
-@overload
-def read_config(
-    stage: MentionsStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
-) -> MentionsTrainingConfig: ...  # pragma: no cover
-
-
-@overload
-def read_config(
-    stage: RerankStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()
-) -> RerankTrainingConfig: ...  # pragma: no cover
-
-
 def read_config(stage: TrainingStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()) -> AnyConfig:
     """Return the configuration of a stage: a preset, over it a file, over both overrides such as `optim.steps=100`.
 
-    >>> read_config("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"]).optim.learning_rate
+    >>> read_config("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"]).stage
+    'finetune'
+    """
+    values = read_values(stage, path, preset, overrides)
+    return CONFIGS[stage].of(values, str(path or preset), fix="docs/reference/training.md lists every key")
+
+
+def read_values(stage: TrainingStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the values of a configuration before they are checked.
+
+    >>> read_values("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"])["optim"]["learning_rate"]
     3e-07
     """
     own = read_toml(path) if path else {}
@@ -114,7 +70,7 @@ def read_config(stage: TrainingStage, path: Path | None, preset: str = "", overr
     if values.setdefault("stage", stage) != stage:
         what = f"the configuration is for `onym train {values['stage']}`, not for {stage}"
         raise ConfigError("config-invalid", what, where=str(path or named), fix=f"onym train {values['stage']}")
-    return CONFIGS[stage].of(values, str(path or named), fix="docs/reference/training.md lists every key")
+    return values
 
 
 def presets() -> list[str]:

@@ -12,10 +12,10 @@ from onym.errors import ConfigError
 from onym.models.settings import read_shape
 from onym.models.torch_encoder import max_length, open_body
 from onym.store.models import require_safe
-from onym.train.config import StartConfig
+from onym.train.configs import StartConfig
 
 _QUERIES = ("q_proj", "q", "query")
-"""How models call what an attention makes queries with."""
+"""Names of the query projection in attention layers."""
 
 
 def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any:

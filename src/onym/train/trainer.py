@@ -1,11 +1,12 @@
-"""transformers' Trainer for every family of models: evaluated by the real linker, complete checkpoints, the best model kept.
-
-Trainer and accelerate run it on one device, on several (DDP), or sharded (FSDP), as they are launched.
-"""
+"""The trainer of all models: transformers' Trainer with its configuration, log, clock and complete checkpoints."""
 
 from __future__ import annotations
 
 import copy
+import json
+import os
+import re
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,18 +15,28 @@ import torch
 from accelerate.utils import broadcast_object_list
 from safetensors.torch import load_file, load_model
 from torch import Tensor
-from transformers import EarlyStoppingCallback, PrinterCallback, Trainer
+from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import ExportableState
 
 from onym.models.torch_loading import quiet
-from onym.train.arguments import METRIC, arguments, training_device, training_precision
-from onym.train.callbacks import Clock, LogFile
-from onym.train.checkpoints import prune, seal, sealed_checkpoints
-from onym.train.config import OptimConfig
-from onym.train.master import MasterAdamW
+from onym.store.output import remove_folder, sync_tree, whole_file
+from onym.train.configs import OptimConfig
+from onym.train.precision import (
+    MasterAdamW,
+    drop_tied_copies,
+    is_sharded,
+    one_embedding,
+    require_shardable,
+    training_device,
+    training_precision,
+)
 from onym.train.samples.base import Batch, Samples
-from onym.train.sharded import drop_tied_copies, is_sharded, one_embedding, require_shardable
 
 _WEIGHTS = "model.safetensors"
+METRIC = "eval_dev_r1"
+"""The metric by which the best model is kept, unless a trainer has its own."""
+SEAL = "sealed.json"
+_CHECKPOINT = re.compile(r"^checkpoint-(\d+)$")
 
 
 class Dev(Protocol):
@@ -67,7 +78,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         self.master = self._master(model.to(torch.bfloat16), optim) if precision == "bf16-weights" else None
         super().__init__(
             model=one_embedding(model) if is_sharded() else model,
-            args=arguments(folder, optim, self.metric if dev else ""),
+            args=trainer_arguments(folder, optim, self.metric if dev else ""),
             data_collator=collate,
             train_dataset=samples,
             optimizers=(self.master, None),
@@ -182,3 +193,116 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         if self.master is None:
             return bare.state_dict() if state is None else drop_tied_copies(state, bare)
         return self.master.full(bare.state_dict(), dict(bare.named_parameters(remove_duplicate=False)))
+
+
+def trainer_arguments(folder: Path, optim: OptimConfig, metric: str = "") -> TrainingArguments:
+    """Return Trainer's own configuration. The best model is kept by `metric`; without one there is no evaluation."""
+    has_dev, device = bool(metric), training_device(optim)
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")  # Trainer reads it nowhere else
+    found = TrainingArguments(
+        output_dir=str(folder / "checkpoints"),
+        max_steps=optim.steps,
+        per_device_train_batch_size=optim.batch_size,
+        gradient_accumulation_steps=optim.gradient_accumulation,
+        learning_rate=optim.learning_rate,
+        warmup_steps=optim.warmup_steps,
+        lr_scheduler_type=optim.schedule,
+        weight_decay=optim.weight_decay,
+        adam_epsilon=optim.epsilon,
+        adam_beta1=optim.betas[0],
+        adam_beta2=optim.betas[1],
+        max_grad_norm=optim.max_grad_norm,
+        bf16=training_precision(optim) == "bf16",
+        seed=optim.seed,
+        use_cpu=device.type == "cpu",
+        train_sampling_strategy="sequential",  # samples bring their own order, which does not depend on where one resumes
+        eval_strategy="steps" if has_dev else "no",
+        eval_steps=optim.eval_steps,
+        eval_on_start=has_dev,
+        save_strategy="steps",
+        save_steps=optim.eval_steps,
+        load_best_model_at_end=has_dev,
+        metric_for_best_model=metric or None,
+        greater_is_better=True if has_dev else None,
+        logging_steps=max(1, min(50, optim.eval_steps // 10)),
+        report_to=["tensorboard"],
+        remove_unused_columns=False,
+        dataloader_pin_memory=False,
+        restore_callback_states_from_checkpoint=True,
+        disable_tqdm=not os.isatty(2),
+    )
+    if device.type == "cuda" and "LOCAL_RANK" not in os.environ:
+        _use_one_gpu(found, device)
+    return found
+
+
+def _use_one_gpu(found: TrainingArguments, device: torch.device) -> None:
+    """Have Trainer use this GPU alone: by itself one process would take the first, and copy the model to all others."""
+    torch.cuda.set_device(device)
+    vars(found)["_setup_devices"] = device
+    found._n_gpu = 1  # noqa: SLF001 - it has no other way in
+
+
+class Clock(TrainerCallback, ExportableState):  # type: ignore[misc]
+    """Counts the seconds of a training over all its resumptions; Trainer keeps it in every checkpoint."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self._last = time.monotonic()
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        """Add the time since the last step."""
+        now = time.monotonic()
+        self.seconds, self._last = self.seconds + now - self._last, now
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint stores."""
+        return {"args": {"seconds": self.seconds}, "attributes": {}}
+
+
+class LogFile(TrainerCallback):  # type: ignore[misc]
+    """Writes everything that is logged to a file of JSON lines."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "log.jsonl"
+
+    def on_log(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
+        """Write the whole file again: after a resumption, what was logged before the checkpoint is there once."""
+        if state.is_world_process_zero:
+            with whole_file(self._path, force=True) as file:
+                file.writelines(json.dumps(entry).encode() + b"\n" for entry in state.log_history)
+
+
+def seal(checkpoint: Path) -> None:
+    """Mark a checkpoint as complete, after all its files are on disk."""
+    sync_tree(checkpoint)
+    files = sorted(path for path in checkpoint.rglob("*") if path.is_file() and path != checkpoint / SEAL)  # FSDP's are deeper
+    sizes = {path.relative_to(checkpoint).as_posix(): path.stat().st_size for path in files}
+    with whole_file(checkpoint / SEAL, force=True) as file:
+        file.write(json.dumps(sizes, indent=1).encode() + b"\n")
+
+
+def is_sealed(checkpoint: Path) -> bool:
+    """Return whether a checkpoint is complete: sealed, and every file as long as it was then."""
+    try:
+        sizes = json.loads((checkpoint / SEAL).read_bytes())
+        return all((checkpoint / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def sealed_checkpoints(folder: Path) -> list[Path]:
+    """Return the complete checkpoints, the latest last.
+
+    >>> sealed_checkpoints(getfixture("tmp_path"))
+    []
+    """
+    found = [(int(match[1]), path) for path in folder.glob("checkpoint-*") if (match := _CHECKPOINT.match(path.name))]
+    return [path for _, path in sorted(found) if is_sealed(path)]
+
+
+def prune(folder: Path, keep: set[str]) -> None:
+    """Remove all checkpoints except those named."""
+    for path in folder.glob("checkpoint-*"):
+        if path.name not in keep:
+            remove_folder(path)

@@ -17,8 +17,7 @@ from onym.models.onnx_encoder import OnnxEncoder
 from onym.models.onnx_shape import FAMILIES
 from onym.models.settings import EncoderSettings
 from onym.models.torch_encoder import Encoder
-from onym.testing.tiny_encoder import save_encoder
-from onym.testing.tiny_seq2seq import save_tokenizer
+from onym.testing.models import save_encoder, save_tokenizer
 from tests.encoders.spoil import configured, cut, rewritten, with_own_code
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]

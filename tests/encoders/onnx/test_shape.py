@@ -11,7 +11,7 @@ import pytest
 from onym.errors import OnymError
 from onym.models.onnx_shape import FAMILIES, read_encoder_shape
 from onym.models.torch_encoder import max_length, open_body
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.encoders.spoil import configured
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from onym.corpora.base import Item
 from onym.errors import ConfigError, InputError
-from onym.evaluate.end_to_end.evaluation import UNREADABLE, evaluate_end_to_end, predicted_documents, system_name
-from onym.evaluate.end_to_end.protocols import END_TO_END, NOT_IN_GOLD
+from onym.evaluate.end_to_end import END_TO_END, NOT_IN_GOLD, UNREADABLE, evaluate_end_to_end, predicted_documents, system_name
 from onym.evaluate.task import EvaluationTask
 from onym.outputs.predictions import NoMentions, Prediction, Predictions
 from onym.types import Document, Mention, Problem

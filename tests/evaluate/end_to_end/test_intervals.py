@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from onym.evaluate import significance
-from onym.evaluate.end_to_end.intervals import bootstrap_intervals, score_all, score_with_intervals
-from onym.evaluate.end_to_end.protocols import END_TO_END
+from onym.evaluate.end_to_end import END_TO_END, bootstrap_intervals, score_all, score_with_intervals
 from onym.types import Document, Mention
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.evaluate.end_to_end.mistakes import KINDS, EndToEndMistakes, find_mistakes
+from onym.evaluate.mistakes import KINDS, EndToEndMistakes, find_mistakes
 from onym.kb import KnowledgeBase
 from onym.types import Document, Mention
 

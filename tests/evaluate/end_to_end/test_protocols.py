@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError, InputError
-from onym.evaluate.end_to_end import END_TO_END, EndToEndScores, score_end_to_end
-from onym.evaluate.end_to_end.intervals import score_with_intervals
+from onym.evaluate.end_to_end import END_TO_END, EndToEndScores, score_end_to_end, score_with_intervals
 from onym.types import Document, Mention
 
 # Measured here, F1; the counts of the strict ones were checked by comparing the lines of the files.

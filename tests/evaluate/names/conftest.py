@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.testing.tiny_encoder import save_encoder
+from onym.testing.models import save_encoder
 from tests.evaluate.names.families import build_families
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onym.evaluate.names.labels import Box, arrange_labels
+from onym.evaluate.names_plot import Box, arrange_labels
 
 PICTURE = (300.0, 300.0)
 POINTS = st.tuples(st.floats(0, 300), st.floats(0, 300))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import ConfigError
-from onym.evaluate.names.nearness import Vectors, perplexity, points_of, share_together, unit_vectors
+from onym.evaluate.names import Vectors, perplexity, points_of, share_together, unit_vectors
 
 OWNERS = np.repeat(np.arange(4), 6)
 

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from onym.errors import ConfigError
-from onym.evaluate.names.choice import NameChoice, choose_names, sampled_concepts
-from onym.evaluate.names.nearness import share_together
-from onym.evaluate.names.picture import draw_names, format_of, titles
+from onym.evaluate.names import NameChoice, choose_names, draw_names, format_of, sampled_concepts, share_together, titles
 from onym.kb import KnowledgeBase
 from onym.models.torch_encoder import Encoder
 

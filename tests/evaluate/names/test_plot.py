@@ -11,10 +11,10 @@ import pytest
 from lxml import etree
 
 from onym.errors import ConfigError
-from onym.evaluate.names import plot as plot_module
-from onym.evaluate.names.choice import MAX_CONCEPTS
-from onym.evaluate.names.plot import COLOURS, Format, Panel, _short, fitted, look_of, medoid, names_plot
-from tests.evaluate.report.linking.sample import HOSTILE
+from onym.evaluate import names_plot as plot_module
+from onym.evaluate.names import MAX_CONCEPTS
+from onym.evaluate.names_plot import COLOURS, Format, Panel, _short, fitted, look_of, medoid, names_plot
+from tests.evaluate.report.samples import HOSTILE
 
 OWNERS = np.repeat(np.arange(5), 4)
 LABELS = ["Fever", "Stroke", "Gout", "Measles", "Vertigo"]

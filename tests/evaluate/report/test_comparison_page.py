@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from onym.evaluate.comparison import compare
-from onym.evaluate.evaluation import evaluate
-from onym.evaluate.report.comparison_page import comparison_page
+from onym.evaluate.evaluation import compare, evaluate
+from onym.evaluate.pages import comparison_page
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.linkers.exact import ExactLinker

@@ -1,44 +1,100 @@
-"""The parts of a page."""
+"""What all pages share: escaping, a policy against scripts, and no empty sections."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.evaluate.report.page import concept_cell, escaped, heads, left_out, manifest, page, shortened
+from onym.evaluate.content import ReportContent
+from onym.evaluate.evaluation import Evaluation, compare, evaluate
+from onym.evaluate.pages import comparison_page, end_to_end_page, linking_page, shorten
+from onym.evaluate.run import predict
+from onym.evaluate.task import EvaluationTask
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.outputs.predictions import Predictions
 from tests.evaluate.report.parsed import Page
+from tests.evaluate.report.samples import HOSTILE, end_to_end_sample, linking_sample
+
+BARE = ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ())
 
 
-@given(st.text(st.characters(codec="utf-8")))
-def test_escaped_text_means_itself(text: str) -> None:
-    assert not set("<>\"'\x00\n") & set(escaped(text))
+def both(task: EvaluationTask) -> tuple[Evaluation, Evaluation]:
+    """Return the evaluations of a linker and of one that never answers."""
+    whole = predict(task, ExactLinker(task.kb))
+    silent = Predictions.of((replace(one, answers=()) for one in whole), whole.source)
+    return evaluate(task, whole, protocol="any-id"), evaluate(task, silent, protocol="any-id")
 
 
-def test_a_page_forbids_scripts_and_leaves_out_empty_sections() -> None:
-    made = Page(page("a title", ["<p>text</p>", ""]))
-    assert "default-src 'none'" in " ".join(made.named("content"))
-    assert made.tags["p"] == 1
-    assert "a title: Onym" in made.words
+@pytest.fixture
+def hostile_pages(task: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return each page with a concept that has a hostile name."""
+    evaluations = both(task)
+    monkeypatch.setattr(KnowledgeBase, "preferred_form", lambda kb, concept: HOSTILE)
+    return {
+        "linking": linking_page(linking_sample(HOSTILE)),
+        "end to end": end_to_end_page(end_to_end_sample(HOSTILE)),
+        "comparison": comparison_page(compare(*evaluations), evaluations, ("a", "b"), task.kb),
+    }
+
+
+@pytest.mark.parametrize("name", ["linking", "end to end", "comparison"])
+def test_the_name_of_a_concept_is_escaped(name: str, hostile_pages: dict[str, str]) -> None:
+    text = hostile_pages[name]
+    assert "<script" not in text
+    assert "<img" not in text
+    assert not {"\x1b", "\u202e"} & set(text)
+    page = Page(text)
+    assert "<script>alert('x')</script>" in "".join(page.words)
+    assert not any(attribute.startswith("on") for _, attribute, _ in page.attributes)
+    assert "default-src 'none'" in " ".join(page.named("content"))
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=160))
+def test_any_text_means_itself(text: str) -> None:
+    made = linking_page(replace(BARE, linker=f"[{text}]", manifest=((text, text),)))
+    assert set(made[: made.index("<style>")] + made[made.index("</style>") :]).isdisjoint("\x00\x1b\r\u202e")
+    page = Page(made)
+    assert page.tags == Page(linking_page(replace(BARE, manifest=(("a", "b"),)))).tags
+    assert page.tags["script"] == 0
+
+
+def test_a_page_has_a_title_and_leaves_out_empty_sections() -> None:
+    page = Page(linking_page(BARE))
+    assert "exact on bc5cdr (test): Onym" in page.words
+    assert page.named("aria-labelledby") == ["figures", "left-out"]
+    assert "Nothing was left out." in page.words
 
 
 def test_what_was_left_out() -> None:
-    assert "Nothing was left out." in left_out([])
-    assert "1,055" in left_out([("no id", 1055)])
+    assert "1,055" in Page(linking_page(replace(BARE, left_out=(("no id", 1055),)))).words
 
 
-def test_without_values_there_is_no_manifest() -> None:
-    assert manifest([]) == ""
-    assert "&lt;b&gt;" in manifest([("kb", "<b>")])
+def test_the_manifest_is_escaped() -> None:
+    assert "<code>&lt;b&gt;</code>" in linking_page(replace(BARE, manifest=(("kb", "<b>"),)))
 
 
-def test_an_empty_answer_says_nothing() -> None:
-    assert concept_cell("", "") == '<td class="none">nothing</td>'
-    assert concept_cell("a:1", "a:1") == "<td>a:1</td>"
+def test_an_empty_answer_says_nothing_and_ids_are_shown_once() -> None:
+    mistake = replace(linking_sample().mistakes[1], gold="a:1", gold_ids="a:1")
+    made = linking_page(replace(BARE, mistakes=(mistake,)))
+    assert made.count('<td class="none">nothing</td>') == 2
+    assert "<td>a:1</td>" in made
 
 
 def test_columns_of_numbers_are_marked() -> None:
-    assert heads(("a", "n"), words=1) == '<th scope="col" >a</th><th scope="col" class="number">n</th>'
+    made = linking_page(replace(BARE, left_out=(("no id", 1),)))
+    assert '<th scope="col">Reason</th><th scope="col" class="number">n</th>' in made
 
 
 def test_long_text_is_cut() -> None:
-    assert shortened("x" * 161) == "x" * 160 + "…"
+    assert shorten("x" * 161) == "x" * 160 + "…"
+
+
+def test_a_comparison_needs_no_extra(task: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluations = both(task)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "McNemar" in comparison_page(compare(*evaluations), evaluations, ("a", "b"), task.kb)

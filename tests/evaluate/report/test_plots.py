@@ -11,9 +11,9 @@ import pytest
 from lxml import etree
 
 from onym.errors import ConfigError
-from onym.evaluate.report.plots import interval_plot
-from onym.evaluate.report.values import Bar
-from tests.evaluate.report.linking.sample import HOSTILE
+from onym.evaluate.content import Bar
+from onym.evaluate.plots import interval_plot
+from tests.evaluate.report.samples import HOSTILE
 
 BARS = [Bar("Overall", 1234, 0.901, 0.88, 0.92), Bar("fever", 20, 0.5, 0.3, 0.7)]
 
@@ -71,7 +71,7 @@ def test_the_settings_of_the_user_neither_count_nor_change() -> None:
 
 def test_pyplot_and_its_global_state_stay_away() -> None:
     code = (
-        "import sys; from onym.evaluate.report import plots; assert 'matplotlib' not in sys.modules; "
+        "import sys; from onym.evaluate import plots; assert 'matplotlib' not in sys.modules; "
         "plots.interval_plot('bars', 'title', [], 'recall'); assert 'matplotlib.pyplot' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

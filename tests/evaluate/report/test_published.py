@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
-from onym.evaluate.report.published import published_for, published_section, published_tables
+from onym.evaluate.content import ReportContent
+from onym.evaluate.pages import linking_page
+from onym.evaluate.published import published_for
+from onym.evaluate.tables import published_tables
 
+BARE = ReportContent("exact", "ncbi-disease-biosyn", "test", "biosyn", "MEDIC", ())
 MANIFEST = {"dataset": {"name": "ncbi-disease-biosyn", "split": "test"}}
 
 
 def test_they_stand_where_dataset_split_and_protocol_match() -> None:
     figures = published_for(MANIFEST, "biosyn")
-    made = published_section(figures)
+    made = linking_page(replace(BARE, published=figures))
     assert "SapBERT, fine-tuned" in made
     assert "92.3" in made
     file = io.StringIO()
@@ -25,5 +30,5 @@ def test_they_stand_where_dataset_split_and_protocol_match() -> None:
 
 def test_else_there_is_nothing() -> None:
     for manifest, protocol in ((MANIFEST, "strict"), ({"dataset": {"name": "mine", "split": "test"}}, "biosyn")):
-        assert published_section(published_for(manifest, protocol)) == ""
+        assert "Published" not in linking_page(replace(BARE, published=published_for(manifest, protocol)))
         assert published_tables(published_for(manifest, protocol)) == []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 
 import pytest
 
-from onym.evaluate.report.style import STYLE
-
+STYLE = (files("onym.evaluate") / "templates/style.css").read_text()
 LIGHT, DARK = (
     dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", part))
     for part in STYLE.split("* {")[0].split("@media (prefers-color-scheme: dark)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.evaluate.report.tables import plain, starred, table_of, with_note
+from onym.evaluate.tables import plain, starred, table_of, with_note
 
 
 def test_text_has_no_markup_and_no_control_characters() -> None:

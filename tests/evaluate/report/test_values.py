@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.evaluate.report.values import Bar, flat, interval, percent
+from onym.evaluate.content import Bar, flat, interval, percent
 
 
 def test_percent_and_interval() -> None:

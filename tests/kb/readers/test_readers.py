@@ -7,13 +7,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from benchmarks.kb.fuzz_cases import judge, make_case
 
 from onym.errors import ConfigError, OnymError
 from onym.kb import readers
 from onym.store.files.source import Source
 from onym.testing.releases import SAMPLES, Release
 from tests.kb.readers.conftest import packed, rows_of, source_of
+from tests.robustness.files.kb_fuzz import judge, make_case
 
 RELEASES = [
     pytest.param(name, release, id=f"{name}-{number}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.exchange.fhir_rules import VERSIONS, fhir_problems
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.outputs.fhir import code_string, codeable_concept, coding, extension, string_of
 from onym.outputs.vocabularies import Vocabularies
 from onym.types import Candidate, Link, Mention
+from tests.robustness.outputs.rules import VERSIONS, fhir_problems
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.exchange.fhir_rules import VERSIONS, fhir_problems
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from onym.outputs.vocabularies import Vocabularies
 from onym.types import Candidate
 from onym.views import FhirVersion
 from tests.predictions.exchange.test_fhir import TEXT
+from tests.robustness.outputs.rules import VERSIONS, fhir_problems
 
 FEVER, INFARCT = Candidate("mesh:D005334", "fever", 0.9), Candidate("mesh:D009203", "heart attack", 0.8)
 RELEASES: tuple[FhirVersion, ...] = ("R4B", "R5")

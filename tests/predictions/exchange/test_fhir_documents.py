@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 import pytest
-from benchmarks.exchange.fhir_rules import VERSIONS, fhir_problems
 from hypothesis import given
 
 from onym.outputs.fhir import MENTION, fhir_document, write_fhir
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 from tests.predictions.exchange.test_fhir import TEXT
+from tests.robustness.outputs.rules import VERSIONS, fhir_problems
 
 FEVER = Candidate("mesh:D005334", "fever", 1.0, "Fever", "Disease")
 

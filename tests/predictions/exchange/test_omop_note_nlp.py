@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.exchange.omop_rules import OmopDatabase
 from hypothesis import given
 
 from onym.outputs.omop import NOTE_NLP_COLUMNS as COLUMNS
@@ -25,6 +24,7 @@ from onym.outputs.omop import (
 )
 from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem
 from tests.predictions.exchange.test_fhir import TEXT
+from tests.robustness.outputs.rules import OmopDatabase
 
 DAY = datetime.date(2026, 1, 31)
 FEVER = Candidate("mesh:D005334", "fever", 0.9, "Fever")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from benchmarks.exchange.omop_rules import OmopDatabase
 
 from onym.outputs.omop import SOURCE_MAP_COLUMNS as COLUMNS
 from onym.outputs.omop import UNKNOWN, OmopConcept, OmopConcepts, SourceMap, StandardConcept, short_code, source_map_rows
 from onym.outputs.terms import TermMapping
 from onym.types import Candidate
+from tests.robustness.outputs.rules import OmopDatabase
 
 FEVER, INFARCT = Candidate("mesh:D005334", "fever", 0.9), Candidate("mesh:D009203", "heart attack", 0.8)
 CONCEPTS = OmopConcepts(

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from benchmarks.serve.reconcile_schemas import specs_folder
 
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
@@ -15,6 +14,7 @@ from onym.packs.locate import load
 from onym.pipeline import Pipeline, build_pipeline
 from onym.pipeline.folder import store_calibration
 from tests.pipeline.calibrated import fitted
+from tests.robustness.serve.reconcile_cases import specs_folder
 
 HOSTILE = "<script>alert(1)</script>"
 ROWS = f"""id\tname\tsynonyms\tdefinition\ttypes\txrefs

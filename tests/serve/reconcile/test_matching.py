@@ -1,16 +1,31 @@
-"""Which candidates terms have, and when one of them is a match."""
+"""What linker processes answer: matches, scores, types, suggestions, the manifest."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onym.errors import InternalError
+from onym.kb import KnowledgeBase
 from onym.pipeline import Pipeline
-from onym.serve.reconcile.matching import Matcher
-from onym.types import Document, LinkedDocument, Problem
+from onym.serve.answers import Answers
+from onym.serve.reconcile.matching import (
+    Matcher,
+    SemanticTypes,
+    as_type,
+    manifest_of,
+    shown_scores,
+    suggested_entities,
+    suggested_types,
+)
+from onym.types import Candidate, Document, LinkedDocument, Problem
 
 
 def first(matcher: Matcher, text: str, precision: float = 0.95, **query: Any) -> dict[str, Any] | None:
@@ -109,3 +124,100 @@ def test_a_bug_is_an_error_and_not_an_empty_answer(pipeline: Pipeline, monkeypat
 def _broken(documents: Iterable[Document]) -> Iterator[LinkedDocument]:
     for doc in documents:
         yield LinkedDocument(doc, problems=(Problem(doc.id, "internal-error", "ZeroDivisionError"),))
+
+
+def candidates(*scores: float) -> list[Candidate]:
+    return [Candidate(f"made:{row}", "name", score) for row, score in enumerate(scores)]
+
+
+def test_the_confidence_is_the_first_score_and_the_rest_is_shared() -> None:
+    assert shown_scores(candidates(0.9, 0.5, 0.4), 0.6) == [60.0, 20.0, 10.0]
+    assert shown_scores(candidates(0.9, 0.5), 0.1) == [10.0, 5.0]
+    assert shown_scores(candidates(1.0, 1.0, 0.4), 0.5) == [50.0, 50.0, 12.5]
+    assert shown_scores(candidates(0.9), 0.94999999) == [94.99]  # never more than the confidence says
+    assert shown_scores([], None) == []
+
+
+def test_without_a_confidence_it_is_the_score_of_the_linker() -> None:
+    assert shown_scores(candidates(7.0, 0.5, -0.1, -1e9), None) == [100.0, 50.0, 50.0, 0.0]
+    assert shown_scores(candidates(math.log(0.25), math.nan), None) == [25.0, 0.0]
+
+
+@given(st.lists(st.floats(-50, 5), max_size=9), st.none() | st.floats(0, 1))
+def test_scores_fall_and_are_percents(scores: list[float], confidence: float | None) -> None:
+    shown = shown_scores(candidates(*sorted(scores, reverse=True)), confidence)
+    assert shown == sorted(shown, reverse=True)
+    assert all(0 <= each <= 100 for each in shown)
+
+
+def test_groups_come_first_and_any_case_is_known(kb: KnowledgeBase) -> None:
+    types = SemanticTypes(kb)
+    assert types.default() == ["Disease", "Phenotype"]
+    assert types.known(["disease", "c14", "Planet"]) == ["Disease", "C14"]
+    assert types.beginning("") == ["C14", "C23", "Disease", "Phenotype"]
+    assert types.beginning("E") == ["Disease", "Phenotype"]
+    assert types.beginning("planet") == []
+    assert as_type("C14") == {"id": "C14", "name": "C14"}
+
+
+def test_what_a_candidate_shows_can_be_wanted(kb: KnowledgeBase, tiny_kb: Path) -> None:
+    with_groups, without = SemanticTypes(kb), SemanticTypes(KnowledgeBase.open(tiny_kb))
+    fever = Candidate("mesh:D005334", "fever", 1.0, "Fever", "Disease")
+    assert (with_groups.of(fever), without.of(fever)) == (["Disease"], ["C23"])
+    assert without.known(without.of(fever)) == ["C23"]
+
+
+def test_entities_by_id_name_beginning_and_words(kb: KnowledgeBase) -> None:
+    for text in ("D005334", "mesh:d005334", "fever", "pyrex", "ague"):
+        assert suggested_entities(kb, text, 5)[0] == {
+            "id": "MESH:D005334",
+            "name": "Fever",
+            "notable": [{"id": "Disease", "name": "Disease"}, {"id": "Phenotype", "name": "Phenotype"}],
+            "description": "A rise of temperature.",
+        }
+    assert "description" not in suggested_entities(kb, "blood pressure", 5)[0]
+    assert suggested_entities(kb, "", 5) == suggested_entities(kb, "\x00", 5) == []
+
+
+def test_a_cursor_skips(kb: KnowledgeBase) -> None:
+    both = suggested_entities(kb, "MI", 5)
+    assert [each["id"] for each in both[:2]] == ["MESH:D006973", "MESH:D009203"]
+    assert suggested_entities(kb, "MI", 5, 1) == both[1:]
+    assert suggested_entities(kb, "MI", 1) == both[:1]
+    assert suggested_types(kb, "", 2, 1) == suggested_types(kb, "", 5)[1:3]
+
+
+BASE = "https://example.org/reconcile/secret"
+
+
+def test_all_addresses_are_those_of_the_service(kb: KnowledgeBase) -> None:
+    found = manifest_of(BASE, "Onym", SemanticTypes(kb), 0.9)
+    assert found["view"]["url"] == found["preview"]["url"] == f"{BASE}/preview?id={{{{id}}}}"
+    assert {each["service_url"] for each in found["suggest"].values()} == {BASE}
+    assert found["extend"]["propose_properties"] == {"service_url": BASE, "service_path": "/extend/propose"}
+    assert (found["name"], found["matchPrecision"]) == ("Onym", 0.9)
+
+
+def test_it_says_where_nothing_is_matched(kb: KnowledgeBase) -> None:
+    found = manifest_of(BASE, "Onym", SemanticTypes(kb), None)
+    assert found["name"] == "Onym (not calibrated: no automatic matches)"
+    assert found["matchPrecision"] is None
+
+
+def test_jobs_are_answered_by_the_pipeline(pipeline: Pipeline) -> None:
+    def one(**job: Any) -> Any:
+        [(status, body)] = answers.of([job])
+        assert status == 200
+        return json.loads(body)
+
+    answers = Answers(pipeline)
+    query = {"text": "heart attack", "types": [], "is_all": False, "limit": 1, "context": ""}
+    assert one(op="reconcile", queries={"q0": query}, precision=0.95)["q0"]["result"][0]["match"] is True
+    assert one(op="manifest", base="http://localhost/reconcile", name="Onym", precision=0.9)["matchPrecision"] == 0.9
+    assert one(op="suggest", kind="type", prefix="C1", limit=5, skip=0)["result"] == [{"id": "C14", "name": "C14"}]
+    assert one(op="suggest", kind="entity", prefix="ague", limit=5, skip=0)["result"][0]["id"] == "MESH:D005334"
+    assert one(op="extend", ids=["D005334"], properties=[{"id": "name"}])["rows"]["D005334"]["name"] == [{"str": "Fever"}]
+
+
+def test_the_release_depends_on_the_calibration_of_terms(pipeline: Pipeline) -> None:
+    assert Answers(pipeline).release["release"] != Answers(Pipeline(pipeline.linker, pipeline.detector)).release["release"]

@@ -8,13 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
-from benchmarks.serve.reconcile_cases import ReconcileCases
-from benchmarks.serve.reconcile_schemas import ReconcileSchemas
 from benchmarks.serve.running import Running
 
 from onym.errors import InputError
 from onym.serve.reconcile.routes import fields_of
 from onym.serve.server import Service
+from tests.robustness.serve.reconcile_cases import ReconcileCases, ReconcileSchemas
 from tests.serve.reconcile.conftest import HOSTILE
 from tests.serve.stub import folder_of, with_service
 

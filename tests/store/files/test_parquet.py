@@ -10,8 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from benchmarks.decoded import parquets
-from benchmarks.hostile.case import Case
 
 from onym.corpora.formats.parquet import SCHEMA as CORPUS_SCHEMA
 from onym.errors import InputError, LimitError
@@ -19,6 +17,8 @@ from onym.store.files import parquet
 from onym.store.files.parquet import iter_parquet, write_parquet
 from onym.store.files.source import InputFile
 from onym.store.limits import Limits
+from tests.robustness.files import parquet_bombs as parquets
+from tests.robustness.files.case import Case
 
 SCHEMA = pa.schema({"id": pa.string(), "n": pa.int64()})
 

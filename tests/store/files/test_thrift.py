@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from benchmarks.decoded.parquet_bytes import BINARY, I32, LIST, STRUCT, fields, members, text, zigzag
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.store.guards.parquet import ThriftError, ThriftReader, TooManyStructsError
+from tests.robustness.files.parquet_bytes import BINARY, I32, LIST, STRUCT, fields, members, text, zigzag
 
 
 def test_numbers_texts_and_structs_are_read_and_lists_passed_over() -> None:

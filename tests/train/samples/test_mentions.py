@@ -1,4 +1,4 @@
-"""Samples of a corpus: each mention with each of its names, once in an epoch, as the layout has them."""
+"""Mentions as samples: their targets, and pairs of a mention and a name."""
 
 from __future__ import annotations
 
@@ -6,19 +6,96 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onym.datasets import PreparedDataset
+from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.train.samples.base import Sample
-from onym.train.samples.mentions import MentionSamples, mentions_of
-from onym.train.samples.targets import DocMention, targets_of
+from onym.text.normal import normal_name
+from onym.text.similarity import NameSimilarity
+from onym.train.samples.base import Positive, Sample, Samples
+from onym.train.samples.mentions import (
+    Choice,
+    DocMention,
+    MentionPairs,
+    MentionSamples,
+    mentions_of,
+    require_linkable,
+    targets_of,
+)
+from onym.train.samples.pairs import labels_of, same_of
 from onym.types import Document, Mention
 from tests.train.tiny import layout
+
+HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
+MANY = range(4000)
 
 
 @pytest.fixture(scope="module")
 def kb(kb_folder: Path) -> KnowledgeBase:
     return KnowledgeBase.open(kb_folder)
+
+
+def doc_mention(surface: str, *concept_ids: str) -> DocMention:
+    doc = Document("1", surface, (Mention(0, len(surface), surface, concept_ids),))
+    return doc, doc.mentions[0]
+
+
+def named(kb: KnowledgeBase, *mentions: DocMention, choice: Choice = "similar", count: int = 1) -> list[list[str]]:
+    return [[kb.names[name] for name in names] for names in targets_of(mentions, kb, choice=choice, count=count)]
+
+
+def test_the_closest_of_the_concepts_names_best_first(kb: KnowledgeBase) -> None:
+    (found,) = named(kb, doc_mention("Heart Attacks", "mesh:D009203"), count=4)
+    similarity = NameSimilarity.of(kb.names)
+    scores = similarity.pairwise([normal_name("Heart Attacks")] * len(found), found).tolist()
+    assert found[0] == "heart attack"
+    assert sorted(found) == ["heart attack", "infarct myocardial", "mi", "myocardial infarction"]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > scores[1]
+
+
+def test_a_name_of_another_concept_is_never_taken(kb: KnowledgeBase) -> None:
+    assert named(kb, doc_mention("heart attack", "mesh:D005334"), count=9)[0] == ["fever", "pyrexia", "hyperthermia"]
+
+
+def test_a_mention_of_two_concepts_takes_names_of_both_each_once(kb: KnowledgeBase) -> None:
+    (found,) = named(kb, doc_mention("MI", "mesh:D009203", "mesh:D006973"), count=9)
+    assert len(found) == len(set(found)) == 6
+    assert found[0] == "mi"
+
+
+def test_the_target_of_minimal_length(kb: KnowledgeBase) -> None:
+    assert named(kb, doc_mention("heart attack", "mesh:D009203"), choice="short", count=2) == [["mi", "heart attack"]]
+
+
+def test_any(kb: KnowledgeBase) -> None:
+    assert sorted(named(kb, doc_mention("x", "mesh:D005334"), choice="sampled")[0]) == ["fever", "hyperthermia", "pyrexia"]
+
+
+@pytest.mark.parametrize("choice", ["similar", "short", "sampled"])
+def test_unknown_concepts_have_none_and_others_keep_their_positions(kb: KnowledgeBase, choice: Choice) -> None:
+    mentions = [
+        doc_mention("a", "mesh:D0"),
+        doc_mention("fever", "mesh:D005334"),
+        doc_mention("b"),
+        doc_mention("mi", "mesh:D006973"),
+    ]
+    found = named(kb, *mentions, choice=choice)
+    assert [bool(names) for names in found] == [False, True, False, True]
+    assert named(kb, choice=choice) == []
+
+
+def test_a_corpus_of_which_nothing_is_known_is_refused() -> None:
+    require_linkable(1)
+    with pytest.raises(InputError) as empty:
+        require_linkable(0)
+    assert empty.value.code == "training-empty"
+
+
+def test_alternative_ids_count(kb: KnowledgeBase) -> None:
+    assert named(kb, doc_mention("fever", "MESH:D005334")) == [["fever"]]
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +173,112 @@ def test_mentions_without_an_id_and_those_that_stand_elsewhere_too() -> None:
     assert mentions_of([doc]) == [(doc, fever), (doc, cough)]
     assert mentions_of([doc], exclude=[dev]) == [(doc, fever)]
     assert mentions_of([doc], exclude=[Document("2", doc.text, (cough,))]) == [(doc, fever), (doc, cough)]
+
+
+DOC_MENTIONS = [
+    doc_mention("Heart Attacks", HEART),
+    doc_mention("fevers", FEVER),
+    doc_mention("woe", "mesh:D000000"),
+    doc_mention("MI", PRESSURE),
+    doc_mention("hypertensive infarction", PRESSURE, HEART),
+    doc_mention("Fever", FEVER),
+]
+
+
+KNOWN = [each for each in DOC_MENTIONS if each[1].surface != "woe"]
+
+
+def drawn(kb: KnowledgeBase, similar: float, seed: int = 3) -> list[Positive]:
+    return MentionPairs(DOC_MENTIONS, kb, count=len(MANY), similar=similar, seed=seed).__getitems__(MANY)
+
+
+def test_an_epoch_has_each_known_mention_once(kb: KnowledgeBase) -> None:
+    pairs = MentionPairs(DOC_MENTIONS, kb, count=99)
+    samples: Samples[Positive] = pairs
+    assert (pairs.epoch, len(samples), pairs.unlinkable) == (5, 99, 1)
+    surfaces = sorted(normal_name(mention.surface) for _, mention in KNOWN)
+    rounds = [[pair.first for pair in pairs.__getitems__(range(start, start + 5))] for start in range(0, 50, 5)]
+    assert all(sorted(each) == surfaces for each in rounds)
+    assert len({tuple(each) for each in rounds}) > 1
+
+
+def test_the_closest_name_always(kb: KnowledgeBase) -> None:
+    best = {normal_name(mention.surface): names[0] for (_, mention), names in zip(KNOWN, targets_of(KNOWN, kb), strict=True)}
+    assert {(pair.first, pair.names[1]) for pair in drawn(kb, 1.0)} == set(best.items())
+
+
+def test_any_name_about_as_often(kb: KnowledgeBase) -> None:
+    counts = Counter((pair.first, pair.names[1]) for pair in drawn(kb, 0.0))
+    for _, mention in KNOWN:
+        surface = normal_name(mention.surface)
+        names = {name for concept_id in mention.concept_ids for name in kb.names_of(kb.resolve(concept_id)[0]).tolist()}
+        assert {name for first, name in counts if first == surface} == names
+        expected = len(MANY) / len(KNOWN) / len(names)
+        assert all(0.6 * expected < counts[surface, name] < 1.4 * expected for name in names)
+
+
+def test_the_probability_of_the_closest(kb: KnowledgeBase) -> None:
+    best = targets_of([DOC_MENTIONS[0]], kb)[0][0]
+    found = [pair.names[1] == best for pair in drawn(kb, 0.6) if pair.first == "heart attacks"]
+    assert 0.64 < sum(found) / len(found) < 0.76  # 0.6, and a quarter of the rest
+
+
+def test_a_pair_is_of_a_concept_of_both(kb: KnowledgeBase) -> None:
+    for pair in drawn(kb, 0.5):
+        assert kb.names[pair.names[1]] == pair.second
+        assert pair.concept in kb.name_concepts[pair.names[1]].tolist()
+        (mention,) = (mention for _, mention in KNOWN if normal_name(mention.surface) == pair.first)
+        meant = {kb.resolve(concept_id)[0] for concept_id in mention.concept_ids}
+        assert {pair.concept, *pair.also} == meant
+        assert pair.concept not in pair.also
+
+
+def test_strings_are_known_by_their_ids(kb: KnowledgeBase) -> None:
+    ids = {pair.first: pair.names[0] for pair in drawn(kb, 0.5)}
+    assert ids["fever"] == kb.find("fever")
+    assert ids["mi"] == kb.find("mi")
+    unknown = [ids[surface] for surface in ("heart attacks", "fevers", "hypertensive infarction")]
+    assert min(unknown) >= len(kb.names)
+    assert len(set(unknown)) == 3
+
+
+def test_one_surface_of_two_concepts_is_no_negative_of_itself(kb: KnowledgeBase) -> None:
+    mentions = [doc_mention("attack of something", HEART), doc_mention("Attack of something", FEVER)]
+    batch = MentionPairs(mentions, kb, count=2).__getitems__([0, 1])
+    same = same_of(batch, kb)
+    assert len(set(labels_of(batch).tolist())) == 2
+    assert same[0, 1]
+    assert same.sum() == 2
+
+
+def test_the_seed_gives_the_pairs(kb: KnowledgeBase) -> None:
+    assert drawn(kb, 0.5) == drawn(kb, 0.5)
+    assert drawn(kb, 0.5) != drawn(kb, 0.5, seed=4)
+
+
+@given(indices=st.lists(st.integers(0, 5000), max_size=9))
+def test_a_pair_does_not_depend_on_its_batch(kb: KnowledgeBase, indices: list[int]) -> None:
+    pairs = MentionPairs(DOC_MENTIONS, kb, count=9, similar=0.0)
+    assert pairs.__getitems__(indices) == [pairs.__getitems__([number])[0] for number in indices]
+
+
+def test_nothing_is_compared_where_no_similar_name_is_wanted(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.train.samples.mentions.open_similarity", None)
+    assert MentionPairs(DOC_MENTIONS, kb, count=9, similar=0.0).epoch == 5
+
+
+def test_what_cannot_be_is_refused(kb: KnowledgeBase) -> None:
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ConfigError) as refused:
+            MentionPairs(DOC_MENTIONS, kb, count=9, similar=wrong)
+        assert refused.value.code == "config-invalid"
+    with pytest.raises(InputError) as empty:
+        MentionPairs([DOC_MENTIONS[2]], kb, count=9)
+    assert empty.value.code == "training-empty"
+
+
+def test_a_mention_of_which_nothing_is_left_is_not_learnt(kb: KnowledgeBase) -> None:
+    """A linker does not look for it, either."""
+    pairs = MentionPairs([doc_mention("+-", FEVER), doc_mention("fevers", FEVER)], kb, count=9)
+    assert (pairs.epoch, pairs.unlinkable) == (1, 1)
+    assert {pair.first for pair in pairs.__getitems__(range(9))} == {"fevers"}

@@ -1,69 +1,262 @@
-"""Pairs of names as samples, and the file that keeps them."""
+"""Pairs of names, mixed pairs, and rows that are no negatives."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from onym.errors import IntegrityError
+from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.train.samples.base import Pair
-from onym.train.samples.pairs import PairSamples, read_pairs, write_pairs
-from onym.train.samples.preferences import PreferencePair
-from tests.train.tiny import layout
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.store.arrays import Ragged, Strings
+from onym.train.metric_losses import hard_pairs
+from onym.train.samples.base import Positive, Samples
+from onym.train.samples.pairs import Mixed, PositivePairs, _pair, labels_of, same_of
+from tests.train.samples.made_kb import made_kb
 
-TEXTS = [("He had a Heart attack.", 9, 21), ("The fever rose.", 4, 9)]
-PREFERRED = [PreferencePair(0, 1, 4), PreferencePair(1, 4, 0), PreferencePair(1, 5, 2)]
-REFERENCES = [(-1.0, -2.0), (-0.1, -9.5), (-3.25, -0.5)]
+SIZES = [1, 2, 30, 1, 11, 10, 3, 200, 1]  # names of concepts: 11 have 55 pairs, 10 have 45
+CONCEPTS, NAMES = 6, 8
+MEANT = st.lists(st.sets(st.integers(0, CONCEPTS - 1), min_size=1, max_size=3), min_size=NAMES, max_size=NAMES)
+STRINGS = st.integers(0, NAMES + 3)  # the last ones are no names
+POSITIVES = st.lists(
+    st.builds(
+        Positive,
+        st.just("one"),
+        st.just("other"),
+        st.integers(0, CONCEPTS - 1),
+        st.tuples(STRINGS, STRINGS),
+        st.lists(st.integers(0, CONCEPTS - 1), max_size=2).map(tuple),
+    ),
+    min_size=1,
+    max_size=6,
+)
 
 
-@pytest.fixture
-def pairs(tiny_kb: Path, model: Path) -> PairSamples:
-    names = KnowledgeBase.open(tiny_kb).names
-    return PairSamples(PREFERRED, TEXTS.__getitem__, names, layout(model), 9, seed=2, references=REFERENCES)
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return made_kb(tmp_path_factory.mktemp("made"))
 
 
-def test_a_pair_is_laid_out_as_for_linking(pairs: PairSamples, model: Path) -> None:
-    how = layout(model)
-    assert pairs.at(2) == Pair(
-        how.source(*TEXTS[1]), how.prompt("fever"), how.name(pairs.names[5]), how.name(pairs.names[2]), REFERENCES[2]
+def kb_with_names(sizes: list[int]) -> Any:
+    """Return the parts of a knowledge base with so many names of each concept."""
+    terms = np.cumsum([0, *sizes]).astype(np.uint32)
+    names = Strings.of([f"n{number:06}" for number in range(terms[-1])])
+    return SimpleNamespace(
+        concept_terms=terms, term_names=np.arange(terms[-1], dtype=np.uint32), names=names, folder=Path("kb")
     )
 
 
-def test_each_pair_comes_once_in_an_epoch_with_its_own_reference(pairs: PairSamples) -> None:
-    assert len(pairs) == 9
-    expected = [pairs.at(row) for row in range(3)]
-    found = [pairs.__getitems__(range(start, start + 3)) for start in (0, 3, 6)]
-    for epoch in found:
-        assert sorted(map(repr, epoch)) == sorted(map(repr, expected))
-    assert not found[0] == found[1] == found[2]
-    assert [pairs.__getitems__([index])[0] for index in range(9)] == [pair for epoch in found for pair in epoch]
+def by_concept(pairs: list[Positive]) -> dict[int, list[tuple[int, int]]]:
+    found = defaultdict(list)
+    for pair in pairs:
+        found[pair.concept].append(pair.names)
+    return found
 
 
-def test_without_references(pairs: PairSamples) -> None:
-    bare = PairSamples(PREFERRED, TEXTS.__getitem__, pairs.names, pairs.layout, 3)
-    assert {pair.reference for pair in bare.__getitems__(range(3))} == {(0.0, 0.0)}
+def epochs(pairs: PositivePairs, count: int) -> list[list[Positive]]:
+    return [pairs.__getitems__(range(number * pairs.epoch, (number + 1) * pairs.epoch)) for number in range(count)]
 
 
-def test_the_file_keeps_each_digit(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.jsonl"
-    references = [(-1 / 3, -1e-17), (-0.1, -(2.0**-40)), (-3e30, 0.0)]
-    write_pairs(PREFERRED, references, path)
-    assert read_pairs(path) == (PREFERRED, references)
-    assert not any(letter.isalpha() for letter in path.read_text().replace("e", ""))
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=8).filter(lambda sizes: max(sizes) > 1),
+    st.integers(0, 2**40),
+    st.integers(1, 60),
+)
+def test_an_epoch_has_all_pairs_up_to_the_limit(sizes: list[int], seed: int, max_pairs: int) -> None:
+    kb = kb_with_names(sizes)
+    found = by_concept(epochs(PositivePairs(kb, 9, seed, max_pairs=max_pairs), 1)[0])
+    assert set(found) == {concept for concept, size in enumerate(sizes) if size > 1}
+    for concept, pairs in found.items():
+        names = range(int(kb.concept_terms[concept]), int(kb.concept_terms[concept + 1]))
+        all_pairs = set(combinations(names, 2))
+        assert len(pairs) == len(set(pairs)) == min(max_pairs, len(all_pairs))
+        assert set(pairs) <= all_pairs
 
 
-@pytest.mark.parametrize("text", ["[0, 1, 2]\n", "[0, 1, 2, null, 1]\n", "[0, 1", "3\n", '{"a": 1}\n'])
-def test_a_broken_file(tmp_path: Path, text: str) -> None:
-    (tmp_path / "pairs.jsonl").write_text(text)
-    with pytest.raises(IntegrityError, match="artefact-corrupt"):
-        read_pairs(tmp_path / "pairs.jsonl")
-    with pytest.raises(IntegrityError, match="artefact-corrupt"):
-        read_pairs(tmp_path / "none.jsonl")
+def test_no_more_than_fifty_pairs() -> None:
+    found = by_concept(epochs(PositivePairs(kb_with_names(SIZES), 9), 1)[0])
+    assert {concept: len(pairs) for concept, pairs in found.items()} == {1: 1, 2: 50, 4: 50, 5: 45, 6: 3, 7: 50}
 
 
-def test_as_many_references_as_pairs(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        write_pairs(PREFERRED, REFERENCES[:2], tmp_path / "pairs.jsonl")
-    assert not (tmp_path / "pairs.jsonl").exists()
+def test_each_epoch_has_the_same_pairs_in_another_order() -> None:
+    first, second = epochs(PositivePairs(kb_with_names(SIZES), 9, 3), 2)
+    assert Counter(pair.names for pair in first) == Counter(pair.names for pair in second)
+    assert first != second
+    neighbours = Counter(one.concept == other.concept for one, other in pairwise(first))
+    assert neighbours[True] < neighbours[False]
+
+
+def test_drawn_pairs_are_even() -> None:
+    """Every pair of a concept of 12 names comes in about 50 of 66 draws, by the seed; and each seed draws others."""
+    drawn = [frozenset(pair.names for pair in epochs(PositivePairs(kb_with_names([12]), 9, seed), 1)[0]) for seed in range(400)]
+    counts = Counter(names for each in drawn for names in each)
+    assert set(counts) == set(combinations(range(12), 2))
+    assert all(250 < count < 350 for count in counts.values())  # 303 is expected
+    assert len(set(drawn)) > 390
+
+
+def test_concepts_of_one_size_draw_different_pairs() -> None:
+    found = by_concept(epochs(PositivePairs(kb_with_names([40, 40]), 9), 1)[0])
+    assert {(one - 40, other - 40) for one, other in found[1]} != set(found[0])
+
+
+def test_the_seed_gives_the_pairs() -> None:
+    indices, kb = range(500), kb_with_names(SIZES)
+    assert PositivePairs(kb, 9, 5).__getitems__(indices) == PositivePairs(kb, 9, 5).__getitems__(indices)
+    assert PositivePairs(kb, 9, 5).__getitems__(indices) != PositivePairs(kb, 9, 6).__getitems__(indices)
+
+
+@given(indices=st.lists(st.integers(0, 5000), max_size=9))
+def test_a_pair_does_not_depend_on_its_batch(indices: list[int]) -> None:
+    pairs = PositivePairs(kb_with_names(SIZES), 9, 5)
+    assert pairs.__getitems__(indices) == [pairs.__getitems__([index])[0] for index in indices]
+
+
+def test_a_real_knowledge_base(kb: KnowledgeBase) -> None:
+    pairs: Samples[Positive] = PositivePairs(kb, count=77, seed=1)
+    assert len(pairs) == 77
+    found = pairs.__getitems__(range(PositivePairs(kb, 77).epoch))
+    expected = {
+        (concept, *sorted(names)) for concept in range(len(kb)) for names in combinations(kb.names_of(concept).tolist(), 2)
+    }
+    assert {(pair.concept, *sorted(pair.names)) for pair in found} == expected
+    assert len(found) == len(expected)
+    for pair in found:
+        assert (pair.first, pair.second) == tuple(kb.names[name] for name in pair.names)
+        assert pair.also == ()
+
+
+@given(
+    st.lists(st.integers(0, 10**13), min_size=1)
+    | st.integers(1, 4 * 10**6).map(lambda n: [n * (n - 1) // 2 - 1, n * (n - 1) // 2])
+)
+def test_ranks_are_pairs(ranks: list[int]) -> None:
+    ranks = [rank for rank in ranks if rank >= 0]
+    one, other = _pair(np.array(ranks, dtype=np.int64))
+    assert ((one >= 0) & (one < other)).all()
+    assert (other * (other - 1) // 2 + one).tolist() == ranks
+
+
+def test_the_first_ranks_are_of_the_first_names() -> None:
+    one, other = _pair(np.arange(6))
+    assert list(zip(one.tolist(), other.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as refused:
+        PositivePairs(kb_with_names([2]), 9, max_pairs=0)
+    assert refused.value.code == "config-invalid"
+    (tmp_path / "single.tsv").write_text("id\tname\nmesh:D000001\tFever\nmesh:D000002\tCough\n")
+    build_kb(Recipe.of({"sources": [{"path": "single.tsv"}]}), tmp_path / "kb", root=tmp_path)
+    with pytest.raises(InputError) as empty:
+        PositivePairs(KnowledgeBase.open(tmp_path / "kb"), 9)
+    assert empty.value.code == "training-empty"
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Pairs that say where they come from and at which place they stand."""
+
+    source: str
+    epoch: int = 10
+    count: int = 0
+
+    def __len__(self) -> int:
+        return self.count
+
+    def with_count(self, count: int) -> Numbered:
+        return replace(self, count=count)
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
+        return [Positive(self.source, "", index, (0, 1)) for index in indices]
+
+
+def mixed(share: float) -> Mixed:
+    return Mixed(Numbered("own"), Numbered("other"), share)
+
+
+@given(share=st.floats(0, 0.99), count=st.integers(1, 300))
+def test_both_in_their_order_and_the_share_is_kept(share: float, count: int) -> None:
+    found = mixed(share).__getitems__(range(count))
+    for source in ("own", "other"):
+        indices = [pair.concept for pair in found if pair.first == source]
+        assert indices == list(range(len(indices)))
+    assert abs(sum(pair.first == "other" for pair in found) - share * count) < 1 + count / 1000
+
+
+@given(share=st.floats(0, 0.99), indices=st.lists(st.integers(0, 10**9), max_size=9))
+def test_a_mixed_pair_does_not_depend_on_its_batch(share: float, indices: list[int]) -> None:
+    pairs = mixed(share)
+    assert pairs.__getitems__(indices) == [pairs.__getitems__([index])[0] for index in indices]
+
+
+def test_how_long_an_epoch_is() -> None:
+    assert [mixed(share).epoch for share in (0, 0.5, 0.75, 1 / 3, 0.99999)] == [10, 20, 40, 15, 10_000]
+    assert (len(mixed(0.5)), len(mixed(0.5).with_count(7))) == (0, 7)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_an_impossible_share_is_refused(share: float) -> None:
+    with pytest.raises(ConfigError, match="config-invalid"):
+        mixed(share)
+
+
+def kb_with_meanings(meant: list[set[int]]) -> Any:
+    """Return the parts of a knowledge base whose names mean these concepts."""
+    offsets = np.cumsum([0, *map(len, meant)]).astype(np.uint32)
+    values = np.array([concept for each in meant for concept in sorted(each)], dtype=np.uint32)
+    names = Strings.of([f"n{number}" for number in range(len(meant))])
+
+    class Kb(SimpleNamespace):
+        def __len__(self) -> int:
+            return CONCEPTS
+
+    return Kb(names=names, name_concepts=Ragged(offsets, values))
+
+
+@given(MEANT, POSITIVES)
+def test_they_share_a_string_or_a_concept_and_differ_in_label(meant: list[set[int]], positives: list[Positive]) -> None:
+    rows = [
+        (each.concept, each.names[side], {each.concept, *(each.also if side == 0 else ())})
+        for side in (0, 1)
+        for each in positives
+    ]
+    rows = [(label, name, concepts | (meant[name] if name < NAMES else set())) for label, name, concepts in rows]
+    expected = [
+        [one[0] != other[0] and (one[1] == other[1] or not one[2].isdisjoint(other[2])) for other in rows] for one in rows
+    ]
+    found = same_of(positives, kb_with_meanings(meant))
+    assert found.tolist() == expected
+    assert labels_of(positives).tolist() == [row[0] for row in rows]
+
+
+def test_a_name_of_two_concepts_is_no_negative_of_either(kb: KnowledgeBase) -> None:
+    torch = pytest.importorskip("torch")
+    infarction, alert = 0, 6  # both are a heart attack
+    pairs = [pair for pair in PositivePairs(kb, 9).__getitems__(range(40)) if pair.concept in (infarction, alert)]
+    labels, same = labels_of(pairs), same_of(pairs, kb)
+    strings = [pair.first for pair in pairs] + [pair.second for pair in pairs]
+    shared = np.array([string == "heart attack" for string in strings])
+    differ = labels[:, None] != labels
+    assert differ[np.ix_(shared, shared)].any()
+    assert same[differ & (shared[:, None] | shared)].all()
+    assert not same[~shared][:, ~shared].any()
+    found = hard_pairs(torch.ones(len(labels), 2), torch.from_numpy(labels), same=torch.from_numpy(same))
+    assert not found.negative[torch.from_numpy(same)].any()
+    assert found.negative.any()
+
+
+def test_a_batch_of_many_rows(kb: KnowledgeBase) -> None:
+    pairs = PositivePairs(kb, 9).__getitems__(range(600))
+    assert same_of(pairs, kb).shape == (1200, 1200)

@@ -1,27 +1,53 @@
-"""Right and wrong names: a pair's first name is right, its second wrong, and those of a model are its own predictions."""
+"""Preference pairs, lookalikes, and the file that keeps pairs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.datasets import PreparedDataset
+from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
 from onym.linkers.generative import GenerativeLinker
-from onym.train.samples.mentions import mentions_of
+from onym.train.samples.base import Pair
+from onym.train.samples.mentions import DocMention, gold_concepts, mentions_of, targets_of
 from onym.train.samples.preferences import (
+    NONE,
+    Lookalikes,
+    PairSamples,
     PreferencePair,
     iter_kb_preferences,
     lookalike_preferences,
     predicted_preferences,
     rank_preferences,
+    read_pairs,
+    write_pairs,
 )
 from onym.train.samples.statements import Statements
-from onym.train.samples.targets import DocMention, gold_concepts, targets_of
 from onym.types import Mention
+from tests.train.tiny import layout
+
+RANKED = st.lists(st.booleans(), max_size=8)
+ROWS = """id\tname\tsynonyms
+mesh:D000001\tfever\tfevers|a fever|the fever|fever sign|feverish|fever state|fever rise
+mesh:D000002\tyellow fever\tfever
+mesh:D000003\tlassa fever\t
+mesh:D000004\thay fever\thayfever
+mesh:D000005\tq fever\t
+mesh:D000006\tdengue fever\t
+mesh:D000007\trheumatic fever\t
+mesh:D000008\theart attack\t
+"""
+FEVER, YELLOW = 0, 1
+TEXTS = [("He had a Heart attack.", 9, 21), ("The fever rose.", 4, 9)]
+PREFERRED = [PreferencePair(0, 1, 4), PreferencePair(1, 4, 0), PreferencePair(1, 5, 2)]
+REFERENCES = [(-1.0, -2.0), (-0.1, -9.5), (-3.25, -0.5)]
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +106,6 @@ def test_what_a_mention_means(kb: KnowledgeBase) -> None:
     assert gold_concepts(Mention(0, 2, "MI"), kb) == frozenset()
 
 
-RANKED = st.lists(st.booleans(), max_size=8)
-
-
 @given(RANKED)
 def test_all_pairs_are_each_right_one_with_each_wrong_one(is_right: list[bool]) -> None:
     ranks = range(len(is_right))
@@ -105,3 +128,113 @@ def test_by_hand() -> None:
     assert rank_preferences([True, True, False, True, False]) == [(0, 2), (3, 2)]
     assert rank_preferences([False, False, True]) == [(2, 0), (2, 1)]
     assert rank_preferences([True, True]) == rank_preferences([False, False]) == rank_preferences([]) == []
+
+
+@pytest.fixture(scope="module")
+def fevers(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    folder: Path = tmp_path_factory.mktemp("fevers")
+    (folder / "fevers.tsv").write_text(ROWS)
+    build_kb(Recipe.of({"sources": [{"path": "fevers.tsv"}]}), folder / "kb", root=folder)
+    return KnowledgeBase.open(folder / "kb")
+
+
+@pytest.fixture(scope="module")
+def lookalikes(fevers: KnowledgeBase) -> Lookalikes:
+    return Lookalikes(fevers, count=3, seed=4)
+
+
+def best_wrong(fevers: KnowledgeBase, surface: str, gold: set[int], count: int) -> set[str]:
+    """Return the most similar wrong names, by looking at every name."""
+    from onym.text.similarity import NameSimilarity
+
+    rows, _ = NameSimilarity.of(fevers.names).top([surface], len(fevers.names))[0]
+    wrong = [int(row) for row in rows if gold.isdisjoint(fevers.name_concepts[int(row)].tolist())]
+    return {fevers.names[row] for row in wrong[:count]}
+
+
+@pytest.mark.parametrize("gold", [{FEVER}, {FEVER, YELLOW}, {YELLOW}, set(range(6)), set()])
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_the_closest_wrong_names_and_no_others(fevers: KnowledgeBase, gold: set[int], count: int) -> None:
+    """Also where the right names fill all places that are looked at first."""
+    found = Lookalikes(fevers, count=count).names_for(["Fever!"] * 200, [gold] * 200, range(200))
+    assert {fevers.names[name] for name in found} == best_wrong(fevers, "fever", gold, count)
+
+
+def test_a_shared_name_is_right_for_both(fevers: KnowledgeBase, lookalikes: Lookalikes) -> None:
+    found = lookalikes.names_for(["fever"] * 100, [{YELLOW}] * 100, range(100))
+    assert "fever" not in {fevers.names[name] for name in found}
+
+
+def test_the_position_decides(fevers: KnowledgeBase, lookalikes: Lookalikes) -> None:
+    surfaces, gold = ["fever", "hay fevers", "attack of the heart", "fever of lassa"] * 10, [{FEVER}, {3}, {7}, {2}] * 10
+    found = lookalikes.names_for(surfaces, gold, range(40))
+    assert found == Lookalikes(fevers, count=3, seed=4).names_for(surfaces, gold, range(40))
+    assert found != Lookalikes(fevers, count=3, seed=5).names_for(surfaces, gold, range(40))
+    alone = [
+        lookalikes.names_for([surface], [own], [index])[0]
+        for index, (surface, own) in enumerate(zip(surfaces, gold, strict=True))
+    ]
+    assert found == alone
+
+
+def test_names_are_drawn_evenly(lookalikes: Lookalikes) -> None:
+    found = lookalikes.names_for(["fever"] * 900, [{FEVER}] * 900, range(900))
+    _, counts = np.unique(found, return_counts=True)
+    assert len(counts) == 3
+    assert counts.min() > 240
+
+
+def test_nothing_alike(lookalikes: Lookalikes) -> None:
+    assert lookalikes.names_for(["xyz", "", "fever"], [{1}, {1}, set(range(8))], [0, 1, 2]) == [NONE, NONE, NONE]
+    assert lookalikes.names_for([], [], []) == []
+
+
+@pytest.fixture
+def pairs(tiny_kb: Path, model: Path) -> PairSamples:
+    names = KnowledgeBase.open(tiny_kb).names
+    return PairSamples(PREFERRED, TEXTS.__getitem__, names, layout(model), 9, seed=2, references=REFERENCES)
+
+
+def test_a_pair_is_laid_out_as_for_linking(pairs: PairSamples, model: Path) -> None:
+    how = layout(model)
+    assert pairs.at(2) == Pair(
+        how.source(*TEXTS[1]), how.prompt("fever"), how.name(pairs.names[5]), how.name(pairs.names[2]), REFERENCES[2]
+    )
+
+
+def test_each_pair_comes_once_in_an_epoch_with_its_own_reference(pairs: PairSamples) -> None:
+    assert len(pairs) == 9
+    expected = [pairs.at(row) for row in range(3)]
+    found = [pairs.__getitems__(range(start, start + 3)) for start in (0, 3, 6)]
+    for epoch in found:
+        assert sorted(map(repr, epoch)) == sorted(map(repr, expected))
+    assert not found[0] == found[1] == found[2]
+    assert [pairs.__getitems__([index])[0] for index in range(9)] == [pair for epoch in found for pair in epoch]
+
+
+def test_without_references(pairs: PairSamples) -> None:
+    bare = PairSamples(PREFERRED, TEXTS.__getitem__, pairs.names, pairs.layout, 3)
+    assert {pair.reference for pair in bare.__getitems__(range(3))} == {(0.0, 0.0)}
+
+
+def test_the_file_keeps_each_digit(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    references = [(-1 / 3, -1e-17), (-0.1, -(2.0**-40)), (-3e30, 0.0)]
+    write_pairs(PREFERRED, references, path)
+    assert read_pairs(path) == (PREFERRED, references)
+    assert not any(letter.isalpha() for letter in path.read_text().replace("e", ""))
+
+
+@pytest.mark.parametrize("text", ["[0, 1, 2]\n", "[0, 1, 2, null, 1]\n", "[0, 1", "3\n", '{"a": 1}\n'])
+def test_a_broken_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pairs.jsonl").write_text(text)
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
+        read_pairs(tmp_path / "pairs.jsonl")
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
+        read_pairs(tmp_path / "none.jsonl")
+
+
+def test_as_many_references_as_pairs(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        write_pairs(PREFERRED, REFERENCES[:2], tmp_path / "pairs.jsonl")
+    assert not (tmp_path / "pairs.jsonl").exists()

@@ -1,3 +1,5 @@
+"""Statements and clauses of a knowledge base."""
+
 from __future__ import annotations
 
 from collections import Counter, defaultdict
@@ -11,13 +13,58 @@ from onym.kb import KnowledgeBase
 from onym.models.template import GENBIOEL, GENRE, Layout, Template
 from onym.models.tokens import Tokenizer
 from onym.train.samples.base import Sample, Samples
-from onym.train.samples.clauses import DEFINED, SINGLE, SYNONYMS
-from onym.train.samples.statements import KnowledgeSamples, Statement, Statements, closest
+from onym.train.samples.statements import (
+    DEFINED,
+    SINGLE,
+    SYNONYMS,
+    KnowledgeSamples,
+    Statement,
+    Statements,
+    clause_of,
+    closest,
+    templates_for,
+)
 from tests.text.small_bpe import tokenizer_json
 from tests.train.samples.made_kb import made_kb
 
+TABLE_10 = {
+    DEFINED: ["M is defined as C", "M is described as C", "C are the definitions of M", "C describe M", "C define M"],
+    SYNONYMS: [
+        "C are the synonyms of M",
+        "C indicate the same concept as M",
+        "M has synonyms such as C",
+        "M refers to the same concepts as C",
+    ],
+    SINGLE: ["C is M", "C is the same as M", "M is C", "M is the same as C"],
+}
 MANY = range(3000)
 INFARCTION, FEVER, HYPERTENSION, ISONIAZID, ASTHMA, TWICE, ALERT = range(7)
+SOME = range(400)
+NAMES = st.lists(st.text("abc ", max_size=12), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("templates", TABLE_10)
+def test_the_templates_are_those_of_the_paper(templates: tuple[str, ...]) -> None:
+    assert [clause_of(template, "M", "C").text for template in templates] == TABLE_10[templates]
+
+
+@pytest.mark.parametrize("template", [*DEFINED, *SYNONYMS, *SINGLE])
+@pytest.mark.parametrize("context", ["a {mention} of {context} {} {0}", "heart {context}, heart {context}", ""])
+def test_the_mention_is_where_the_clause_says(template: str, context: str) -> None:
+    clause = clause_of(template, "heart {context}", context)
+    assert clause.text[clause.start : clause.end] == "heart {context}"
+    if template.startswith("{mention}"):
+        assert clause.start == 0
+        assert clause.text.endswith(f" {context}")
+    else:
+        assert clause.end == len(clause.text)
+        assert clause.text.startswith(f"{context} ")
+
+
+def test_what_a_concept_has_decides() -> None:
+    assert templates_for(1, 1) == templates_for(3, 9) == DEFINED
+    assert templates_for(0, 2) == templates_for(0, 9) == SYNONYMS
+    assert templates_for(0, 1) == SINGLE
 
 
 @pytest.fixture(scope="module")
@@ -133,10 +180,6 @@ def test_what_cannot_be_is_refused(kb: KnowledgeBase, monkeypatch: pytest.Monkey
     assert empty.value.code == "kb-empty"
 
 
-SOME = range(400)
-INFARCTION = 0
-
-
 @pytest.fixture(scope="module")
 def tokens() -> Tokenizer:
     return Tokenizer(tokenizer_json())
@@ -223,9 +266,6 @@ def test_letters_of_a_definition_are_not_special(kb: KnowledgeBase, tokens: Toke
 )
 def test_the_closest_name(name: str, others: list[str], best: int) -> None:
     assert closest(name, others) == best
-
-
-NAMES = st.lists(st.text("abc ", max_size=12), min_size=1, max_size=6)
 
 
 @given(NAMES, st.text("abc ", min_size=1, max_size=12))

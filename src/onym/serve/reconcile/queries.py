@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from onym.errors import InputError
-from onym.serve.requests import MAX_TERM, MAX_TERMS, MAX_TYPES, Request, malformed
+from onym.serve.routes import MAX_TERM, MAX_TERMS, MAX_TYPES, Request, malformed
 
 MAX_CONTEXT = 2_000
 """Characters of the values of properties that are used."""

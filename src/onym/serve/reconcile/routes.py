@@ -11,16 +11,13 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.datastructures import QueryParams
 
 from onym.errors import ConfigError, InputError, UnknownConceptError
-from onym.serve.asking import ask
-from onym.serve.batching import Reply
-from onym.serve.bodies import read_body
-from onym.serve.pipelines import ServedPipeline
-from onym.serve.reconcile.card import HEADERS, card
-from onym.serve.reconcile.door import ROOT, UNLOCKED
-from onym.serve.reconcile.properties import PROPERTIES, properties_like, proposed
+from onym.serve.admission import ROOT, UNLOCKED, note_route
+from onym.serve.bodies import read_body, require_media_type
+from onym.serve.jobs import Reply
+from onym.serve.pool import ServedPipeline, ask
+from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, properties_like, proposed
 from onym.serve.reconcile.queries import characters_of, parse_extend, parse_queries
-from onym.serve.requests import MAX_HITS, MAX_TERM
-from onym.serve.routes import note_route, require_media_type
+from onym.serve.routes import MAX_HITS, MAX_TERM
 from onym.serve.settings import DEFAULT, ServeSettings
 
 FORM = "application/x-www-form-urlencoded"
@@ -53,7 +50,7 @@ class Reconciliation:
 
     async def manifest_or_queries(self, request: Request) -> Response:
         """Answer queries that stand in the address; without any, say what the service can do."""
-        note_route(request, self._prefix)
+        note_route(request.scope, self._prefix)
         if {"queries", "extend"} & set(request.query_params):
             return await self._answer_fields(request.query_params, request)
         name = "Onym" if self._pipeline.name == DEFAULT else f"Onym {self._pipeline.name}"
@@ -63,7 +60,7 @@ class Reconciliation:
 
     async def form(self, request: Request) -> Response:
         """Answer the queries of a form."""
-        note_route(request, self._prefix)
+        note_route(request.scope, self._prefix)
         require_media_type(request, FORM)
         self._pipeline.current  # noqa: B018 - refuses before the body is read where nothing is open
         body = await read_body(request.receive, self._settings.max_body, self._settings.body_timeout)
@@ -71,7 +68,7 @@ class Reconciliation:
 
     async def suggest(self, request: Request, kind: str, prefix: Text = "", cursor: Count = 0) -> Response:
         """Suggest entities, types or properties for what somebody types."""
-        note_route(request, f"{self._prefix}/suggest")
+        note_route(request.scope, f"{self._prefix}/suggest")
         if kind == "property":
             return _json({"result": properties_like(prefix)[cursor:]})
         if kind not in ("entity", "type"):
@@ -81,12 +78,12 @@ class Reconciliation:
 
     async def propose(self, request: Request, kind: Kind = "", limit: Limit = None) -> Response:
         """Name the properties that a table can be extended with."""
-        note_route(request, f"{self._prefix}/extend/propose")
+        note_route(request.scope, f"{self._prefix}/extend/propose")
         return _json(proposed(kind, limit))
 
     async def preview(self, request: Request, concept_id: Id) -> Response:
         """Show a concept as a card of HTML."""
-        note_route(request, f"{self._prefix}/preview")
+        note_route(request.scope, f"{self._prefix}/preview")
         job = {"op": "extend", "ids": [concept_id], "properties": [{"id": key} for key in PROPERTIES]}
         reply = await self._reply(job, 1, request)
         if reply.status != 200:
@@ -99,7 +96,7 @@ class Reconciliation:
 
     async def preflight(self, request: Request) -> Response:
         """Tell a browser that pages of other sites may send queries."""
-        note_route(request, self._prefix)
+        note_route(request.scope, self._prefix)
         return Response(None, 204, _PREFLIGHT)
 
     async def _answer_fields(self, fields: QueryParams, request: Request) -> Response:

@@ -1,19 +1,106 @@
-"""Samples of a dataset: each mention in its context, with a name of its concept as the target."""
+"""Mentions of a dataset as samples: which names of their concepts are the targets, and pairs of a mention and a name.
+
+GenBioEL section 2.3 takes the name most similar by character 3-gram TF-IDF, ANGEL section 3.2 the three most similar. Pairs for
+encoders: SapBERT, appendix A.3.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from onym.datasets.overlap import corpus_span
+from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
+from onym.kb.search import open_similarity
 from onym.models.template import Layout
 from onym.text.analysis import expand_abbreviations
-from onym.train.samples.base import Sample
-from onym.train.samples.order import OrderedSamples, draw
-from onym.train.samples.targets import Choice, DocMention, targets_of
-from onym.types import Document
+from onym.text.normal import normal_name
+from onym.train.samples.base import Ints, OrderedSamples, Positive, Sample, draw, draw_rows
+from onym.types import Document, Mention
+
+Choice = Literal["similar", "short", "sampled"]
+"""The most similar names, the shortest, or any: GenBioEL's Table 4."""
+DocMention = tuple[Document, Mention]
+"""A mention with its document."""
+_ANY = 50  # names of a concept among which one is drawn, the first in the order of preference
+_STREAM = 5
+_ALL = 2**64  # random numbers are below it
+
+
+def targets_of(
+    mentions: Sequence[DocMention], kb: KnowledgeBase, *, choice: Choice = "similar", count: int = 1
+) -> list[tuple[int, ...]]:
+    """Return for each mention the ids of its target names, best first; none where its concept is not in the knowledge base.
+
+    >>> from onym.types import Document, Mention
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> doc = Document("1", "He had heart attacks", (Mention(7, 20, "heart attacks", ("mesh:D009203",)),))
+    >>> [[kb.names[name] for name in names] for names in targets_of([(doc, doc.mentions[0])], kb)]
+    [['heart attack']]
+    """
+    names = [names_of(concepts_of(mention, kb), kb) for _, mention in mentions]
+    if choice == "sampled":
+        return [found[:_ANY] for found in names]
+    if choice == "short":
+        return [tuple(sorted(found, key=lambda name: (len(kb.names[name]), kb.names[name]))[:count]) for found in names]
+    surfaces = [normal_name(mention.surface) for _, mention in mentions]
+    return _closest_names(surfaces, names, kb, count)
+
+
+def concepts_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
+    """Return the gold concepts of a mention, as rows of the knowledge base, each once.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> [kb.concept_ids[concept] for concept in concepts_of(Mention(0, 2, "MI", ("mesh:D0", "omim:608446")), kb)]
+    ['mesh:D009203']
+    """
+    return tuple(dict.fromkeys(concept for concept_id in mention.concept_ids for concept in kb.concepts_with_id(concept_id)))
+
+
+def names_of(concepts: Sequence[int], kb: KnowledgeBase) -> tuple[int, ...]:
+    """Return the ids of all names of these concepts, each once.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> [kb.names[name] for name in names_of(kb.resolve("mesh:D005334"), kb)]
+    ['fever', 'pyrexia', 'hyperthermia']
+    """
+    return tuple(dict.fromkeys(name for concept in concepts for name in kb.names_of(concept).tolist()))
+
+
+def gold_concepts(mention: Mention, kb: KnowledgeBase) -> frozenset[int]:
+    """Return the gold concepts of a mention as a set."""
+    return frozenset(concepts_of(mention, kb))
+
+
+def is_name_of(gold: frozenset[int], names: Sequence[int], kb: KnowledgeBase) -> bool:
+    """Return whether one of the names belongs to one of these concepts."""
+    return any(not gold.isdisjoint(kb.name_concepts[name].tolist()) for name in names)
+
+
+def require_linkable(mentions: int) -> None:
+    """Refuse a dataset of which none of the mentions has a concept of the knowledge base."""
+    if not mentions:
+        fix = "name the knowledge base that the dataset is annotated with"
+        raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
+
+
+def _closest_names(
+    surfaces: Sequence[str], names: Sequence[tuple[int, ...]], kb: KnowledgeBase, count: int
+) -> list[tuple[int, ...]]:
+    if not names:
+        return []
+    similarity = open_similarity(kb)
+    left = [surface for surface, found in zip(surfaces, names, strict=True) for _ in found]
+    right = [kb.names[name] for found in names for name in found]
+    scores = np.split(similarity.pairwise(left, right), np.cumsum([len(found) for found in names])[:-1])
+    return [
+        tuple(name for _, _, name in sorted(zip(-score, range(len(found)), found, strict=True))[:count])
+        for score, found in zip(scores, names, strict=True)
+    ]
 
 
 class MentionSamples(OrderedSamples):
@@ -68,3 +155,79 @@ def mentions_of(documents: Iterable[Document], *, exclude: Iterable[Document] = 
         for mention, expanded in zip(doc.mentions, expand_abbreviations(doc), strict=True)
         if mention.concept_ids and corpus_span(doc, mention) not in excluded
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A mention as a query: its string and the id of that, its concepts, all their names, and the most similar one."""
+
+    surface: str
+    string: int
+    concepts: tuple[int, ...]
+    names: tuple[int, ...]
+    best: int
+
+
+class MentionPairs(OrderedSamples):
+    """`count` pairs of mentions: every mention is seen once in an epoch, in an order by `seed`.
+
+    Its name is drawn each time: with probability `similar` the most similar one by TF-IDF, else any name of its concepts. The
+    paper takes every name in turn, which gives a concept of many names more weight.
+
+    >>> from onym.types import Document, Mention
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> doc = Document("1", "He had Heart Attacks", (Mention(7, 20, "Heart Attacks", ("mesh:D009203",)),))
+    >>> pairs = MentionPairs([(doc, doc.mentions[0])], kb, count=2, similar=1.0)
+    >>> [(pair.first, pair.second) for pair in pairs.__getitems__([0, 1])]
+    [('heart attacks', 'heart attack'), ('heart attacks', 'heart attack')]
+    """
+
+    def __init__(
+        self, mentions: Sequence[DocMention], kb: KnowledgeBase, *, count: int, similar: float = 0.5, seed: int = 0
+    ) -> None:
+        if not 0 <= similar <= 1:
+            raise ConfigError("config-invalid", f"a probability of {similar}", fix="give a number from 0 to 1")
+        self._kb, self._similar, self._seed = kb, similar, seed
+        self.queries = _queries(mentions, kb, is_compared=similar > 0)
+        self.unlinkable = len(mentions) - len(self.queries)
+        require_linkable(len(self.queries))
+        super().__init__(len(self.queries), count, seed)
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
+        numbers = np.asarray(indices, dtype=np.int64)
+        drawn = draw_rows(self._seed, numbers, 2, stream=_STREAM).tolist()
+        return [self._pair(self.queries[row], *draw) for row, draw in zip(self.rows(numbers).tolist(), drawn, strict=True)]
+
+    def rows(self, indices: Ints) -> Ints:
+        """Return which of `queries` comes at each index."""
+        return self._order.at(indices)
+
+    def _pair(self, query: Query, chance: int, number: int) -> Positive:
+        name = query.best if chance < self._similar * _ALL else query.names[number % len(query.names)]
+        named = self._kb.name_concepts[name].tolist()
+        concept = next(concept for concept in query.concepts if concept in named)
+        also = tuple(other for other in query.concepts if other != concept)
+        return Positive(query.surface, self._kb.names[name], concept, (query.string, name), also)
+
+
+def _queries(mentions: Sequence[DocMention], kb: KnowledgeBase, *, is_compared: bool) -> list[Query]:
+    """Return the mentions whose concepts are in the knowledge base; without a comparison any of their names is the best."""
+    best = targets_of(mentions, kb, choice="similar" if is_compared else "sampled")
+    surfaces = [normal_name(mention.surface) for _, mention in mentions]
+    strings = _strings(surfaces, kb)
+    meant = {mention.concept_ids: concepts_of(mention, kb) for _, mention in mentions}
+    names = {concept_ids: names_of(concepts, kb) for concept_ids, concepts in meant.items()}
+    return [
+        Query(surface, strings[surface], meant[mention.concept_ids], names[mention.concept_ids], found[0])
+        for surface, (_, mention), found in zip(surfaces, mentions, best, strict=True)
+        if found and surface  # a linker returns nothing for a mention that normalises to nothing
+    ]
+
+
+def _strings(surfaces: Sequence[str], kb: KnowledgeBase) -> dict[str, int]:
+    """Return the id of each string: that of the equal name, else one beyond all names."""
+    found: dict[str, int] = {}
+    for number, surface in enumerate(dict.fromkeys(surfaces), start=len(kb.names)):
+        name = kb.names.find(surface)
+        found[surface] = name if name >= 0 else number
+    return found

@@ -1,80 +1,192 @@
-"""Preference pairs as samples, with the scores of the reference model; and the file that keeps them during a run."""
+"""Pairs of strings of one concept, for an encoder to pull together (SapBERT, appendix A.3): names, or a mix of two kinds.
+
+Also which rows of a batch must not be pushed apart, although their concepts differ. A batch of pairs has two rows for each: the
+first strings of all pairs, then the second ones in the same order.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
 
 import numpy as np
+import numpy.typing as npt
 
-from onym.errors import IntegrityError
-from onym.models.template import Layout
-from onym.store.arrays import Strings
-from onym.store.output import whole_file
-from onym.train.samples.base import Pair
-from onym.train.samples.order import Shuffled
-from onym.train.samples.preferences import PreferencePair
+from onym.errors import ConfigError, InputError
+from onym.kb import KnowledgeBase
+from onym.store.arrays import Ragged, smallest_offsets
+from onym.train.samples.base import Ints, OrderedSamples, Positive, RepeatedSamples, permute
 
-TextOf = Callable[[int], tuple[str, int, int]]
-"""Returns the text of a mention by its index, and the offsets of the mention in it."""
-Reference = tuple[float, float]
+_MAX_PAIRS = 50  # of a concept: more would give it more weight than its use has
+_STREAM = 4
+_FINEST = 1000
+
+
+class PositivePairs(OrderedSamples):
+    """`count` pairs of names of a knowledge base: each pair of a concept is seen once in an epoch, in an order by `seed`.
+
+    Of a concept with more than `max_pairs` pairs so many are drawn at random, the same ones in every epoch.
+
+    Only where the pairs of each concept begin is stored, 4 bytes for each. A pair follows from that, the seed and its index.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> pairs = PositivePairs(kb, count=10, seed=1)
+    >>> pairs.epoch, len(pairs)
+    (12, 10)
+    >>> pair = pairs.__getitems__([7])[0]
+    >>> kb.concept_ids[pair.concept], pair.first, pair.second
+    ('mesh:D009203', 'myocardial infarction', 'mi')
+    """
+
+    def __init__(self, kb: KnowledgeBase, count: int, seed: int = 0, *, max_pairs: int = _MAX_PAIRS) -> None:
+        if max_pairs < 1:
+            raise ConfigError("config-invalid", f"{max_pairs} pairs of a concept", fix="give 1 or more")
+        self._kb, self._seed, self._max_pairs = kb, seed, max_pairs
+        # Plain views: indexing a memory map makes another map.
+        self._terms, self._term_names = np.asarray(kb.concept_terms), np.asarray(kb.term_names)
+        self._starts = _starts(self._terms, max_pairs)
+        if not self._starts[-1]:
+            fix = "take in a source that has synonyms"
+            raise InputError("training-empty", "no concept has two names", where=str(kb.folder), fix=fix)
+        super().__init__(int(self._starts[-1]), count, seed)
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
+        concepts, first, second = self._at(np.asarray(indices, dtype=np.int64))
+        texts, rows = self._kb.names, zip(concepts.tolist(), first.tolist(), second.tolist(), strict=True)
+        return [Positive(texts[one], texts[other], concept, (one, other)) for concept, one, other in rows]
+
+    def _at(self, indices: Ints) -> tuple[Ints, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """Return the concepts and the ids of their two names."""
+        # In the column's own type: numpy would make a copy of the whole column in any other.
+        numbers = self._order.at(indices).astype(self._starts.dtype)
+        concepts = np.searchsorted(self._starts, numbers, side="right").astype(np.int64) - 1
+        terms = self._terms[concepts].astype(np.int64)
+        one, other = _pair(self._pair_ranks(concepts, (numbers - self._starts[concepts]).astype(np.int64)))
+        return concepts, self._term_names[terms + one], self._term_names[terms + other]
+
+    def _pair_ranks(self, concepts: Ints, ranks: Ints) -> Ints:
+        """Return which of all pairs of a concept comes at a rank among those that are taken."""
+        totals = _combinations(self._terms[concepts + 1].astype(np.int64) - self._terms[concepts])
+        cut = np.flatnonzero(totals > self._max_pairs)
+        # The first ones of a random order are drawn without one coming twice.
+        ranks[cut] = permute(ranks[cut], totals[cut], self._seed, concepts[cut], stream=_STREAM)
+        return ranks
+
+
+def _starts(terms: npt.NDArray[np.unsignedinteger], max_pairs: int) -> npt.NDArray[np.unsignedinteger]:
+    """Return where the pairs of each concept begin, and where those of the last end."""
+    counts = np.minimum(_combinations(np.diff(terms).astype(np.int64)), max_pairs)
+    return smallest_offsets(np.concatenate(([0], np.cumsum(counts))))
+
+
+def _combinations(sizes: Ints) -> Ints:
+    return sizes * (sizes - 1) // 2
+
+
+def _pair(ranks: Ints) -> tuple[Ints, Ints]:
+    """Return the pairs (one < other) at these ranks of (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), ...: of any number of names."""
+    other = (1 + np.sqrt(1 + 8 * ranks).astype(np.int64)) // 2
+    return ranks - _combinations(other), other
 
 
 @dataclass(frozen=True)
-class PairSamples:
-    """`count` pairs, in an order by `seed`, each seen once in an epoch."""
+class Mixed:
+    """`count` pairs: a `share` of them from `others`, the rest from `own`, each in its own order.
 
-    pairs: Sequence[PreferencePair]
-    text_of: TextOf
-    names: Strings
-    layout: Layout
-    count: int
-    seed: int = 0
-    references: Sequence[Reference] = ()
+    >>> from onym.kb import KnowledgeBase
+    >>>
+    >>> names = PositivePairs(KnowledgeBase.open(getfixture("tiny_kb")), count=9)
+    >>> Mixed(names, names, share=0.25).epoch
+    16
+    """
+
+    own: RepeatedSamples[Positive]
+    others: RepeatedSamples[Positive]
+    share: float
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what would leave nothing of `own`."""
+        if not 0 <= self.share < 1:
+            raise ConfigError("config-invalid", f"a share of {self.share}", fix="give a number from 0 to less than 1")
+
+    @property
+    def epoch(self) -> int:
+        """How many pairs there are before the first of `own` comes again."""
+        return ceil(self.own.epoch / (1 - self._fraction))
 
     def __len__(self) -> int:
         return self.count
 
-    def __getitems__(self, indices: Sequence[int]) -> list[Pair]:
-        order = Shuffled(len(self.pairs), self.seed)
-        return [self.at(row) for row in order.at(np.asarray(indices, dtype=np.int64)).tolist()]
+    def with_count(self, count: int) -> Mixed:
+        """Return the same pairs, but so many."""
+        return replace(self, count=count)
 
-    def at(self, row: int) -> Pair:
-        """Return a pair by its row, in the order in which they were found."""
-        each, layout = self.pairs[row], self.layout
-        text, start, end = self.text_of(each.mention)
-        return Pair(
-            layout.source(text, start, end),
-            layout.prompt(text[start:end]),
-            layout.name(self.names[each.right]),
-            layout.name(self.names[each.wrong]),
-            self.references[row] if self.references else (0.0, 0.0),
-        )
+    def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
+        starts = [self._others_before(index) for index in indices]
+        is_other = [self._others_before(index + 1) > start for index, start in zip(indices, starts, strict=True)]
+        rows = list(zip(indices, starts, is_other, strict=True))
+        own = iter(self.own.__getitems__([index - start for index, start, other in rows if not other]))
+        more = iter(self.others.__getitems__([start for _, start, other in rows if other]))
+        return [next(more if other else own) for other in is_other]
 
+    def _others_before(self, index: int) -> int:
+        return index * self._fraction.numerator // self._fraction.denominator
 
-def write_pairs(pairs: Sequence[PreferencePair], references: Sequence[Reference], path: Path) -> None:
-    """Keep pairs as JSON lines: numbers alone."""
-    with whole_file(path, force=True) as file:
-        for each, reference in zip(pairs, references, strict=True):
-            file.write(json.dumps([each.mention, each.right, each.wrong, *reference]).encode() + b"\n")
+    @property
+    def _fraction(self) -> Fraction:
+        return min(Fraction(self.share).limit_denominator(_FINEST), Fraction(_FINEST - 1, _FINEST))
 
 
-def read_pairs(path: Path) -> tuple[list[PreferencePair], list[Reference]]:
-    """Read what `write_pairs` wrote.
+def labels_of(positives: Sequence[Positive]) -> Ints:
+    """Return the concepts (rows,) of a batch.
 
-    >>> path = getfixture("tmp_path") / "pairs.jsonl"
-    >>> write_pairs([PreferencePair(0, 3, 4)], [(-1.5, -2.0)], path)
-    >>> read_pairs(path)
-    ([PreferencePair(mention=0, right=3, wrong=4)], [(-1.5, -2.0)])
+    >>> labels_of([Positive("fever", "pyrexia", 7, (0, 1)), Positive("mi", "heart attack", 8, (2, 3))]).tolist()
+    [7, 8, 7, 8]
     """
-    try:
-        rows = [json.loads(line) for line in path.read_bytes().splitlines()]
-        pairs = [
-            (PreferencePair(int(mention), int(right), int(wrong)), (float(one), float(two)))
-            for mention, right, wrong, one, two in rows
-        ]
-    except (OSError, ValueError, TypeError, IndexError) as e:
-        raise IntegrityError("artefact-corrupt", "the pairs cannot be read", where=str(path), fix="remove the file") from e
-    return [each for each, _ in pairs], [reference for _, reference in pairs]
+    return np.tile(np.array([each.concept for each in positives], dtype=np.int64), 2)
+
+
+def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.bool_]:
+    """Return the pairs (rows, rows) of different concepts that are no negatives.
+
+    Those are rows with the same string, and rows with names that share any concept: what a name means is not only the concept
+    for which it is in the batch.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> heart, pressure = (kb.resolve(concept_id)[0] for concept_id in ("mesh:D009203", "mesh:D006973"))
+    >>> mi, attack, high = (kb.find(name) for name in ("MI", "heart attack", "high blood pressure"))
+    >>> one = Positive("heart attack", "mi", heart, (attack, mi))
+    >>> other = Positive("mi", "high blood pressure", pressure, (mi, high))
+    >>> same_of([one, other], kb).astype(int)  # heart attack, mi of pressure, mi of heart, high blood pressure
+    array([[0, 1, 0, 0],
+           [1, 0, 1, 0],
+           [0, 1, 0, 1],
+           [0, 0, 1, 0]])
+    """
+    labels, names = labels_of(positives), np.array([each.names for each in positives], dtype=np.int64).T.ravel()
+    rows, keys = _keys(positives, labels, names, kb)
+    order = np.argsort(keys, kind="stable")
+    rows, keys = rows[order], keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    found: npt.NDArray[np.bool_] = np.zeros((len(labels), len(labels)), dtype=bool)
+    # Most are the rows of one concept alone, between which nothing is to be said.
+    is_mixed = np.minimum.reduceat(labels[rows], starts) != np.maximum.reduceat(labels[rows], starts)
+    ends = np.append(starts[1:], len(rows))
+    for start, end in zip(starts[is_mixed].tolist(), ends[is_mixed].tolist(), strict=True):
+        found[np.ix_(rows[start:end], rows[start:end])] = True
+    found &= labels[:, None] != labels
+    return found
+
+
+def _keys(positives: Sequence[Positive], labels: Ints, names: Ints, kb: KnowledgeBase) -> tuple[Ints, Ints]:
+    """Return rows and what each of them stands for: the concepts of its string, and the string itself beyond all concepts."""
+    known = np.flatnonzero(names < len(kb.names))
+    meant = Ragged(np.asarray(kb.name_concepts.offsets), np.asarray(kb.name_concepts.values)).take(names[known])
+    more = [(row, concept) for row, each in enumerate(positives) for concept in each.also]
+    more_rows, more_keys = np.array(more, dtype=np.int64).reshape(-1, 2).T
+    all_rows = np.arange(len(labels))
+    rows = np.concatenate((all_rows, all_rows, known[meant.owners()], more_rows))
+    return rows, np.concatenate((labels, names + len(kb), meant.values.astype(np.int64), more_keys))

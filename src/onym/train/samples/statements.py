@@ -1,6 +1,7 @@
 """Statements made of a knowledge base: a name in a clause with a definition or with other names of its concept.
 
-KB-guided pre-training: GenBioEL, section 2.2 and appendix E.2. ANGEL takes the most similar name instead of any.
+KB-guided pre-training: GenBioEL, section 2.2 and appendix E.2. ANGEL takes the most similar name instead of any. The templates
+are those of GenBioEL's Table 10, which ends each with a full stop; as in the paper's examples (section 2.2) there is none here.
 """
 
 from __future__ import annotations
@@ -16,16 +17,67 @@ import numpy.typing as npt
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.models.template import Layout
-from onym.train.samples.base import Sample
-from onym.train.samples.clauses import Clause, clause_of, templates_for
-from onym.train.samples.order import Shuffled, draw_rows, pick
+from onym.train.samples.base import Sample, Shuffled, draw_rows, pick
 
+_MENTION_FIELD, _CONTEXT_FIELD = "{mention}", "{context}"
+DEFINED = (
+    "{mention} is defined as {context}",
+    "{mention} is described as {context}",
+    "{context} are the definitions of {mention}",
+    "{context} describe {mention}",
+    "{context} define {mention}",
+)
+"""For a concept with a definition."""
+SYNONYMS = (
+    "{context} are the synonyms of {mention}",
+    "{context} indicate the same concept as {mention}",
+    "{mention} has synonyms such as {context}",
+    "{mention} refers to the same concepts as {context}",
+)
+"""For a concept without one, but with several names."""
+SINGLE = (
+    "{context} is {mention}",
+    "{context} is the same as {mention}",
+    "{mention} is {context}",
+    "{mention} is the same as {context}",
+)
+"""For a concept with one name and no definition."""
 Mentioned = Literal["random", "similar"]
 """The name in the clause: any of the concept's others, or the one most similar to the target."""
 _STREAM = 2
 _DEFINITIONS, _NAMES = 2, 3  # in a context, at most
 _MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # which random number decides what
 _WIDTH = _CONTEXT + max(_DEFINITIONS, _NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A text, and where in it the mention stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+def clause_of(template: str, mention: str, context: str) -> Clause:
+    """Put a mention and its context into a template.
+
+    >>> clause_of(DEFINED[3], "fever", "A rise in temperature.")
+    Clause(text='A rise in temperature. describe fever', start=32, end=37)
+    """
+    left, right = (part.replace(_CONTEXT_FIELD, context) for part in template.split(_MENTION_FIELD))
+    return Clause(f"{left}{mention}{right}", len(left), len(left) + len(mention))
+
+
+def templates_for(definitions: int, names: int) -> tuple[str, ...]:
+    """Return the templates for a concept with so many definitions and names.
+
+    >>> templates_for(0, 1) == SINGLE
+    True
+    """
+    if definitions:
+        return DEFINED
+    return SYNONYMS if names > 1 else SINGLE
 
 
 @dataclass(frozen=True, slots=True)

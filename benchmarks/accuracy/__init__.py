@@ -1,0 +1,1 @@
+"""Benchmarks of how right the answers are."""

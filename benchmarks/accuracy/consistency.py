@@ -1,0 +1,74 @@
+"""What it is worth that the mentions of a document help each other: recall@1 on dev, with gold mentions.
+
+`expand_abbreviations`: an abbreviation is read as what its document says that it stands for, or where the document defines it.
+`average_repeated_mentions`: repeated mentions (same surface) of a document have one embedding, the mean of theirs.
+
+The mentions of BC5CDR's dev over the open knowledge base, with models of the results page, found below `ONYM_RUNS`; what helps
+here is the default. With `--quick` 60 mentions of NCBI disease over the names of its own concepts with an off-the-shelf
+MiniLM, which was never taught to read documents: only the machinery is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchmarks.results.e2e_predict import found_by
+from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task, judge_annotated
+from benchmarks.results.predict import folder_of
+from benchmarks.results.tasks import open_quick_task
+from benchmarks.speed.collective_speed import open_model
+from onym.index import open_derived_index
+from onym.linkers import collective, dense, exact
+from onym.linkers.base import Linker
+from onym.linkers.collective import CollectiveLinker
+from onym.linkers.dense import DenseLinker
+from onym.linkers.exact import ExactLinker
+from onym.models.collective import Collective
+from onym.pipeline.pipeline import Pipeline
+
+_QUICK = 60  # documents, each of them a mention in its text
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dataset", default="bc5cdr", choices=tuple(KINDS))
+    parser.add_argument("--encoder", default="model:minilm", help="the dense linker's model")
+    parser.add_argument("--model", default="minilm-bc5cdr-joint", help="the collective linker's model")
+    parser.add_argument("--documents", type=int, default=0, help="how many of the first documents; all without --quick")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    task = _quick_task() if options.quick else end_to_end_task(options.dataset, "dev")
+    task = replace(task, documents=task.documents[: options.documents or None])
+    encoder = folder_of("model:minilm" if options.quick else options.encoder)
+    model = open_model(with_names=True) if options.quick else Collective.open(folder_of(options.model))
+    rows = []
+    for name, settings, linker in systems(task, DenseLinker.from_pretrained(encoder, task.kb), model):
+        figures = judge_annotated(task, found_by(Pipeline(linker, only=task.only), task))
+        rows.append({"linker": name, **settings, "strict_r1": figures["strict_r1"], "any_id_r1": figures["any_id_r1"]})
+    mentions = sum(len(doc.mentions) for doc in task.documents)
+    return {"mentions": mentions, "encoder": encoder.name, "model": model.name or "minilm", "rows": rows}
+
+
+def systems(task: EndToEndTask, encoder: DenseLinker, model: Collective) -> Iterator[tuple[str, dict[str, bool], Linker]]:
+    """Yield linkers with what they take from the rest of a document, and without it."""
+    for expand in (False, True):
+        options = {"expand_abbreviations": expand}
+        yield "exact", options, ExactLinker(task.kb, exact.Config.of(options))
+    for expand in (False, True):
+        options = {"expand_abbreviations": expand}
+        yield "dense", options, DenseLinker(task.kb, encoder.encoder, encoder.index, dense.Config.of(options))
+    if model.names is None:
+        return
+    index = open_derived_index(task.kb, model.names, encoder.index.origin.kind)
+    for expand in (False, True):
+        for average in (False, True):
+            options = {"expand_abbreviations": expand, "average_repeated_mentions": average}
+            yield "collective", options, CollectiveLinker(task.kb, model, index, collective.Config.of(options))
+
+
+def _quick_task() -> EndToEndTask:
+    task = open_quick_task("test")
+    documents = [replace(doc, relations=()) for doc in task.dataset.documents("test")]
+    return EndToEndTask(tuple(documents[:_QUICK]), task.kb, None, {})

@@ -1,0 +1,106 @@
+"""Twins joined in the open knowledge base, by rule, and how often a join is what the vocabularies themselves say.
+
+The precision is that of joins by name and by a shared id, on concepts whose cross-references were hidden from the build. The
+quick size is without supplementary records, where most chemicals are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from types import MappingProxyType
+
+import polars as pl
+
+from benchmarks.accuracy.kb_open import joined_recipe
+from benchmarks.report import data_folder
+from onym.kb.curie import prefix_of
+from onym.kb.gather import Gathered, decide, gather
+from onym.kb.joins import JoinRule, oriented
+from onym.kb.recipe import Recipe
+
+LOWER_BOUNDS = MappingProxyType({"held_out_precision": 0.98})
+UPPER_BOUNDS = MappingProxyType({"fused_in_one_source": 0})
+_QUICK_FOLDS = 2
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    recipe = joined_recipe(quick=options.quick)
+    found = gather(recipe, data_folder(), lambda _what, _rows: None)
+    joins = decide(found, recipe, found.successors.frame()).identity.joins
+    judged = held_out_joins(found, recipe, _QUICK_FOLDS if options.quick else FOLDS)
+    return {
+        "joined": by_rule(joins),
+        "joined_in_all": joins.height,
+        "fused_in_one_source": fused_in_one_source(joins),
+        "held_out_precision": precision(judged),
+        "held_out_joins": judged.height,
+        "held_out_joins_by_rule": by_rule(judged),
+        "held_out_right_by_rule": by_rule(judged.filter("is_right")),
+    }
+
+
+def by_rule(joins: pl.DataFrame) -> dict[str, int]:
+    """Count joins by vocabulary and rule."""
+    rows = joins.select(prefix_of("concept"), "rule").iter_rows()
+    return {f"{prefix} {JoinRule(rule).label}": count for (prefix, rule), count in sorted(Counter(rows).items())}
+
+
+def fused_in_one_source(joins: pl.DataFrame) -> int:
+    """Count the concepts that hold two ids of one vocabulary."""
+    members = pl.concat([joins.select("final", "concept"), joins.select("final", concept="final").unique()])
+    return members.filter(pl.len().over("final", prefix_of("concept")) > 1)["final"].n_unique()
+
+
+def precision(judged: pl.DataFrame) -> float:
+    """Return the share of joins that are right."""
+    return round(float(judged["is_right"].sum()) / max(1, judged.height), 4)
+
+
+# Joins judged by cross-references that the build was not shown.
+
+FOLDS = 5
+_BEYOND_XREFS = [int(JoinRule.SHARED_ID), int(JoinRule.NAME)]
+
+
+def held_out_joins(found: Gathered, recipe: Recipe, folds: int = FOLDS) -> pl.DataFrame:
+    """Return the joins that can be judged: concept, final, rule, is_right."""
+    return pl.concat([_judged(_joins(found, recipe, xrefs), hidden) for xrefs, hidden in _folds(found, folds)])
+
+
+def _folds(found: Gathered, folds: int) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Yield for each fold the cross-references that are left, and the hidden pairs (low, high)."""
+    ids = found.ids.column().unique(maintain_order=True).to_frame("id")
+    ranks = ids.select(prefix=prefix_of("id")).unique(maintain_order=True).with_row_index("rank")
+    xrefs = found.xrefs.frame().unique()
+    between = xrefs.join(ids, left_on="concept", right_on="id", how="semi").join(ids, left_on="xref", right_on="id", how="semi")
+    pairs = oriented(between.with_columns(a="concept", b="xref"), ranks)
+    dealt = pairs.with_columns(fold=pl.Series([_fold(low, folds) for low in pairs["low"]], dtype=pl.UInt8))
+    for fold in range(folds):
+        hidden = dealt.filter(pl.col("fold") == fold)
+        yield xrefs.join(hidden, on=["concept", "xref"], how="anti"), hidden.select("low", "high").unique()
+
+
+def _fold(concept_id: str, folds: int) -> int:
+    return hashlib.sha256(concept_id.encode()).digest()[0] % folds
+
+
+def _joins(found: Gathered, recipe: Recipe, xrefs: pl.DataFrame) -> pl.DataFrame:
+    """Return what is joined by rules that need no cross-reference between the two."""
+    found.decided, found.dropped = Counter(), Counter()
+    joins = decide(found, recipe, found.successors.frame(), xrefs).identity.joins
+    return joins.filter(pl.col("rule").is_in(_BEYOND_XREFS))
+
+
+def _judged(joins: pl.DataFrame, hidden: pl.DataFrame) -> pl.DataFrame:
+    """Keep the joins of which either end lost a cross-reference to the vocabulary of the other."""
+    ends = joins.with_columns(low_prefix=prefix_of("concept"), high_prefix=prefix_of("final"))
+    lost = hidden.with_columns(low_prefix=prefix_of("low"), high_prefix=prefix_of("high"))
+    low = ends.join(lost, left_on=["concept", "high_prefix"], right_on=["low", "high_prefix"], how="semi")
+    high = ends.join(lost, left_on=["final", "low_prefix"], right_on=["high", "low_prefix"], how="semi")
+    judged = pl.concat([low, high]).unique()
+    said = hidden.select(concept="low", final="high", is_right=pl.lit(value=True))
+    judged = judged.join(said, on=["concept", "final"], how="left")
+    return judged.select("concept", "final", "rule", pl.col("is_right").fill_null(value=False))

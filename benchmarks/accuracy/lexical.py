@@ -1,0 +1,31 @@
+"""Character 3-gram TF-IDF on BioSyn's own files and dictionaries, under BioSyn's protocol: recall at 1 and at 5."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks.report import each_prepared
+from onym.datasets import PreparedDataset
+from onym.evaluate.evaluation import predicted_cases
+from onym.evaluate.metrics import score
+from onym.evaluate.run import predict
+from onym.evaluate.task import EvaluationTask
+from onym.kb import KnowledgeBase
+from onym.linkers.tfidf import TfidfLinker
+
+DATASETS = {"ncbi_biosyn": "ncbi-disease-biosyn", "bc5cdr_disease_biosyn": "bc5cdr-disease-biosyn"}
+
+
+def run(_options: argparse.Namespace) -> dict[str, object]:
+    figures: dict[str, object] = {}
+    for key, prepared in each_prepared(DATASETS):
+        for k, recall in recalls(prepared).items():
+            figures[f"{key}_r{k}"] = round(100 * recall, 1)
+    return figures
+
+
+def recalls(prepared: PreparedDataset) -> dict[int, float]:
+    kb = KnowledgeBase.open(prepared.folder / "kb")
+    task = EvaluationTask(prepared, "test", kb)
+    cases = predicted_cases(task, predict(task, TfidfLinker(kb)))
+    return score(cases, "biosyn", (1, 5)).recall

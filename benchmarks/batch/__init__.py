@@ -1,1 +1,0 @@
-"""What the benchmarks of corpus-scale linking share."""

@@ -1,1 +1,0 @@
-"""What the benchmarks of encoders and indexes share."""

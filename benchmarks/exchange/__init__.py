@@ -1,1 +1,0 @@
-"""What judges exports: fhir.resources for FHIR, pyomop's tables for OMOP, and broken files that both must refuse."""

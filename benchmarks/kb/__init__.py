@@ -1,1 +1,0 @@
-"""Made-up releases and knowledge bases for benchmarks."""

@@ -1,1 +1,0 @@
-"""Canary phrases in documents, and every way by which one might be shown."""

@@ -1,0 +1,211 @@
+"""How large each kind of index is, how fast it is built, opened and searched, and how much it finds.
+
+The names are those of the open knowledge base, encoded with MiniLM; the vectors to look for are of the distinct surfaces of
+BC5CDR and of the NCBI disease corpus, in batches of 1,000. `recall_at_10` is against FAISS's own exact search over all
+vectors: the share of names found that are no further away than the tenth of that search. With `--quick` all vectors are drawn.
+`default` is the row of the kind that is advised for so many names; it is built twice, and must be the same file both times.
+
+Then vectors are drawn, as many as UMLS has names and as wide as MiniLM's, and indexed by the kind that is advised for so many,
+in a process of its own. It takes twice the space of the vectors on disk, and that of the index; what was written is removed.
+
+The encoder is timed on one shard of real names; the vectors of the open knowledge base are kept in the cache folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from benchmarks.big_kb import kb_of_names, kb_of_numbers
+from benchmarks.models import model_folder
+from benchmarks.report import own_bytes
+from benchmarks.results.tasks import open_kb
+from benchmarks.vectors import Drawn, Vectors, drawn_names, near, surfaces
+from onym.index import KINDS, Index, build_index, open_index
+from onym.index.build import open_derived_index
+from onym.index.kinds import AUTO, faiss, kind_for
+from onym.index.vectors import SHARD, NameVectors, VectorSource, open_derived_vectors
+from onym.kb import KnowledgeBase
+from onym.store.cache import cache_folder
+
+SEED, K, BATCH, WIDTH = 13, 10, 1_000, 384
+OPEN_NAMES = 923_667  # of the open knowledge base
+MAX_GB, MAX_OPEN_S = 12.0, 1.0
+_SAME = 1e-5  # of a product, by rounding
+_BUILD = """
+import sys
+from pathlib import Path
+from benchmarks.speed.index_size import build_drawn
+print(build_drawn(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))
+"""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names with their vectors, and the vectors to look for."""
+
+    kb: KnowledgeBase
+    encoder: VectorSource
+    vectors: NameVectors
+    wanted: Vectors
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--names", type=int, default=0, help="so many names of the open knowledge base; all by default")
+    parser.add_argument("--queries", type=int, default=10_000, help="surfaces that are looked for")
+    parser.add_argument("--vectors", type=int, default=0, help="vectors that are drawn; 6,000,000 without --quick")
+    parser.add_argument("--kind", default="", help="the kind of their index; by default the one that is advised for 6,000,000")
+    parser.add_argument("--kept", action="store_true", help="search the indexes that are kept with the knowledge base")
+    parser.add_argument("--only-table", action="store_true", help="time no encoder, and index no drawn vectors")
+    parser.add_argument("--only", default=",".join(KINDS), help="kinds of the table, separated by commas")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="index-size-") as folder:
+        figures = _drawn_table(Path(folder), options) if options.quick else _real_table(Path(folder), options)
+        return figures if options.only_table else figures | _many(Path(folder), options)
+
+
+def _drawn_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
+    kb, encoder = kb_of_numbers(base / "kb", 10_000), Drawn(64)
+    vectors = open_derived_vectors(kb, encoder)
+    rng = np.random.default_rng(SEED)
+    wanted = near(vectors.rows(np.sort(rng.choice(len(vectors), BATCH, replace=False))), rng)
+    table = _table(base, Names(kb, encoder, vectors, wanted), options)
+    return {"names": len(vectors), "queries": len(wanted)} | table
+
+
+def _real_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
+    from onym.models.torch_encoder import Encoder
+
+    kb = kb_of_names(base / "kb", pl.Series(drawn_names(options.names))) if options.names else open_kb()
+    encoder = Encoder.open(model_folder("minilm"))
+    figures = {} if options.only_table else _encoder_speed(encoder, drawn_names(min(SHARD, len(kb.names))))
+    wanted = encoder.encode(surfaces()[: options.queries])
+    vectors = open_derived_vectors(kb, encoder)
+    figures |= {"names": len(vectors), "queries": len(wanted), "precision": encoder.precision}
+    return figures | _table(base, Names(kb, encoder, vectors, wanted), options)
+
+
+def _encoder_speed(encoder: VectorSource, names: list[str]) -> dict[str, object]:
+    start = time.perf_counter()
+    encoder.encode(names)
+    return {"shard_names": len(names), "shard_s": round(time.perf_counter() - start, 1)}
+
+
+def _table(base: Path, names: Names, options: argparse.Namespace) -> dict[str, object]:
+    worst = exact_scores(names.vectors, names.wanted)[:, -1]
+    if options.kept:
+        return {"rows": [_kept_row(names, worst, kind) for kind in options.only.split(",")]}
+    rows = [_row(base / f"index-{kind}", names, worst, kind) for kind in options.only.split(",")]
+    default = kind_for(AUTO, options.names or OPEN_NAMES).name
+    figures: dict[str, object] = {"rows": rows}
+    for row in rows:
+        if row["kind"] == default:
+            again = build_index(names.kb, names.encoder, base / "again", default).digest()
+            figures["default"] = row | {"deterministic": again == row["digest"]}
+    return figures
+
+
+def _row(dest: Path, names: Names, worst: Vectors, kind: str) -> dict[str, object]:
+    start = time.perf_counter()
+    manifest = build_index(names.kb, names.encoder, dest, kind)
+    figures: dict[str, object] = {
+        "kind": kind,
+        "digest": manifest.digest(),
+        "mb": round(sum(entry.bytes for entry in manifest.files.values()) / 1e6, 1),
+        "build_s": round(time.perf_counter() - start, 1),
+        "open_s": round(median(_seconds_to_open(dest) for _ in range(5)), 4),
+    }
+    figures |= _searched(open_index(dest), names, worst)
+    shutil.rmtree(dest)
+    return figures
+
+
+def _kept_row(names: Names, worst: Vectors, kind: str) -> dict[str, object]:
+    """Return the figures of the index that is kept with the knowledge base, which is built if there is none."""
+    return {"kind": kind} | _searched(open_derived_index(names.kb, names.encoder, kind), names, worst)
+
+
+def _searched(index: Index, names: Names, worst: Vectors) -> dict[str, object]:
+    wanted = names.wanted
+    index.search(wanted[:8], K)  # the pages that every search looks at are read now
+    start = time.perf_counter()
+    ids = np.concatenate([index.search(batch, K)[1] for batch in _batches(wanted)])
+    search_s = time.perf_counter() - start
+    found = recall(names.vectors, wanted, ids, worst)
+    return {"queries_per_s": round(len(wanted) / search_s, 1), "recall_at_10": round(found, 4)}
+
+
+def exact_scores(vectors: NameVectors, wanted: Vectors) -> Vectors:
+    """Return the scores of the nearest names, best first, by FAISS's exact search of one shard after the other."""
+    best = np.full((len(wanted), 0), -np.inf, dtype=np.float32)
+    for shard in vectors.shards():
+        found = [
+            faiss().knn(batch, np.ascontiguousarray(shard), K, faiss().METRIC_INNER_PRODUCT)[0] for batch in _batches(wanted)
+        ]
+        best = -np.sort(-np.concatenate([best, np.concatenate(found)], axis=1), axis=1)[:, :K]
+    return best
+
+
+def recall(vectors: NameVectors, wanted: Vectors, ids: Any, worst: Vectors) -> float:
+    """Return the share of the nearest names that were found; one that is just as near is as good."""
+    right = 0
+    for start in range(0, len(wanted), BATCH):
+        found = ids[start : start + BATCH]
+        rows = vectors.rows(np.maximum(found, 0).reshape(-1)).reshape(*found.shape, -1)
+        scores = np.einsum("nkw,nw->nk", rows, wanted[start : start + BATCH])
+        right += int(((scores >= worst[start : start + BATCH, None] - _SAME) & (found >= 0)).sum())
+    return right / int(ids.size)
+
+
+def _batches(wanted: Vectors) -> Iterator[Vectors]:
+    return (wanted[start : start + BATCH] for start in range(0, len(wanted), BATCH))
+
+
+def _seconds_to_open(folder: Path) -> float:
+    start = time.perf_counter()
+    _index: Index = open_index(folder)
+    return time.perf_counter() - start
+
+
+def _many(base: Path, options: argparse.Namespace) -> dict[str, object]:
+    """Index as many drawn vectors as UMLS has names, in a process of its own."""
+    count = options.vectors or (10_000 if options.quick else 6_000_000)
+    kind = options.kind or kind_for(AUTO, 6_000_000).name
+    need, free = 3.2 * count * WIDTH * 4, shutil.disk_usage(base).free  # work, vectors and at most as much for the index
+    if free < need:
+        sys.exit(f"{need / 1e9:.1f} GB of disk are needed at {base}, {free / 1e9:.1f} GB are free: set ONYM_CACHE")
+    kb_of_numbers(base / "many-kb", count)
+    command = [sys.executable, "-c", _BUILD, str(base / "many-kb"), str(base / "many"), kind]
+    start = time.perf_counter()
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True, check=True)
+    figures: dict[str, object] = {
+        "six_million_vectors": count,
+        "six_million_kind": kind,
+        "six_million_build_s": round(time.perf_counter() - start, 1),
+        "six_million_gb": (gb := round(int(done.stdout) / 1e9, 2)),
+        "six_million_open_s": (open_s := round(median(_seconds_to_open(base / "many") for _ in range(3)), 4)),
+    }
+    if gb > MAX_GB or open_s > MAX_OPEN_S:
+        sys.exit(f"over {MAX_GB} GB or {MAX_OPEN_S} s: {figures}")
+    return figures
+
+
+def build_drawn(kb: Path, dest: Path, kind: str) -> int:
+    """Index drawn vectors, and return the most memory that this process held, mapped pages among it."""
+    build_index(KnowledgeBase.open(kb), Drawn(WIDTH), dest, kind)
+    return own_bytes("VmHWM")

@@ -1,0 +1,231 @@
+"""Packs: pipelines in one file. How large, how soon they answer, what is lost, and whether hostile ones are refused.
+
+lite                      the dictionary with its classifier and the reranker over the open, joined knowledge base, trained here
+                          on the train splits of three corpora (half an hour, once; kept in the cache directory)
+full                      the same with a dense stage, MiniLM: packed with its encoder in int8 and an index of codes, and
+                          compared with the pipeline in fp32 and its own index
+  mb, unpacked_mb         of the file, and of what is in it
+  unpack_s                CPU seconds of the first load more than of later ones: checking and unpacking, once on a machine
+  first_answer_s          CPU seconds of a fresh process, from its start to the links of one abstract; the least of three
+  torch_import_s          of `import torch`, which is not in first_answer_s; absent where nothing imports it
+  documents_per_s_one_core  dev abstracts of BC5CDR in a second of CPU
+  strict_f1, f1_loss      on dev of BC5CDR, NCBI disease and BioRED, from raw text; the most that the pack is below its pipeline
+  deterministic           1 where two builds have the same bytes
+hostile_packs, refused    packs made to do harm, and those that were refused by a code and left nothing in the cache directory;
+                          it fails if that is not all of them, or if the sound pack that they were made of is refused
+
+With `--quick` the pipeline is the starter, on few documents, and each fifth hostile pack is judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tests.robustness.harness import own_cache
+from tests.robustness.packs.hostile_packs import hostile_packs, refused, small_pack
+
+import onym
+from benchmarks.commands.starter import diseases_of
+from benchmarks.models import model_folder
+from benchmarks.report import data_folder
+from benchmarks.results.e2e_tasks import JOINED, KINDS, end_to_end_task
+from benchmarks.results.tasks import open_kb_joined
+from onym.corpora.plain import with_answers
+from onym.datasets.prepared import open_dataset
+from onym.evaluate.end_to_end import score_end_to_end
+from onym.packs import build_pack, open_pack
+from onym.pipeline import Pipeline
+from onym.store.cache import cache_folder
+from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
+from onym.types import Document
+
+LOWER_BOUNDS = {"hostile_packs": 100}
+_CORPORA = ("bc5cdr", "ncbi_disease", "biored")
+_QUICK, _EACH = 40, 5
+_MESH = "mesh:"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only-hostile", action="store_true", help="measure no pack")
+    parser.add_argument("--only", choices=("lite", "full"), help="measure one of the packs")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        figures = {} if options.only_hostile else _packs(folder, options)
+        good = small_pack(folder / "good")
+        cases = hostile_packs(good)[:: _EACH if options.quick else 1]
+        count = refused(cases, good, folder / "hostile")
+    if count != len(cases):
+        sys.exit(f"{len(cases) - count} of {len(cases)} hostile packs were not refused")
+    return {**figures, "hostile_packs": len(cases), "refused": count}
+
+
+def _packs(folder: Path, options: argparse.Namespace) -> dict[str, object]:
+    if options.quick:
+        return {"lite": _starter(folder)}
+    found: dict[str, object] = {}
+    if options.only != "full":
+        found["lite"] = _trained(lite_pipeline(), folder, "lite")
+    if options.only != "lite":
+        found["full"] = _trained(full_pipeline(), folder, "full")
+    return found
+
+
+def _trained(pipeline: Path, folder: Path, name: str) -> dict[str, object]:
+    corpora = {key: end_to_end_task(key, "dev", JOINED).documents for key in _CORPORA}
+
+    def narrowed(pipeline: Pipeline, key: str) -> Pipeline:
+        return pipeline.with_types(KINDS[key].groups)
+
+    return measured(pipeline, folder, name, corpora, narrowed=narrowed, compress=name == "full")
+
+
+def _starter(folder: Path) -> dict[str, object]:
+    documents = open_dataset("bc5cdr", data=data_folder()).documents("dev")
+    docs: Sequence[Document] = diseases_of(documents)[:_QUICK]
+    return measured("starter", folder, "starter", {"bc5cdr": docs}, narrowed=lambda pipeline, _: pipeline, canonical=_by_mesh)
+
+
+def _by_mesh(pipeline: Pipeline) -> Callable[[str], str]:
+    """Return how a concept of MONDO is compared with MeSH: as the first record that it refers to."""
+    kb = pipeline.kb
+
+    def canonical(concept_id: str) -> str:
+        row = kb.concept_ids.find(concept_id)
+        xrefs = [kb.xrefs[int(number)] for number in kb.concept_xrefs[row]] if row >= 0 else []
+        return min((each for each in xrefs if each.startswith(_MESH)), default=concept_id)
+
+    return canonical
+
+
+# The pipelines that are packed: trained here by one command, once, and kept in the cache directory.
+
+DATASETS = ("ncbi-disease", "bc5cdr", "biored")
+EXCLUDE = ("nlm-chem", "hpo-gsc")
+DISEASES = ("Disease", "SpecificDisease", "DiseaseClass", "CompositeMention", "Modifier")
+TYPES = {**dict.fromkeys(DISEASES, "Disease"), "Chemical": "Chemical"}
+
+
+def lite_pipeline() -> Path:
+    """Return the folder of `lite`; what was not trained on this machine yet is trained first."""
+    return _train("pack-lite")
+
+
+def full_pipeline() -> Path:
+    """Return the folder of `full`, trained as `lite` is."""
+    return _train("pack-full", dense_encoder=str(model_folder("minilm")))
+
+
+def _train(name: str, dense_encoder: str | None = None) -> Path:
+    folder, kb = cache_folder() / "benchmarks" / name, str(open_kb_joined().folder.parent)
+    config = PipelineTrainingConfig(kb=kb, datasets=DATASETS, exclude=EXCLUDE, types=TYPES, dense_encoder=dense_encoder)
+    train_pipeline(config, folder, data_folder())
+    return folder
+
+
+# One pack measured: size, time to the first answer, speed, and what is lost against the pipeline that it was made of.
+
+_TURNS = 3
+_FIRST = """
+import json, sys, time
+began = time.process_time()
+torch_s = 0.0
+if sys.argv[3] == "torch":
+    import torch
+    torch_s = time.process_time() - began
+import onym
+linked = onym.load(sys.argv[1]).link(sys.argv[2])
+found = {"seconds": time.process_time() - torch_s, "torch_s": torch_s, "torch": "torch" in sys.modules}
+print(json.dumps({**found, "links": len(linked.links)}))
+"""
+
+Canonical = Callable[[Pipeline], Callable[[str], str]]
+"""Returns how the ids of a pipeline are compared with those of the corpora."""
+
+
+def measured(
+    pipeline: Path | str,
+    folder: Path,
+    name: str,
+    corpora: Mapping[str, Sequence[Document]],
+    *,
+    narrowed: Callable[[Pipeline, str], Pipeline],
+    canonical: Canonical | None = None,
+    compress: bool = False,
+) -> dict[str, object]:
+    """Build a pack of a pipeline in a folder, twice, and measure it in a cache directory of its own.
+
+    `narrowed` returns the pipeline as a corpus is judged with; `canonical` maps ids where the corpora have others.
+    """
+    path, again = folder / f"{name}.onymp", folder / f"{name}-again.onymp"
+    build_pack(pipeline, path, compress=compress)
+    build_pack(pipeline, again, name=name, compress=compress)
+    is_same = path.read_bytes() == again.read_bytes()
+    again.unlink()
+    record = open_pack(path).record
+    text = next(iter(corpora.values()))[0].text
+    before = onym.load(pipeline)
+    with own_cache(folder / f"{name}-cache"):
+        first, *later = (_first_answer(path, text) for _ in range(_TURNS + 1))
+        fastest = min(later, key=lambda each: float(str(each["seconds"])))
+        after = onym.load(path)
+        speed = _speed(after, next(iter(corpora.values())))
+        f1 = {
+            key: (_f1(narrowed(before, key), docs, canonical), _f1(narrowed(after, key), docs, canonical))
+            for key, docs in corpora.items()
+        }
+    with_torch = {"torch_import_s": round(float(str(fastest["torch_s"])), 2)} if fastest["torch"] else {}
+    return {
+        "pipeline": name,
+        "mb": round(path.stat().st_size / 1e6, 1),
+        "unpacked_mb": round(sum(each.bytes for each in record.files.values()) / 1e6, 1),
+        "unpack_s": round(float(str(first["seconds"])) - float(str(fastest["seconds"])), 2),
+        "first_answer_s": round(float(str(fastest["seconds"])), 2),
+        **with_torch,
+        "documents_per_s_one_core": round(speed, 1),
+        "strict_f1": {key: round(100 * new, 1) for key, (_, new) in f1.items()},
+        "f1_loss": round(max(100 * (old - new) for old, new in f1.values()), 2),
+        "deterministic": int(is_same),
+    }
+
+
+def _first_answer(path: Path, text: str) -> dict[str, object]:
+    """Return the CPU seconds of a fresh process from its start to its first answer, those of torch's import apart."""
+    for torch in ("", "torch"):
+        command = [sys.executable, "-c", _FIRST, str(path), text, torch]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
+        found: dict[str, object] = json.loads(done.stdout)
+        if not found["torch"] or torch:
+            return found
+    raise AssertionError
+
+
+def _speed(pipeline: Pipeline, docs: Sequence[Document]) -> float:
+    """Return the documents in a second of CPU, after those that open what is opened on first use."""
+    plain = [replace(doc, mentions=(), relations=()) for doc in docs]
+    _link(pipeline, plain[:20])
+    began = time.process_time()
+    _link(pipeline, plain[20:])
+    return len(plain[20:]) / (time.process_time() - began)
+
+
+def _link(pipeline: Pipeline, docs: Sequence[Document]) -> None:
+    for _ in pipeline.link_many(docs):
+        pass
+
+
+def _f1(pipeline: Pipeline, docs: Sequence[Document], canonical: Canonical | None) -> float:
+    linked = pipeline.link_many(replace(doc, mentions=(), relations=()) for doc in docs)
+    same = canonical(pipeline) if canonical else lambda concept_id: concept_id
+    return float(score_end_to_end(docs, map(with_answers, linked), canonical=same).f1)

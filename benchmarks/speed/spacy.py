@@ -1,0 +1,112 @@
+"""What spaCy costs: `nlp.pipe` with Onym as its only component, beside `Pipeline.link_many` bare, on the same real abstracts.
+
+The abstracts are those of BC5CDR's dev split, linked by the dictionary and exact match to the open knowledge base; with
+`--quick` few of them, to HPO, where linking takes less and the same tokens weigh more: the bound is not for that. Everything
+is counted: spaCy's tokens, the links, and putting them into the docs. Seconds are those of the processor, the least of
+seven turns for every 25 texts, added up. Results are taken one by one and not kept.
+
+documents, mentions  abstracts, and mentions that were found in them
+overhead             processor time of spaCy with Onym, against Onym alone
+tokens_share_pct     how much of the time of spaCy with Onym is that of a blank pipeline, which makes tokens alone
+offsets_lost         mentions whose offsets, concept or candidates are not those of the pipeline, in `doc.spans["onym"]`
+docbin_differences   documents that are not the same after a DocBin: the annotated ones as a corpus, the linked ones by spaCy
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import spacy
+from spacy.tokens import Doc, DocBin
+
+from benchmarks.report import fastest_by_slices, percent
+from benchmarks.results.span_rows import documents_of
+from benchmarks.results.tasks import hpo_kb, open_kb
+from onym.corpora.formats import docbin
+from onym.integrations.spacy import GROUP, OnymPipe
+from onym.pipeline import build_pipeline
+from onym.testing.documents import trip
+from onym.types import Document, LinkedDocument
+from onym.views import styled
+
+UPPER_BOUNDS = {"offsets_lost": 0, "docbin_differences": 0}
+FULL_BOUNDS = {"overhead": 1.25}
+_FULL, _QUICK = 500, 40
+_SLICE, _TURNS = 25, 7
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--documents", type=int, default=0, help="abstracts; by default 500, or 40 with --quick")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    documents = documents_of("bc5cdr", "dev")[: options.documents or (_QUICK if options.quick else _FULL)]
+    texts = [doc.text for doc in documents]
+    kb = hpo_kb() if options.quick else open_kb()
+    nlp, blank = spacy.blank("en"), spacy.blank("en")
+    with tempfile.TemporaryDirectory() as folder:
+        build_pipeline(kb.folder.parent, Path(folder) / "pipeline")
+        nlp.add_pipe(GROUP, config={"pipeline": str(Path(folder) / "pipeline")})
+    component = nlp.get_pipe(GROUP)
+    if not isinstance(component, OnymPipe):
+        raise TypeError(GROUP)
+    acts: dict[str, Callable[[Sequence[str]], object]] = {
+        "bare": lambda some: _consume(component.pipeline.link_many(some)),
+        "spacy": lambda some: _consume(nlp.pipe(some)),
+        "tokens": lambda some: _consume(blank.pipe(some)),
+    }
+    seconds = fastest_by_slices(acts, texts, _SLICE, _TURNS)
+    linked, docs = list(component.pipeline.link_many(texts)), list(nlp.pipe(texts))
+    return {
+        "documents": len(docs),
+        "mentions": sum(len(each.links) for each in linked),
+        "overhead": round(seconds["spacy"] / seconds["bare"], 3),
+        "tokens_share_pct": percent(round(1000 * seconds["tokens"]), round(1000 * seconds["spacy"])),
+        "offsets_lost": sum(map(lost_offsets, linked, docs)),
+        "docbin_differences": corpus_differences(documents) + spacy_differences(docs),
+    }
+
+
+def _consume(stream: Iterable[object]) -> None:
+    deque(stream, maxlen=0)
+
+
+def lost_offsets(linked: LinkedDocument, doc: Doc) -> int:
+    """Return how many links of a document are not in its doc as they are."""
+    spans = list(doc.spans[GROUP])
+    if len(spans) != len(linked.links):
+        return max(len(spans), len(linked.links))
+    wanted = [
+        (each.mention.start, each.mention.end, [(styled(one.concept_id), one.score) for one in each.candidates])
+        for each in linked.links
+    ]
+    return sum(expected != _said(span) for expected, span in zip(wanted, spans, strict=True))
+
+
+def _said(span: Any) -> tuple[int, int, list[tuple[str, float]]]:
+    found = span._.onym
+    is_inside = span.start_char <= found.start and found.end <= span.end_char
+    return (found.start if is_inside else -1), found.end, [(each.concept_id, each.score) for each in found.candidates]
+
+
+def corpus_differences(documents: Sequence[Document]) -> int:
+    """Return how many documents are others after they were written as a DocBin and read again."""
+    items = trip(docbin, documents)
+    return abs(len(items) - len(documents)) + sum(one != other for one, other in zip(items, documents, strict=False))
+
+
+def spacy_differences(docs: Sequence[Doc]) -> int:
+    """Return how many docs say something else after spaCy has packed and unpacked them."""
+    packed = DocBin(store_user_data=True, docs=docs).to_bytes()
+    again = DocBin().from_bytes(packed).get_docs(spacy.blank("en").vocab)
+    return sum(_all_said(one) != _all_said(other) for one, other in zip(docs, again, strict=True))
+
+
+def _all_said(doc: Doc) -> list[Any]:
+    groups = (doc.ents, doc.spans[GROUP])
+    return [[(each.label_, each.kb_id_, each._.onym, each._.kb_ents) for each in group] for group in groups]

@@ -1,0 +1,239 @@
+"""What a cache of answers brings where a linker sees the mention alone, and that it changes nothing.
+
+Citations of a modern PubMed file; the starter's detector finds diseases in them. `rows` has three linkers: dense (MiniLM over
+MEDIC), a cascade of exact match and dense, and the starter's reranker, whose candidates are found by TF-IDF. Each links all
+documents in one call, as a shard does, with the cache and without. Without it, what is repeated within a batch (256 documents;
+64 for the reranker) is still computed once. With `--quick`, there are few documents, and few names of MEDIC.
+
+mentions, surfaces      mentions that were found; distinct surfaces among them, normalised and with abbreviations expanded
+hit_rate                share of the look-ups for which nothing was computed
+hit_rate_without        the same without the cache: what is repeated within a batch
+speedup                 CPU seconds of linking without the cache, divided by those with it, the least of the turns
+answers_changed         mentions whose candidates are others, or in another order, than without the cache
+max_score_change        the largest difference of a candidate's score: what is computed together changes the last bits
+kb_per_answer           memory that a cached answer of the dense linker takes, in KB
+bytes_equal             1 if shards have the same bytes whatever the process linked before
+shards_changed_if_kept  shards with other bytes if the cache were not emptied between them: this is what `bytes_equal` can see
+
+`hit_rate` and `speedup` beside `rows` are those of the dense linker, `answers_changed` is that of all three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import tempfile
+import tracemalloc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.batch import citations_of, real_files, write_citations
+from benchmarks.models import model_folder
+from benchmarks.report import fastest
+from benchmarks.results.tasks import medic_kb, open_quick_task
+from onym.batch.inputs import found_groups
+from onym.batch.plan import Shard, key_of
+from onym.batch.planning import SHARD_BYTES
+from onym.batch.shard import write_shard
+from onym.corpora.base import documents_of
+from onym.corpora.corpus import read_corpus
+from onym.linkers.base import SurfaceCache, SurfaceLinker
+from onym.linkers.cascade import CascadeLinker
+from onym.linkers.dense import DenseLinker
+from onym.linkers.exact import ExactLinker
+from onym.linkers.rerank import RerankLinker
+from onym.packs import load
+from onym.pipeline import Pipeline
+from onym.types import Document, Link
+
+UPPER_BOUNDS = {"answers_changed": 0}
+LOWER_BOUNDS = {"bytes_equal": 1}
+_DOCUMENTS, _QUICK = 10_000, 400
+_SHARDS = 3
+_PER_SHARD, _QUICK_PER_SHARD = 400, 130  # documents
+_TOP_K, _WARM_UP = 10, 8
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--documents", type=int, default=0, help=f"by default {_DOCUMENTS:,}, or {_QUICK} with --quick")
+    parser.add_argument("--turns", type=int, default=1, help="times that each is timed; the least counts")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    count = options.documents or (_QUICK if options.quick else _DOCUMENTS)
+    citations = citations_of(real_files()[1], count)
+    starter = load("starter")
+    systems = _systems(starter, is_quick=options.quick)
+    dense = systems["dense"].linker
+    with tempfile.TemporaryDirectory() as folder:
+        docs = _detected(starter, documents_of(read_corpus(write_citations(Path(folder) / "all.xml", citations))))
+        rows = {name: _compared(system, docs, options.turns) for name, system in systems.items()}
+        figures: dict[str, object] = {
+            "documents": len(docs),
+            "mentions": sum(len(doc.mentions) for doc in docs),
+            "surfaces": len(_surfaces(dense, docs)),
+            **{name: rows["dense"][name] for name in ("hit_rate", "speedup")},
+            "answers_changed": sum(row["answers_changed"] for row in rows.values()),
+            "rows": [{"linker": name, **row} for name, row in rows.items()],
+            "kb_per_answer": _kb_per_answer(dense, docs),
+        }
+        pieces = _pieces(Path(folder), citations, _QUICK_PER_SHARD if options.quick else _PER_SHARD)
+        figures |= _purity(dense, starter, pieces)
+    return figures
+
+
+@dataclass(frozen=True)
+class System:
+    """A linker, and those of its parts that see the mention alone."""
+
+    linker: Any
+    parts: tuple[SurfaceLinker, ...]
+
+
+def _systems(starter: Pipeline, *, is_quick: bool) -> dict[str, System]:
+    kb = open_quick_task("test").kb if is_quick else medic_kb()
+    exact, dense = ExactLinker(kb), DenseLinker.from_pretrained(model_folder("minilm"), kb)
+    reranker = starter.linker
+    if not isinstance(reranker, RerankLinker):
+        sys.exit("the starter's linker is no reranker")
+    proposing = tuple(part for part in reranker.parts.linkers.values() if isinstance(part, SurfaceLinker))
+    return {
+        "dense": System(dense, (dense,)),
+        "cascade": System(CascadeLinker(exact=exact, dense=dense), (exact, dense)),
+        "starter": System(reranker, proposing),
+    }
+
+
+def _detected(pipeline: Pipeline, documents: Iterable[Document]) -> list[Document]:
+    if pipeline.detector is None:
+        sys.exit("the starter has no detector")
+    return [found.document for found in pipeline.detector.detect(documents)]
+
+
+def _surfaces(linker: SurfaceLinker, docs: Sequence[Document]) -> list[str]:
+    return list(dict.fromkeys(query for doc in docs for query in linker.queries(doc)))
+
+
+def _compared(system: System, docs: Sequence[Document], turns: int) -> dict[str, float]:
+    """Link documents with the cache and without, by turns."""
+    list(system.linker.link(docs[:_WARM_UP]))  # what is prepared on first use
+    links: dict[str, list[Link]] = {}
+    counts: dict[str, Looked] = {}
+
+    def act(name: str, *, is_cached: bool) -> None:
+        with _counted(system.parts, is_cached=is_cached) as counts[name]:
+            links[name] = [link for linked in system.linker.link(docs, top_k=_TOP_K) for link in linked.links]
+
+    seconds = fastest({"with": lambda: act("with", is_cached=True), "without": lambda: act("without", is_cached=False)}, turns)
+    pairs = list(zip(links["with"], links["without"], strict=True))
+    return {
+        "hit_rate": counts["with"].hit_rate,
+        "hit_rate_without": counts["without"].hit_rate,
+        "cpu_s": round(seconds["with"], 2),
+        "cpu_s_without": round(seconds["without"], 2),
+        "speedup": round(seconds["without"] / seconds["with"], 2),
+        "answers_changed": sum(_ids(one) != _ids(other) for one, other in pairs),
+        "max_score_change": max((_score_change(one, other) for one, other in pairs), default=0.0),
+    }
+
+
+@dataclass
+class Looked:
+    """How often linkers looked a mention up, and how many queries they had to answer for it."""
+
+    mentions: int = 0
+    computed: int = 0
+
+    @property
+    def hit_rate(self) -> float:
+        return round(1 - self.computed / self.mentions, 3) if self.mentions else 0.0
+
+
+@contextmanager
+def _counted(parts: Sequence[SurfaceLinker], *, is_cached: bool) -> Iterator[Looked]:
+    """Count what linkers look up and compute; without the cache they forget their answers after each batch."""
+    looked = Looked()
+
+    def counted_answering(part: SurfaceLinker) -> Any:
+        own = part.answering
+
+        def answering(*arguments: Any) -> Any:
+            answers = own(*arguments)
+
+            def counted(queries: Sequence[str]) -> Any:
+                looked.computed += len(queries)
+                return answers(queries)
+
+            return counted
+
+        return answering
+
+    def counted_queries(part: SurfaceLinker) -> Any:
+        own = part.queries
+
+        def queries(doc: Document) -> list[str]:
+            looked.mentions += len(doc.mentions)
+            return own(doc)
+
+        return queries
+
+    with ExitStack() as stack:
+        for part in parts:
+            stack.enter_context(patch.object(part, "answering", counted_answering(part)))
+            stack.enter_context(patch.object(part, "queries", counted_queries(part)))
+            if not is_cached:
+                stack.enter_context(patch.object(part, "cache_size", 0))
+        yield looked
+
+
+def _ids(link: Link) -> list[str]:
+    return [candidate.concept_id for candidate in link.candidates]
+
+
+def _score_change(one: Link, other: Link) -> float:
+    pairs = zip(one.candidates, other.candidates, strict=False)
+    return max((abs(own.score - also.score) for own, also in pairs), default=0.0)
+
+
+def _kb_per_answer(linker: SurfaceLinker, docs: Sequence[Document], surfaces: int = 1_000) -> float:
+    """Return the memory of a cached answer, the mean over some surfaces."""
+    queries = _surfaces(linker, docs)[:surfaces]
+    cache = SurfaceCache(linker.answering(_TOP_K, None), linker.cache_size)
+    cache.look_up(queries[:1])  # what is prepared once
+    tracemalloc.start()
+    cache.look_up(queries)
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return round(used / 1024 / len(queries), 1)
+
+
+def _pieces(folder: Path, citations: Sequence[bytes], size: int) -> list[Path]:
+    starts = range(0, _SHARDS * size, size)
+    return [write_citations(folder / f"{at}.xml", citations[at : at + size]) for at in starts]
+
+
+def _purity(dense: DenseLinker, starter: Pipeline, pieces: Sequence[Path]) -> dict[str, object]:
+    """Compare the bytes of shards that are linked in order, backwards, and in order with one cache for all of them."""
+    pipeline, leaking = Pipeline(dense, starter.detector), Pipeline(dense.with_cache(), starter.detector)
+    shards = [_shard(number, piece, pipeline) for number, piece in enumerate(pieces)]
+    in_order = [_written(shard, pipeline) for shard in shards]
+    backwards = [_written(shard, pipeline) for shard in reversed(shards)]
+    leaked = [_written(shard, leaking) for shard in shards]
+    changed = sum(one != other for one, other in zip(in_order, leaked, strict=True))
+    return {"shards": len(shards), "bytes_equal": int(in_order == backwards[::-1]), "shards_changed_if_kept": changed}
+
+
+def _shard(number: int, piece: Path, pipeline: Pipeline) -> Shard:
+    groups = tuple(found_groups([piece], "", SHARD_BYTES)[0])
+    return Shard(number=number, key=key_of(groups, pipeline.source(), text=True), groups=groups)
+
+
+def _written(shard: Shard, pipeline: Pipeline) -> bytes:
+    file = io.BytesIO()
+    write_shard(shard, pipeline, file)
+    return file.getvalue()

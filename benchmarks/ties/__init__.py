@@ -1,1 +1,0 @@
-"""Ties: how often linkers have them, which rule decides them, and what that is worth."""

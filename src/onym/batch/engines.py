@@ -1,0 +1,176 @@
+"""Who links the shards of a run: processes of this machine. All engines share a queue, and how often a shard may fail.
+
+A process has a pipe of its own, so that the death of one costs its own shard alone. The engine of Ray clusters is in
+`onym.batch.on_ray`.
+"""
+
+from __future__ import annotations
+
+import selectors
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from onym.batch.ledger import Quarantined, quarantine, release
+from onym.batch.plan import Shard
+from onym.errors import InternalError
+from onym.store.storage import Storage
+from onym.workers import Worker, require_no_error, worker_command
+
+ATTEMPTS = 3
+"""A shard that fails so often is quarantined, and the rest goes on."""
+PERMANENT = frozenset({"batch-input-changed", "input-missing"})
+"""Failures that another attempt does not mend."""
+DIED = "batch-worker-died"
+"""The code of a shard whose process ended before it was done."""
+WORKER = worker_command("onym.batch.worker")
+_STARTS = 10  # workers in a row that may die before they are ready
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a shard failed: a permanent code, and what happened, without any text."""
+
+    code: str
+    what: str
+
+
+class Engine(Protocol):
+    """Links shards, in any order, and tells the queue what became of each."""
+
+    def run(self, queue: ShardQueue) -> None:
+        """Link until nothing waits; an error that concerns all shards is raised."""
+
+
+def _silent(done: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass
+class ShardQueue:
+    """The shards that wait, and what became of the others. `on_change` is called after each of them."""
+
+    storage: Storage
+    waiting: deque[Shard]
+    pipeline: str | None = None
+    on_change: Callable[[int], None] = _silent
+    done: set[int] = field(default_factory=set)
+    quarantined: dict[int, Failure] = field(default_factory=dict)
+    _failures: Counter[int] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, shards: Iterable[Shard], storage: Storage, pipeline: str | None = None) -> ShardQueue:
+        """Make a queue of shards in order."""
+        return cls(storage, deque(shards), pipeline)
+
+    def replied(self, shard: Shard, reply: dict[str, Any]) -> None:
+        """Note what a worker replied of a shard; an error that concerns all shards is raised."""
+        require_no_error(reply)
+        if "done" in reply:
+            self.succeeded(shard)
+        else:
+            self.failed(shard, Failure(reply["code"], reply["what"]))
+
+    def succeeded(self, shard: Shard) -> None:
+        """Note that a shard is done."""
+        self.done.add(shard.number)
+        release(self.storage, shard.number)
+        self.on_change(len(self.done))
+
+    def failed(self, shard: Shard, failure: Failure) -> None:
+        """Let a shard wait again, or give it up."""
+        self._failures[shard.number] += 1
+        if self._failures[shard.number] < ATTEMPTS and failure.code not in PERMANENT:
+            self.waiting.append(shard)
+            return
+        self.quarantined[shard.number] = failure
+        quarantine(self.storage, Quarantined(shard.number, failure.code, failure.what))
+        self.on_change(len(self.done))
+
+
+class LocalEngine:
+    """Links shards in some processes. `command` starts one of them."""
+
+    def __init__(self, workers: int, command: Sequence[str] = WORKER) -> None:
+        self._workers, self._command = workers, command
+
+    def run(self, queue: ShardQueue) -> None:
+        """Link until nothing waits."""
+        run = _Run(queue, self._workers, self._command)
+        try:
+            run.to_the_end()
+        finally:
+            run.close()
+
+
+class _ShardWorker(Worker):
+    """A worker, and the shard that it links."""
+
+    shard: Shard | None = None
+    is_ready = False
+
+
+class _Run:
+    """A run while it goes on."""
+
+    def __init__(self, queue: ShardQueue, workers: int, command: Sequence[str]) -> None:
+        self._queue, self._wanted, self._command = queue, workers, command
+        self._selector = selectors.DefaultSelector()
+        self._alive: list[_ShardWorker] = []
+        self._dead_starts = 0
+
+    def to_the_end(self) -> None:
+        while self._queue.waiting or any(worker.shard for worker in self._alive):
+            self._start_missing()
+            for key, _ in self._selector.select():
+                self._hear(key.data)
+
+    def close(self) -> None:
+        for worker in self._alive:
+            worker.end()
+        self._selector.close()
+
+    def _start_missing(self) -> None:
+        """Start workers for shards that wait, and give shards to those that are idle."""
+        busy = sum(worker.shard is not None for worker in self._alive)
+        while len(self._alive) < min(self._wanted, busy + len(self._queue.waiting)):
+            worker = _ShardWorker(self._command, self._wanted)
+            worker.tell({"out": self._queue.storage.url, "pipeline": self._queue.pipeline})
+            self._alive.append(worker)
+            self._selector.register(worker.out, selectors.EVENT_READ, worker)
+        for worker in self._alive:
+            if worker.is_ready and worker.shard is None and self._queue.waiting:
+                worker.shard = self._queue.waiting.popleft()
+                worker.tell({"shard": worker.shard.number})
+
+    def _hear(self, worker: _ShardWorker) -> None:
+        lines = worker.read_replies()
+        if lines is None:
+            self._bury(worker)
+        for line in lines or ():
+            require_no_error(line)
+            if "ready" in line:
+                worker.is_ready, self._dead_starts = True, 0
+            else:
+                self._finish(worker, line)
+
+    def _finish(self, worker: _ShardWorker, line: dict[str, Any]) -> None:
+        shard, worker.shard = worker.shard, None
+        if shard is None:
+            raise InternalError("internal-error", "a worker told of a shard that it was not given")
+        self._queue.replied(shard, line)
+
+    def _bury(self, worker: _ShardWorker) -> None:
+        """Let the shard of a dead worker wait again; another worker is started where one is needed."""
+        self._selector.unregister(worker.out)
+        self._alive.remove(worker)
+        status = worker.end()
+        if worker.shard is not None:
+            self._queue.failed(worker.shard, Failure(DIED, f"the process that linked it ended with status {status}"))
+        elif not worker.is_ready:
+            self._dead_starts += 1
+            if self._dead_starts > _STARTS:
+                what = f"{self._dead_starts} workers in a row ended before they were ready, the last with status {status}"
+                fix = "see what they wrote to standard error; is there enough memory?"
+                raise InternalError("batch-worker-died", what, fix=fix)

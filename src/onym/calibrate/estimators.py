@@ -1,0 +1,153 @@
+"""Estimators of probabilities: isotonic regression, Venn-Abers calibration and logistic regression.
+
+Isotonic regression is the best probability that never falls where the score rises (pool adjacent violators). Venn-Abers
+calibration (Vovk and Petej 2014) adds a score to those that were judged, once as wrong and once as right, fits isotonic
+regression to each, and combines the two probabilities: no answer is called certain because ten like it were right. Logistic
+regression gives the log-odds of being right as a sum over a few columns, fitted by Newton's method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from pydantic.dataclasses import dataclass
+
+from onym.calibrate.measures import CHECKED, Floats, require
+
+_KNOTS = 100
+_BINS = 500  # scores are put into so many, of equally many answers
+_RIDGE = 1.0  # keeps weights finite where a column tells right from wrong without exception
+_STEPS = 25
+_MAX_LOG_ODDS = 30.0
+
+
+@dataclass(frozen=True, config=CHECKED)
+class Isotonic:
+    """A function from scores to probabilities by its knots; between two of them it is a straight line.
+
+    >>> fitted = Isotonic.fit(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1, 1]))
+    >>> fitted.probabilities(np.array([0.0, 0.5, 1.0])).round(6).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    scores: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        scores, values = np.array(self.scores), np.array(self.values)
+        is_sound = len(scores) == len(values) > 0 and bool(((values >= 0) & (values <= 1)).all())
+        is_ascending = is_sound and not (np.diff(scores) < 0).any() and not (np.diff(values) < 0).any()
+        require(is_ascending, "the knots of a calibration do not ascend")
+
+    @classmethod
+    def fit(cls, scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> Isotonic:
+        """Fit scores of answers to whether they were right."""
+        scores, right = judged(scores, outcomes)
+        unique, groups, counts = np.unique(scores, return_inverse=True, return_counts=True)
+        ends, values = pooled(np.bincount(groups, right) / counts, counts.astype(np.float64))
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        knots = np.stack([unique[starts], unique[ends]], axis=1).reshape(-1)
+        return cls(tuple(knots.tolist()), tuple(np.repeat(values, 2).tolist()))
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probability of each score; outside of what was seen, that of the nearest one seen."""
+        return np.interp(scores, self.scores, self.values)
+
+
+def judged(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> tuple[Floats, Floats]:
+    """Return scores and outcomes as numbers; there must be some, and one outcome for each score."""
+    scores, right = np.asarray(scores, dtype=np.float64), np.asarray(outcomes, dtype=np.float64)
+    is_sound = len(scores) > 0 and len(scores) == len(right) and np.isfinite(scores).all()
+    what = "there are no scores, or not one outcome for each of them"
+    require(is_sound, what, "give the finite scores of answers that were judged")
+    return scores, right
+
+
+def pooled(means: Floats, weights: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return where each pool of adjacent violators ends, and its mean."""
+    pools: list[tuple[int, float, float]] = []  # end, mean, weight
+    for row, (mean, weight) in enumerate(zip(means.tolist(), weights.tolist(), strict=True)):
+        pool = (row, mean, weight)
+        while pools and pools[-1][1] >= pool[1]:
+            _, before, heavy = pools.pop()
+            total = heavy + pool[2]
+            pool = (row, (before * heavy + pool[1] * pool[2]) / total, total)
+        pools.append(pool)
+    return np.array([end for end, _, _ in pools]), np.array([min(1.0, max(0.0, mean)) for _, mean, _ in pools])
+
+
+def fit_venn_abers(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> Isotonic:
+    """Return the function from scores to probabilities, by its knots.
+
+    >>> fitted = fit_venn_abers(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1, 1]))
+    >>> fitted.probabilities(np.array([0.1, 0.9])).round(2).tolist()
+    [0.25, 0.75]
+    """
+    scores, right = judged(scores, outcomes)
+    centres, means, weights = _binned(scores, right)
+    rows = np.unique(np.linspace(0, len(centres) - 1, _KNOTS).round().astype(np.int64))
+    wrong, correct = (np.array([_with_one(means, weights, row, outcome) for row in rows]) for outcome in (0.0, 1.0))
+    values = np.maximum.accumulate(correct / (1 - wrong + correct))
+    return Isotonic(tuple(centres[rows].tolist()), tuple(np.minimum(values, 1.0).tolist()))
+
+
+def _binned(scores: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the mean score, the share of right answers and the number of answers of each bin; equal scores share one."""
+    edges = np.unique(np.quantile(scores, np.linspace(0, 1, _BINS + 1)))
+    bins = np.unique(np.searchsorted(edges, scores), return_inverse=True)[1]
+    counts = np.bincount(bins).astype(np.float64)
+    return np.bincount(bins, scores) / counts, np.bincount(bins, right) / counts, counts
+
+
+def _with_one(means: Floats, weights: Floats, row: int, outcome: float) -> float:
+    """Return the probability of a bin after one more answer in it."""
+    means, weights = means.copy(), weights.copy()
+    means[row] = (means[row] * weights[row] + outcome) / (weights[row] + 1)
+    weights[row] += 1
+    ends, values = pooled(means, weights)
+    return float(values[np.searchsorted(ends, row)])
+
+
+@dataclass(frozen=True, config=CHECKED)
+class Logistic:
+    """A weight for each column, after its mean is taken off and it is divided by its spread.
+
+    >>> columns = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> fitted = Logistic.fit(columns, np.array([0.0, 0.0, 1.0, 1.0]))
+    >>> (fitted.log_odds(columns) > 0).tolist()
+    [False, False, True, True]
+    """
+
+    weights: tuple[float, ...]
+    means: tuple[float, ...]
+    spreads: tuple[float, ...]
+    bias: float
+
+    def __post_init__(self) -> None:
+        is_sound = len(self.weights) == len(self.means) == len(self.spreads) and all(spread > 0 for spread in self.spreads)
+        require(is_sound, "the columns of a logistic regression do not match")
+
+    @classmethod
+    def fit(cls, columns: Floats, right: Floats) -> Logistic:
+        """Fit columns of answers to whether they were right."""
+        means, spreads = columns.mean(axis=0), columns.std(axis=0)
+        spreads = np.where(spreads > 1e-9, spreads, 1.0)
+        scaled = np.concatenate([(columns - means) / spreads, np.ones((len(columns), 1))], axis=1)
+        ridge = np.diag([_RIDGE] * columns.shape[1] + [1e-6])
+        found = np.zeros(scaled.shape[1])
+        for _ in range(_STEPS):
+            probability = 1 / (1 + np.exp(-np.clip(scaled @ found, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)))
+            gradient = scaled.T @ (probability - right) + ridge @ found
+            curvature = (scaled * (probability * (1 - probability))[:, None]).T @ scaled + ridge
+            step = np.linalg.solve(curvature, gradient)
+            found -= step
+            if np.abs(step).max() < 1e-9:
+                break
+        return cls(tuple(found[:-1].tolist()), tuple(means.tolist()), tuple(spreads.tolist()), float(found[-1]))
+
+    def log_odds(self, columns: Floats) -> Floats:
+        """Return the log-odds of each row."""
+        scaled: Floats = (columns - np.array(self.means)) / np.array(self.spreads)
+        return np.asarray(scaled @ np.array(self.weights) + self.bias, dtype=np.float64)

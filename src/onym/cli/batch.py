@@ -1,0 +1,260 @@
+"""`onym batch`: link large corpora in shards, by any number of processes and machines."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, shown_on, tell, write_json, write_lines
+from onym.cli.inputs import FAILED
+from onym.cli.options import (
+    ASSERTION,
+    CODE_SYSTEM,
+    COVERAGE,
+    FORCE,
+    NLP_DATE,
+    NOTE_KEYS,
+    OMOP_VOCABULARY,
+    PRECISION,
+    SOME_PIPELINE_OPTIONS,
+    command_with,
+)
+
+if TYPE_CHECKING:
+    from onym.batch.ledger import Ledger
+
+app = typer.Typer(
+    help="Link large corpora in shards: resumable, exactly once, on one machine, in job arrays or on Ray.", no_args_is_help=True
+)
+OUT = Annotated[str, typer.Argument(metavar="OUT", help="Folder of the run, or its address, such as s3://bucket/run.")]
+_BUG = 1
+_BAR = 40
+
+
+@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS))
+def plan(
+    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Corpora: files, folders or archives.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="New folder of the run, or s3://bucket/prefix.")],
+    pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the starter, which comes with Onym.")] = None,
+    from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
+    precision: Annotated[float | None, PRECISION] = None,
+    coverage: Annotated[float | None, COVERAGE] = None,
+    assertion: Annotated[bool, ASSERTION] = False,
+    no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the output.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Let the owner alone read the output (0600).")] = False,
+    shard_mb: Annotated[
+        int, typer.Option("--shard-mb", min=1, help="Combine small files, and split large JSONL files, at this size.")
+    ] = 32,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Plan a run: find the inputs, compute their checksums and divide them into shards.
+
+    Example: onym batch plan pubmed/ --pipeline mesh-pipeline -o linked
+    """
+    from onym.batch.planning import plan_batch
+    from onym.packs.locate import STARTER
+    from onym.store.limits import MIB
+
+    if pipeline is None:
+        tell("no --pipeline is named: this is the starter, diseases of MONDO")
+    with progress("planning"):
+        plan = plan_batch(
+            sources,
+            pipeline or Path(STARTER),
+            output,
+            format=from_,
+            precision=precision,
+            coverage=coverage,
+            assertion=assertion,
+            text=not no_text,
+            private=private,
+            shard_bytes=shard_mb * MIB,
+        )
+    files = sum(len(group.files) for shard in plan.shards for group in shard.groups)
+    size = sum(shard.bytes for shard in plan.shards)
+    if json:
+        write_json({"shards": len(plan.shards), "files": files, "bytes": size, "aside": [file.name for file in plan.aside]})
+    else:
+        write_lines([("shards", f"{len(plan.shards):,}"), ("files", f"{files:,}"), ("megabytes", f"{size / 1e6:,.1f}")])
+    for file in plan.aside:
+        tell(f"{file.name}: {file.code or 'ignored'}: {file.why}")
+    if plan.failed:
+        raise typer.Exit(5)
+
+
+@app.command()
+def run(
+    out: OUT,
+    engine: Annotated[str, typer.Option(help="local: processes of this machine; ray: a Ray cluster.")] = "local",
+    address: Annotated[
+        str, typer.Option(help="Ray cluster, such as auto or head:6379; by default one is started on this machine.")
+    ] = "",
+    workers: Annotated[int | None, typer.Option(min=1, max=4096, help="Worker processes; by default one per CPU.")] = None,
+    part: Annotated[str, typer.Option(metavar="I/N", help="Link only this part of the shards, for job arrays: 3/8.")] = "",
+    pipeline: Annotated[
+        Path | None, typer.Option(help="Where the pipeline of the plan is on this machine, if it is elsewhere.")
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Link the shards that are not done yet. Stop and start it at will; exit status 5 if anything could not be read or linked.
+
+    Example: onym batch run linked --workers 8
+    """
+    from onym.batch.ledger import status
+    from onym.batch.run import run_batch
+    from onym.cli.console import shown_on
+
+    before = status(out)
+    with progress("linking", total=len(before.open_shards)) as bar:
+        ledger = run_batch(
+            out, engine=engine, address=address, workers=workers, part=part, pipeline=pipeline, progress=shown_on(bar)
+        )
+    _show(ledger, json=json)
+    _leave(ledger)
+
+
+@app.command()
+def status(
+    out: OUT,
+    live: Annotated[bool, typer.Option("--live", help="Follow a run to its end, with rate and time left.")] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Show how much of a run is done, and the problems so far; it may be running anywhere.
+
+    Example: onym batch status linked --live
+    """
+    from onym.batch.ledger import status
+
+    ledger = _followed(out) if live else status(out)
+    _show(ledger, json=json)
+    if not ledger.is_done:
+        raise typer.Exit(5)
+
+
+def _followed(out: str) -> Ledger:
+    """Show what is done until nothing is left, and return the last state."""
+    from onym.batch.ledger import watch
+
+    looks = watch(out)
+    look = next(looks)
+    with progress("linked", total=len(look.ledger.plan.shards)) as bar:
+        bar.update(bar.task_ids[0], completed=len(look.ledger.receipts))
+        for look in looks:
+            bar.update(bar.task_ids[0], description=look.description, completed=len(look.ledger.receipts))
+    return look.ledger
+
+
+@app.command()
+def verify(
+    out: OUT,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Read the whole output and compare it with the checksums in its footers. Exit status 4 if anything is missing or changed.
+
+    Example: onym batch verify linked
+    """
+    from onym.batch.ledger import status, verify
+
+    with progress("checking", total=len(status(out).plan.shards)) as bar:
+        faults = verify(out, shown_on(bar))
+    if json:
+        write_json({"faults": [{"shard": fault.shard, "what": fault.what} for fault in faults]})
+    else:
+        write_lines([("faults", f"{len(faults):,}")])
+        for fault in faults:
+            tell(f"{fault.shard}: {fault.what}")
+    if faults:
+        raise typer.Exit(4)
+
+
+@app.command()
+def export(
+    out: OUT,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="File to write: .parquet, .csv, .tsv, .jsonl, .xlsx; .fhir.ndjson; note_nlp.csv."),
+    ],
+    format: Annotated[  # noqa: A002
+        str,
+        typer.Option(
+            help="Write documents in a corpus format instead, such as pubtator, fhir or omop; reads the inputs again."
+        ),
+    ] = "",
+    code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
+    omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
+    nlp_date: Annotated[str, NLP_DATE] = "",
+    note_keys: Annotated[Path | None, NOTE_KEYS] = None,
+    force: Annotated[bool, FORCE] = False,
+) -> None:
+    """Write the links of a finished run to one file.
+
+    Example: onym batch export linked -o links.parquet
+    """
+    from onym.batch.exporting import export
+    from onym.outputs.exports import ExportOptions, linked_export
+
+    options = ExportOptions.of(code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
+    with progress("exporting"):
+        count = export(out, output, format, options=options, force=force)
+    write_lines([("documents" if format or linked_export(output) else "mentions", f"{count:,}"), ("output", str(output))])
+
+
+@app.command()
+def compact(
+    out: OUT,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Parquet file to write.")],
+    latest: Annotated[bool, typer.Option("--latest", help="Keep only the latest version of each document.")] = False,
+    force: Annotated[bool, FORCE] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Write the current state of PubMed baseline and update files: the latest file wins, deleted citations are left out.
+
+    Example: onym batch compact linked -o current.parquet
+    """
+    from onym.batch.exporting import compact
+
+    with progress("compacting"):
+        found = asdict(compact(out, output, latest=latest, force=force))
+    if json:
+        write_json({**found, "output": str(output)})
+    else:
+        write_lines([*((name.replace("_", " "), f"{count:,}") for name, count in found.items()), ("output", str(output))])
+
+
+def _show(ledger: Ledger, *, json: bool) -> None:
+    """Print how much is done, and what was found."""
+    counts = ledger.counts()
+    if json:
+        write_json(counts)
+        return
+    rows = [("shards", f"{_bar(counts['done'], counts['shards'])} {counts['done']:,} of {counts['shards']:,}")]
+    rows += [(name, f"{counts[name]:,}") for name in ("documents", "mentions", "linked", "tied", "deleted") if counts[name]]
+    rows += [(f"problem {code}", f"{count:,}") for code, count in counts["problems"].items()]
+    rows += [("files ignored", f"{counts['files_ignored']:,}")] if counts["files_ignored"] else []
+    write_lines(rows)
+    for each in ledger.quarantined.values():
+        tell(f"shard {each.shard:06d} was quarantined: {each.code}: {each.what}")
+    for name in counts["files_failed"]:
+        tell(f"{name} could not be read to its end")
+
+
+def _leave(ledger: Ledger) -> None:
+    """Exit with a status that says whether anything was lost."""
+    counts = ledger.counts()
+    if counts["bugs"]:
+        raise typer.Exit(_BUG)
+    if ledger.quarantined or counts["problems"] or counts["files_failed"]:
+        raise typer.Exit(FAILED)
+
+
+def _bar(done: int, total: int) -> str:
+    """Return a picture of how much is done.
+
+    >>> _bar(1, 2)
+    '[####################....................]'
+    """
+    filled = _BAR * done // total if total else 0
+    return f"[{'#' * filled}{'.' * (_BAR - filled)}]"

@@ -1,0 +1,197 @@
+"""What the commands that link and read corpora share: inputs, problems, and the concepts that may be answers."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import typer
+
+from onym.cli.console import left_of, tell
+from onym.cli.options import listed
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from onym.cli.console import Lines
+    from onym.corpora.base import Item
+    from onym.corpora.problems import ProblemLog
+    from onym.corpora.reading import PlannedFile, Reading
+    from onym.kb import KnowledgeBase
+    from onym.kb.masks import ConceptMask
+    from onym.store.files.source import Source
+
+FAILED = 5
+"""The exit status of a run that finished, but left something out: a file, a document or a mention."""
+FOLLOW_LINKS = typer.Option("--follow-links", help="Follow symbolic links that lead out of a folder.")
+PROBLEMS = typer.Option(
+    "--problems", help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl."
+)
+MAX_PROBLEMS = typer.Option(
+    "--max-problems", metavar="N|P%", help="Stop if there are more problems than this number, or this share of the documents."
+)
+_STEP = 100
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Sources that are open. With `are_texts`, all of them are texts of the command line."""
+
+    sources: Sequence[Source]
+    are_texts: bool
+
+    def read(self, format: str = "") -> Reading:  # noqa: A002 - what it is
+        """Return the documents and problems of all sources; texts are read as such, unless a format is named."""
+        from onym.corpora.reading import Group, Reading
+
+        if self.are_texts and not format:
+            return Reading.of_groups([Group("text", source.files) for source in self.sources])
+        return Reading(self.sources, format)
+
+
+@contextmanager
+def open_sources(names: Sequence[str], *, follow_links: bool = False) -> Iterator[Inputs]:
+    """Open what arguments name: paths, `-` for standard input, and texts, which are no paths.
+
+    Files of several sources have their path before their names.
+    """
+    from onym.store.files.source import Source, spooled
+
+    def open_one(name: str, number: int) -> Source:
+        if number in texts:
+            return _text_source(name, number)
+        is_stdin = name == "-"
+        source = stack.enter_context(spooled(_standard_input())) if is_stdin else Source.open(name, follow_links=follow_links)
+        return source if len(names) == 1 else source.under(name)
+
+    texts = {number for number, name in enumerate(names, 1) if name != "-" and _is_text(name)}
+    with ExitStack() as stack:
+        yield Inputs([open_one(name, number) for number, name in enumerate(names, 1)], len(texts) == len(names))
+
+
+def counted(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
+    """Yield documents and problems, moving the bar on; the share of the files that is read tells how long the rest takes."""
+    began, share = time.monotonic(), 0.0
+    for number, item in enumerate(reading):
+        if number % _STEP == 0:
+            share = max(share, reading.share)  # which is less while the last bytes of a file are at work
+            bar.update(bar.task_ids[0], completed=number, left=left_of(share, time.monotonic() - began))
+        yield item
+
+
+def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) -> ProblemLog:
+    """Open the file of problems of a run."""
+    from onym.corpora.problems import MaxProblems, ProblemLog
+    from onym.store.output import STDOUT
+
+    name = "stdout" if output == STDOUT else output.name
+    path = problems or output.with_name(f"{name}.problems.jsonl")
+    return ProblemLog(path, MaxProblems.parsed(bound), always=problems is not None, force=force)
+
+
+def report_log(log: ProblemLog) -> None:
+    """Tell where the problems are, if there are any."""
+    if log.count:
+        tell(f"problems: {log.count:,}, in {log.path}")
+
+
+def file_rows(files: Sequence[PlannedFile]) -> list[tuple[str, str]]:
+    """Return how many files there are, and how many of them were ignored or failed, if any."""
+    from onym.corpora.reading import state_counts
+
+    counts = state_counts(files)
+    rows = [("files", len(files)), ("ignored", counts["ignored"]), ("failed", counts["failed"])]
+    return [(what, f"{count:,}") for what, count in rows if count or what == "files"]
+
+
+def files_as_dict(files: Sequence[PlannedFile]) -> dict[str, Any]:
+    """Return the same, and every file, for machines."""
+    from onym.corpora.reading import state_counts
+
+    counts = {f"files_{state}": count for state, count in state_counts(files).items()}
+    return {"files": len(files), **counts, "inputs": [asdict(file) for file in files]}
+
+
+def report_files(files: Sequence[PlannedFile]) -> None:
+    """Tell on stderr which files were not read, and why; of very many the first."""
+    for state in ("failed", "ignored"):
+        own = [file for file in files if file.state == state]
+        for file in own[:_SHOWN]:
+            tell(f"{state}: {file.name}: {f'{file.code}: ' if file.code else ''}{file.why}")
+        if len(own) > _SHOWN:
+            tell(f"{state}: {len(own) - _SHOWN:,} more; --json lists all")
+
+
+def any_failed(files: Sequence[PlannedFile]) -> bool:
+    """Tell whether a file failed."""
+    return any(file.state == "failed" for file in files)
+
+
+def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
+    """Return the concepts that may be answers; None is all of them."""
+    from onym.kb.masks import select_concepts
+
+    return select_concepts(kb, listed(types), list(ids_in(concepts)) if concepts else ())
+
+
+def require_either(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> None:
+    """Refuse both and neither, and options of a linker (`has_own`) beside a pipeline."""
+    from onym.errors import ConfigError
+
+    if (kb is None) == (pipeline is None):
+        fix = "give --pipeline (starter comes with Onym), or --kb and perhaps --linker"
+        raise ConfigError("config-invalid", "one of --kb and --pipeline is needed", fix=fix)
+    if pipeline is not None and has_own:
+        what = "a pipeline has its own linker and options"
+        raise ConfigError("config-invalid", what, fix="build another with onym pipeline build")
+
+
+def require_pipeline(pipeline: Path | None, precision: float | None, coverage: float | None) -> None:
+    """Refuse a precision or a coverage without a pipeline, which alone is calibrated."""
+    from onym.errors import ConfigError
+
+    if pipeline is None and (precision is not None or coverage is not None):
+        what = "--precision and --coverage need a calibrated pipeline"
+        raise ConfigError("config-invalid", what, fix="give --pipeline, after onym calibrate")
+
+
+def ids_in(path: Path) -> Iterator[str]:
+    """Yield the lines of a file that are not empty."""
+    from onym.store.files.lines import iter_blocks
+    from onym.store.files.source import InputFile
+
+    lines = (line for block in iter_blocks(InputFile.from_path(path)) for line in block.data.decode().splitlines())
+    return (line.strip() for line in lines if line.strip())
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether an argument is a text: no path leads there, and it does not look like one that was mistyped."""
+    looks_like_a_path = bool(Path(name).suffix) or "/" in name
+    return not _exists(name) and (not looks_like_a_path or any(letter.isspace() for letter in name))
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long to be a path, or with a character that no path has
+        return False
+
+
+def _text_source(text: str, number: int) -> Source:
+    from onym.store.files.source import InputFile, Source
+
+    return Source.of_files("texts", [InputFile.from_bytes(f"{number}.txt", text.encode("utf-8", "replace"))])
+
+
+def _standard_input() -> BinaryIO:
+    from onym.errors import InputError
+
+    if sys.stdin is None:
+        raise InputError("input-missing", "standard input is closed", fix="name a file, or pipe one into the command")
+    return sys.stdin.buffer

@@ -1,0 +1,300 @@
+"""`onym kb`: build a knowledge base and look into it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from onym.cli.console import JSON, progress, stderr, write_json, write_lines
+from onym.cli.options import ID_STYLE
+from onym.errors import ConfigError
+from onym.views import IdStyle
+
+if TYPE_CHECKING:
+    from onym.kb.recipe import Recipe
+
+app = typer.Typer(help="Build a knowledge base from a terminology release, and look into it.", no_args_is_help=True)
+FOLDER = Annotated[Path, typer.Argument(help="A knowledge base.")]
+_CHANGES = ("added", "removed", "renamed", "merged", "retired")
+
+
+@app.command()
+def build(
+    sources: Annotated[list[str], typer.Argument(help="Releases (files, folders, zips), or one recipe (.toml).")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the knowledge base.")],
+    format: Annotated[str, typer.Option(help="Format of the releases; by default it is recognised.")] = "",  # noqa: A002
+    language: Annotated[list[str] | None, typer.Option(help="Keep names of this language; 'all' for all languages.")] = None,
+    vocabulary: Annotated[list[str] | None, typer.Option(help="Keep names of this source (SAB in UMLS).")] = None,
+    semantic_type: Annotated[list[str] | None, typer.Option(help="Keep concepts of this semantic type.")] = None,
+    shared_names: Annotated[str | None, typer.Option(help="Names shared by several concepts: keep, or fewest.")] = None,
+    replacements: Annotated[str | None, typer.Option(help="Table of replaced ids: old id, new id.")] = None,
+    undo: Annotated[list[str] | None, typer.Option(help="Do not join the concept with this id.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="For tables: role=column, such as id=Code.")] = None,
+    prefix: Annotated[str, typer.Option(help="For tables: prefix of ids without one, such as mesh.")] = "",
+    root: Annotated[Path | None, typer.Option(help="Folder that the paths in a recipe are relative to.")] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Build a knowledge base.
+
+    Example: onym kb build hp.obo -o hpo-kb
+    """
+    from onym.store.output import require_artefact
+
+    require_artefact(output)
+    from onym.kb.build import build_kb
+
+    options = {
+        "languages": [] if language == ["all"] else language,
+        "vocabularies": vocabulary,
+        "semantic_types": semantic_type,
+        "shared_names": shared_names,
+        "replacements": replacements,
+    }
+    recipe, base = _recipe_of(sources, options, {"format": format, "prefix": prefix}, column or [], root)
+    recipe = recipe.without_joins(undo or [])
+    with progress("reading") as bar:
+        manifest = build_kb(
+            recipe, output, root=base, progress=lambda what, rows: bar.update(bar.task_ids[0], description=what, completed=rows)
+        )
+    if json:
+        write_json({"folder": str(output), "digest": manifest.digest()[:16], "counts": manifest.counts})
+    else:
+        write_lines([(name, f"{count:,}") for name, count in manifest.counts.items()])
+
+
+@app.command()
+def info(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
+    """Show the contents and the sources of a knowledge base, and what the build dropped.
+
+    Example: onym kb info hpo-kb
+    """
+    from onym.kb import KnowledgeBase
+
+    kb = KnowledgeBase.open(folder)
+    manifest, report = kb.manifest, kb.report()
+    if json:
+        write_json({"digest": kb.digest, **manifest.model_dump(mode="json", exclude={"files"}), **report})
+        return
+    write_lines(
+        [("digest", kb.digest)]
+        + [(name, f"{count:,}") for name, count in manifest.counts.items()]
+        + [("input", f"{entry.name} ({entry.bytes:,} bytes, sha256 {entry.sha256[:16]})") for entry in manifest.inputs]
+        + [("dropped", f"{reason}: {count:,}") for reason, count in report["dropped"].items()]
+        + [("decided", f"{reason}: {count:,}") for reason, count in report["decided"].items()]
+    )
+
+
+@app.command()
+def search(
+    folder: FOLDER,
+    text: Annotated[str, typer.Argument(help="A name, its beginning, or some of its words.")],
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many concepts at most.")] = 10,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Find concepts by name.
+
+    Example: onym kb search hpo-kb "heart attack"
+    """
+    from onym.kb import KnowledgeBase
+    from onym.kb.search import search
+
+    hits = search(KnowledgeBase.open(folder), text, limit)
+    if json:
+        write_json([asdict(hit) for hit in hits])
+    else:
+        write_lines([(hit.concept_id, hit.preferred_name, hit.name, hit.match) for hit in hits])
+
+
+@app.command()
+def show(
+    folder: FOLDER,
+    concept_id: Annotated[str, typer.Argument(help="An id, in any case, with or without its prefix; a retired one too.")],
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Show a concept: its ids, names, types, definitions and cross-references.
+
+    Example: onym kb show hpo-kb HP:0001658
+    """
+    from onym.kb import KnowledgeBase
+
+    concept = KnowledgeBase.open(folder)[concept_id]
+    if json:
+        terms = [{**asdict(term), "kind": term.kind.label} for term in concept.terms]
+        write_json({**asdict(concept), "terms": terms})
+        return
+    write_lines(
+        [("id", concept.id)]
+        + [("alternative id", other) for other in concept.alternative_ids]
+        + [(term.kind.label, f"{term.form}  [{', '.join(term.sources)}]") for term in concept.terms]
+        + [("group", name) for name in concept.groups]
+        + [("type", name) for name in concept.types]
+        + [("definition", text) for text in concept.definitions]
+        + [("xref", xref) for xref in concept.xrefs]
+    )
+
+
+@app.command()
+def types(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
+    """List the semantic groups and types with their numbers of concepts; `--types` takes both.
+
+    Example: onym kb types hpo-kb
+    """
+    from onym.kb import KnowledgeBase
+    from onym.kb.export import type_frame
+
+    rows = type_frame(KnowledgeBase.open(folder))
+    if json:
+        write_json(rows.to_dicts())
+    else:
+        write_lines([(level, name, f"{concepts:,}") for level, name, concepts in rows.iter_rows()])
+
+
+@app.command()
+def joins(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
+    """List the concepts that were joined with another one, with the rule; the counts go to stderr.
+
+    To undo a join, add the first id to `undo` under `[joins]` in the recipe.
+
+    Example: onym kb joins open-kb > joins.txt
+    """
+    from onym.kb import KnowledgeBase
+    from onym.kb.export import join_frame
+
+    rows = join_frame(KnowledgeBase.open(folder))
+    counts = dict(rows["rule"].value_counts().sort("rule").iter_rows())
+    if json:
+        write_json({"counts": counts, "joins": rows.to_dicts()})
+        return
+    stderr().print(", ".join(f"{rule} {count:,}" for rule, count in counts.items()) or "no joins", soft_wrap=True)
+    write_lines(list(rows.iter_rows()))
+
+
+@app.command()
+def check(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
+    """Verify the checksums of all files and report problems. Exit status 4 if the knowledge base is corrupt.
+
+    Example: onym kb check hpo-kb
+    """
+    from onym.kb.check import check_kb
+
+    problems = check_kb(folder)
+    if json:
+        write_json([asdict(problem) for problem in problems])
+    else:
+        write_lines([(p.level, p.what, "; ".join(p.examples)) for p in problems] or [("ok", "nothing wrong was found")])
+    if any(problem.level == "error" for problem in problems):
+        raise typer.Exit(4)
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(help="The older knowledge base.")],
+    new: Annotated[Path, typer.Argument(help="The newer knowledge base.")],
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """List the concepts that were added, removed, renamed, merged and retired; the counts go to stderr.
+
+    Example: onym kb diff hpo-2025 hpo-2026 > changes.txt
+    """
+    from onym.kb import KnowledgeBase
+    from onym.kb.diff import diff
+
+    difference = diff(KnowledgeBase.open(old), KnowledgeBase.open(new))
+    if json:
+        write_json({"counts": difference.counts(), **{name: getattr(difference, name).to_dicts() for name in _CHANGES}})
+        return
+    stderr().print(
+        ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in difference.counts().items()), soft_wrap=True
+    )
+    write_lines([(name, *(str(cell) for cell in row)) for name in _CHANGES for row in getattr(difference, name).iter_rows()])
+
+
+@app.command()
+def export(
+    folder: FOLDER,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write, or - for stdout.")],
+    format: Annotated[str, typer.Option(help="jsonl, biosyn, genbioel or tsv.")] = "jsonl",  # noqa: A002
+    id_style: Annotated[IdStyle, ID_STYLE] = "curie",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Write a knowledge base in another format.
+
+    Example: onym kb export hpo-kb --format biosyn -o hpo.txt
+    """
+    from onym.store.output import require_file
+
+    require_file(output, force=force, may_stream=True)
+    from onym.kb import KnowledgeBase
+    from onym.kb.export import export_kb
+    from onym.store.output import whole_file
+
+    kb = KnowledgeBase.open(folder)
+    with progress("writing", total=len(kb)) as bar, whole_file(output, force=force) as file:
+        export_kb(kb, file, format, id_style, lambda done: bar.update(bar.task_ids[0], completed=done))  # type: ignore[arg-type]
+
+
+@app.command()
+def download(
+    name: Annotated[str, typer.Argument(help="mesh, mondo or hpo; umls and snomed explain how to get them.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(),
+    mirror: Annotated[str, typer.Option(help="Download the same file names from this address instead.")] = "",
+    sha256: Annotated[str, typer.Option(help="Expected SHA-256 of the file.")] = "",
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Download a terminology from its official address; an interrupted download resumes.
+
+    Example: onym kb download hpo -o releases
+    """
+    from onym.kb.releases import RELEASES
+    from onym.store.download import download
+    from onym.store.output import require_file
+
+    if name not in RELEASES:
+        raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(RELEASES)}")
+    release = RELEASES[name]
+    if not release.urls:
+        raise ConfigError("release-licensed", f"{release.title} needs a licence of your own", fix=release.how)
+    for url in release.urls:
+        require_file(output / url.rpartition("/")[2])
+    stderr().print(f"{release.title}. Licence: {release.licence}", soft_wrap=True)
+    records = []
+    for url in release.urls:
+        file = url.rpartition("/")[2]
+        address = f"{mirror.rstrip('/')}/{file}" if mirror else url
+        with progress(file) as bar:
+            record = download(
+                address,
+                output / file,
+                sha256=sha256,
+                advance=lambda got, total, bar=bar: bar.update(bar.task_ids[0], completed=got, total=total),  # type: ignore[misc]
+            )
+        records.append({"file": str(output / file), "url": record.url, "bytes": record.bytes, "sha256": record.sha256})
+    if json:
+        write_json(records)
+    else:
+        write_lines([(str(r["file"]), f"{r['bytes']:,} bytes", f"sha256 {r['sha256']}") for r in records])
+
+
+def _recipe_of(
+    sources: list[str], options: dict[str, Any], source_options: dict[str, str], columns: list[str], root: Path | None
+) -> tuple[Recipe, Path]:
+    """Return the recipe and the folder that its paths are relative to; options that are given win over a recipe's own."""
+    from onym.kb.recipe import Recipe
+
+    overrides = {key: value for key, value in options.items() if value is not None}
+    if len(sources) == 1 and sources[0].endswith(".toml"):
+        path = Path(sources[0])
+        recipe = Recipe.from_toml(path)
+        return Recipe.of({**recipe.model_dump(), **overrides}, where=str(path)), root or path.parent
+    named = {"columns": _columns(columns), **source_options}
+    return Recipe.of({"sources": [{"path": path, **named} for path in sources], **overrides}), root or Path()
+
+
+def _columns(pairs: list[str]) -> dict[str, str]:
+    found = dict(pair.partition("=")[::2] for pair in pairs)
+    if bad := [role for role, name in found.items() if not name]:
+        raise ConfigError("config-invalid", f"--column {bad[0]!r} is not role=name", fix="write it as in --column id=Code")
+    return found

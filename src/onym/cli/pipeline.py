@@ -1,0 +1,126 @@
+"""`onym pipeline`: put a detector, a linker and a knowledge base together, and look at what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.inputs import ids_in
+from onym.cli.options import (
+    CONCEPTS,
+    DATA,
+    DATASET,
+    DETECTOR_OPTIONS,
+    DOWNLOAD,
+    KB,
+    LINKER,
+    LINKER_OPTIONS,
+    PIPELINE_OPTIONS,
+    SPLIT,
+    command_with,
+)
+
+app = typer.Typer(
+    help="Build, inspect and tune pipelines: a detector and a linker over a knowledge base, for raw text.", no_args_is_help=True
+)
+
+
+@app.command(cls=command_with(config=PIPELINE_OPTIONS, detector=DETECTOR_OPTIONS, linker=LINKER_OPTIONS))
+def build(
+    context: typer.Context,
+    kb: Annotated[Path, KB],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the pipeline; it may contain the KB and models.")],
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="dictionary (finds names of the KB), model (a trained detector), none (mentions are annotated), or a plug-in."
+        ),
+    ] = "dictionary",
+    linker: Annotated[str, LINKER] = "exact",
+    concepts: Annotated[Path | None, CONCEPTS] = None,
+    download: Annotated[bool, DOWNLOAD] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing pipeline.")] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Build a pipeline: a small file that names a detector, a linker, a knowledge base and models, by path and digest.
+
+    Example: onym pipeline build --kb mesh --detector dictionary --linker exact -o mesh-pipeline
+    """
+    from onym.detect import detector_config
+    from onym.errors import ConfigError
+    from onym.linkers import linker_config
+    from onym.parts import OpenContext
+    from onym.pipeline.config import FILE
+    from onym.pipeline.folder import build_pipeline
+    from onym.store.output import require_file
+
+    require_file(output / FILE, force=force)
+    given = context.obj
+    if detector == "none" and given["detector"]:
+        raise ConfigError("config-invalid", "there is no detector that options could be for", fix="name a --detector")
+    with progress("opening what the pipeline needs") as bar:
+        pipeline = build_pipeline(
+            kb,
+            output,
+            linker=linker_config(linker, **given["linker"]),
+            detector=None if detector == "none" else detector_config(detector, **given["detector"]),
+            concepts=tuple(ids_in(concepts)) if concepts else (),
+            force=force,
+            context=OpenContext(download, shown_on(bar)),
+            **given["config"],
+        )
+    if json:
+        write_json({"folder": str(output), **pipeline.config})
+    else:
+        write_lines([("pipeline", str(output / FILE)), ("detector", detector), ("linker", linker), ("kb", pipeline.kb.digest)])
+
+
+@app.command()
+def info(
+    folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Show the parts of a pipeline and their options, without loading them.
+
+    Example: onym pipeline info mesh-pipeline
+    """
+    from onym.packs.locate import read_pipeline
+    from onym.pipeline.folder import describe
+
+    config = read_pipeline(folder)
+    if json:
+        write_json(config.model_dump(mode="json"))
+    else:
+        write_lines(describe(config))
+
+
+@app.command()
+def tune(
+    folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
+    dataset: Annotated[str, DATASET],
+    split: Annotated[str, SPLIT] = "dev",
+    data: Annotated[Path | None, DATA] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Find the score threshold with the best strict F1 on a development set. The pipeline is not changed.
+
+    Example: onym pipeline tune mesh-pipeline --dataset bc5cdr
+    """
+    from dataclasses import asdict
+
+    from onym.evaluate.run import tune_pipeline
+    from onym.evaluate.task import EvaluationTask
+    from onym.packs import load
+
+    with progress("tuning"):
+        pipeline = load(folder)
+        task = EvaluationTask.open(dataset, split, kb=pipeline.kb, data=data)
+        tuned = tune_pipeline(task, pipeline)
+    if json:
+        write_json({"dataset": task.source, **asdict(tuned)})
+        return
+    figures = (("strict F1", tuned.f1), ("strict F1 without a threshold", tuned.f1_without))
+    write_lines([("threshold", str(tuned.threshold)), *((name, f"{100 * share:.1f}") for name, share in figures)])

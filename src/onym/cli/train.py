@@ -1,0 +1,178 @@
+"""`onym train`: train generative linkers, encoders of names, collective models, detectors, rerankers and whole pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onym.cli.console import JSON, log_to_stderr, write_json, write_lines, write_plain
+from onym.cli.options import OF_CONFIG, ConfigOptions, command_with
+from onym.errors import ConfigError, missing_extra
+
+if TYPE_CHECKING:
+    from onym.train.configs import TrainingStage
+    from onym.train.pipeline import PipelineTrainingConfig
+
+app = typer.Typer(
+    help="Train a generative linker, an encoder for the dense linker, a model that detects and links whole documents, "
+    "a detector of mentions, a classifier for the dictionary, a reranker of candidates, or a whole pipeline.",
+    no_args_is_help=True,
+)
+CONFIG = typer.Option(help="Configuration file, .toml.")
+PRESET = typer.Option(help="Preset that the configuration builds on; see onym train presets.")
+SET = typer.Option("--set", help="Override one key, such as optim.steps=100. May be repeated.")
+OUTPUT = typer.Option("-o", "--output", help="Folder of the trained model; by default ONYM_RUNS/NAME of the configuration.")
+DATA = typer.Option(envvar="ONYM_DATA", help="Folder of the source files of datasets that are not yet prepared.")
+DEVICE = typer.Option(help="Device to train on: auto, cpu, cuda, cuda:N or mps. Same as --set optim.device=...")
+STAGES: dict[TrainingStage, tuple[str, str]] = {
+    "pretrain": (
+        "Pre-train a generative linker on the synonyms and definitions of a knowledge base. Resumes if interrupted.",
+        "--config kb.toml -o pretrained",
+    ),
+    "finetune": (
+        "Fine-tune a generative linker on the mentions of a dataset. Resumes if interrupted.",
+        "--preset cpu-small --set start.model=t5 --set data.dataset=mine --set data.kb=kb -o linker",
+    ),
+    "prefer": (
+        "Train a linker by preference optimisation on hard negatives (DPO, CPO, SimPO; ANGEL). Resumes if interrupted.",
+        "--preset angel-ncbi-negative --set start.model=linker --set data.kb=kb -o better",
+    ),
+    "align": (
+        "Train an encoder on the synonyms of a knowledge base, for the dense linker (SapBERT). Resumes if interrupted.",
+        "--preset cpu-small-align --set start.model=minilm --set data.kb=kb -o aligned",
+    ),
+    "match": (
+        "Fine-tune an encoder on the mentions of a dataset, for the dense linker. Resumes if interrupted.",
+        "--preset cpu-small-match --set start.model=aligned --set data.dataset=mine --set data.kb=kb -o matched",
+    ),
+    "collective": (
+        "Train a model that encodes a document once, to detect its mentions, to link them, or both. Resumes if interrupted.",
+        "--preset cpu-small-collective --set start.model=minilm --set data.dataset=mine --set data.kb=kb",
+    ),
+    "detect": (
+        "Train a detector of mentions by type on several corpora together. Resumes if interrupted.",
+        "--preset cpu-small-detect --set start.model=granite -o detector",
+    ),
+    "mentions": (
+        "Train a classifier for the dictionary detector, which filters out matches that are ordinary words.",
+        "--preset mentions-open --set data.kb=open-kb -o classifier",
+    ),
+    "rerank": (
+        (
+            "Train a reranker on annotated datasets: gradient-boosted trees over pooled candidates, "
+            "and counts of annotated mentions."
+        ),
+        "--preset rerank-open --set data.kb=open-kb -o reranker",
+    ),
+}
+"""The stages, each with the help of its command and the options of an example."""
+
+
+def stage_command(stage: TrainingStage) -> Callable[..., None]:
+    """Return the function of a stage's command."""
+
+    def train_stage(
+        config: Annotated[Path | None, CONFIG] = None,
+        preset: Annotated[str, PRESET] = "",
+        overrides: Annotated[list[str] | None, SET] = None,
+        output: Annotated[Path | None, OUTPUT] = None,
+        data: Annotated[Path | None, DATA] = None,
+        device: Annotated[str | None, DEVICE] = None,
+    ) -> None:
+        own = [f"optim.device={device}"] if device is not None else []
+        _run(stage, config, preset, [*(overrides or []), *own], output, data)
+
+    return train_stage
+
+
+for _stage, (_help, _example) in STAGES.items():
+    app.command(_stage, help=f"{_help}\n\nExample: onym train {_stage} {_example}")(stage_command(_stage))
+
+
+def _training_config() -> type[PipelineTrainingConfig]:
+    try:
+        from onym.train.pipeline import PipelineTrainingConfig
+    except ImportError as e:
+        raise missing_extra("training", "lexical") from e
+    return PipelineTrainingConfig
+
+
+@app.command(cls=command_with(config=ConfigOptions(_training_config, own={"datasets": "dataset", "types": "type"})))
+def pipeline(
+    context: typer.Context,
+    dataset: Annotated[
+        list[str],
+        typer.Option("--dataset", "-d", help="The name of a dataset, or the folder of a prepared one. Several: give it again."),
+    ],
+    kb: Annotated[Path, typer.Option(help="The knowledge base that is linked to.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the pipeline.")],
+    type: Annotated[  # noqa: A002 - the name of the option
+        list[str] | None,
+        typer.Option(
+            help="An annotated type that counts, or TYPE=GROUP with the semantic group that it is; by default all. "
+            "Several: give it again."
+        ),
+    ] = None,
+    exclude: Annotated[list[str] | None, OF_CONFIG] = None,
+    private: Annotated[bool, typer.Option("--private")] = False,
+    data: Annotated[Path | None, DATA] = None,
+) -> None:
+    """Train a whole pipeline on annotated documents: detector, reranker and confidence, in one run that can be resumed.
+
+    Example: onym train pipeline --dataset mine --kb open-kb --type Disease -o my-pipeline
+    """
+    config = _training_config()
+    from onym.train.pipeline import train_pipeline
+
+    types = {name: group or name for name, _, group in (each.partition("=") for each in type or ())}
+    wanted = {"datasets": dataset, "exclude": exclude or (), "private": private, "kb": str(kb), "types": types}
+    with log_to_stderr("onym.train"):
+        pipeline = train_pipeline(config.of(wanted | context.obj["config"]), output, data)
+    confidence = "calibrated" if pipeline.calibration is not None else "not calibrated: too few annotated mentions in dev"
+    write_lines([("pipeline", str(output)), ("confidence", confidence)])
+
+
+@app.command()
+def presets(
+    name: Annotated[str, typer.Argument(help="A preset to print as a configuration; without one all are listed.")] = "",
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """List the presets, or print one.
+
+    Example: onym train presets genbioel-ncbi
+    """
+    from onym.train.stages import preset_named, preset_text, presets
+
+    if json:
+        write_json(preset_named(name) if name else presets())
+        return
+    write_plain(preset_text(name) if name else "\n".join(presets()))
+
+
+def _run(
+    stage: TrainingStage, config: Path | None, preset: str, overrides: list[str], output: Path | None, data: Path | None
+) -> None:
+    """Read the configuration, train, and print the paths of the results."""
+    from onym.train.stages import read_config, require_new, runs_folder
+
+    read = read_config(stage, config, preset, overrides)
+    name = output.name if output else config.stem if config else preset
+    if not name:
+        raise ConfigError("config-invalid", "nothing says what to train", fix="name a --config or a --preset")
+    dest = output or runs_folder() / name
+    require_new(dest)
+    if find_spec("accelerate") is None:  # told at once: importing torch takes seconds
+        raise missing_extra("training", "train")
+    try:
+        from onym.train.run import train
+    except ImportError as e:
+        raise missing_extra("training", "train") from e
+    with log_to_stderr("onym.train"):
+        folder = train(read, dest, data)
+    log = folder / "log.jsonl"
+    rows = [("model", str(folder)), ("card", str(folder / "README.md"))]
+    write_lines([*rows, ("log", str(log))] if log.is_file() else rows)

@@ -1,0 +1,80 @@
+"""`onym trie`: build the prefix tree over the names of a knowledge base, and look into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+
+app = typer.Typer(help="Build and inspect the prefix tree (trie) for the generative linker.", no_args_is_help=True)
+
+
+@app.command()
+def build(
+    kb: Annotated[Path, typer.Argument(help="A knowledge base.")],
+    tokenizer: Annotated[Path, typer.Option(help="Folder of a model, or of its tokenizer.json alone.")],
+    template: Annotated[str, typer.Option(help="How names are written for the model: genbioel or genre.")] = "genbioel",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder of the trie; by default it is stored with the KB.")
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Build the trie over all names of a knowledge base. Linkers find a trie that is stored with the knowledge base.
+
+    Example: onym trie build hpo-kb --tokenizer bart-base
+    """
+    from onym.store.output import require_artefact
+
+    if output:
+        require_artefact(output)
+    from onym.kb import KnowledgeBase
+    from onym.models.template import template_named
+    from onym.models.tokens import Tokenizer
+    from onym.trie.artefact import build_trie, open_derived_trie_artefact, open_trie_artefact
+
+    of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), template_named(template)
+    with progress("tokenising names", total=len(of[0].names)) as bar:
+        if output:
+            build_trie(*of, output, progress=shown_on(bar))
+            artefact = open_trie_artefact(output).artefact
+        else:
+            artefact = open_derived_trie_artefact(*of, progress=shown_on(bar)).artefact
+    folder, counts = str(artefact.location), artefact.manifest.counts
+    if json:
+        write_json({"folder": folder, "digest": artefact.digest, "counts": counts})
+    else:
+        write_lines([("folder", folder)] + [(name, f"{count:,}") for name, count in counts.items()])
+
+
+@app.command()
+def info(
+    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases to list all tries stored with them.")],
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Show the size and depth of a trie, and which knowledge base and tokenizer it was built from.
+
+    Example: onym trie info hpo-kb
+    """
+    from onym.trie.info import info
+
+    found = [described for folder in folders for described in info(folder)]
+    if json:
+        write_json(found)
+    else:
+        write_lines([row for described in found for row in _rows(described)])
+
+
+def _rows(described: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what is told of a trie as lines; where names are counted by length, one line for each."""
+    lengths = described["names_by_tokens"]
+    rows = [
+        (name.replace("_", " "), _shown(value)) for name, value in described.items() if isinstance(value, str | int | float)
+    ]
+    return rows + [("names", f"of {tokens} tokens: {count:,}") for tokens, count in lengths.items()]
+
+
+def _shown(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:,}"

@@ -1,0 +1,446 @@
+"""End-to-end evaluation: a system finds the mentions itself and links them.
+
+Figures are micro-averaged precision, recall and F1 by every protocol, with 95 % confidence intervals (percentile bootstrap over
+documents), recall by mention type, and errors by kind.
+
+An *item* is a span of a document and one concept: a composite mention is one item for each of its concepts,
+and the same item twice counts once. Spans are those of whole mentions, their fragments together.
+
+| protocol | credit of an item |
+|---|---|
+| `bhowmik-strict` | 1 where the other side has the same document, start, end and concept |
+| `bhowmik-partial` | 1 where the other side has the same concept at a span that overlaps, by one character or more |
+| `neleval-overlap-maxmax` | the share of its characters that the best such span of the other side covers |
+| `document` | an item is a document and a concept, wherever it is mentioned: 1 where the other side has it |
+
+Precision is the mean credit of the predicted items, recall that of the gold ones. Items are not aligned one to one: two
+predictions of the right concept inside one gold mention are both right, and the gold mention is found once. So `right` and
+`found` differ, and both are reported. `neleval-overlap-maxmax` is the measure `overlap-maxmax::span+kbid` of neleval, which
+Bhowmik and others and MedType used for their partial figures; their papers describe `bhowmik-partial`. neleval walks both lists
+of spans once, and may miss the best span where spans of one concept on one side overlap; here every pair is compared.
+
+Gold mentions without a concept (`-1` in some corpora) are left out, and so are predictions without one; a prediction that has
+a concept where the gold mention has none is wrong. Predictions in documents that the gold does not have are left out too.
+By `document`, documents that a preparation made of one published document are one: an article, not its passages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.corpora.base import Item, documents_of
+from onym.corpora.reading import is_loss
+from onym.datasets.overlap import corpus_document
+from onym.errors import ConfigError, InputError, shown_id
+from onym.evaluate.cases import CanonicalId
+from onym.evaluate.coverage import Coverage, document_coverage, require_covered
+from onym.evaluate.mistakes import EndToEndMistakes, find_mistakes
+from onym.evaluate.significance import drawn_sums, percentiles
+from onym.evaluate.task import EvaluationTask
+from onym.outputs.predictions import DocumentName, DocumentNames, Predictions
+from onym.types import Document, Mention, Problem
+
+Offsets = tuple[int, int]
+Spans = dict[tuple[DocumentName, str], set[Offsets]]
+"""The spans of a concept in a document."""
+Credit = Callable[[Offsets, set[Offsets]], float]
+"""The credit of an item, from 0 to 1, given the spans of the same concept in the same document on the other side."""
+Interval = tuple[float, float]
+_Named = tuple[DocumentName, Document]
+_Floats = npt.NDArray[np.float64]
+
+DOCUMENT = "document"
+_ANYWHERE: Offsets = (0, 0)
+NOT_IN_GOLD = "predicted mentions in documents that the gold does not have"
+UNREADABLE = "predicted mentions or documents that could not be read"
+REPLICATES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEndScores:
+    """Counts by one protocol, and precision, recall and F1; without items they are zero.
+
+    `right` is the total credit of the predicted items, `found` that of the gold items.
+    """
+
+    protocol: str
+    gold: int
+    predicted: int
+    right: float
+    found: float
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def precision(self) -> float:
+        """The share of what was predicted that is right."""
+        return self.right / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the gold that was found."""
+        return self.found / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+def score_end_to_end(
+    gold: Iterable[Document], predicted: Iterable[Document], name: str = "bhowmik-strict", canonical: CanonicalId = str
+) -> EndToEndScores:
+    """Score predicted mentions and concepts against the gold ones of the same documents.
+
+    >>> from onym.types import Mention
+    >>> gold = Document("1", "high fever", (Mention(0, 10, "high fever", ("mesh:D005334",)),))
+    >>> predicted = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))
+    >>> [score_end_to_end([gold], [predicted], name).recall for name in END_TO_END]
+    [0.0, 1.0, 0.5, 1.0]
+    """
+    require_end_to_end(name)
+    credit = END_TO_END[name]
+    gold = list(gold)
+    names = DocumentNames.of_documents(gold)
+    articles = {names.of(doc.key): corpus_document(doc) for doc in gold} if name == DOCUMENT else None
+    texts = {names.of(doc.key): doc.text for doc in gold}
+    left_out: Counter[str] = Counter()
+    gold_items = ((names.of(doc.key), doc) for doc in gold)
+    gold_spans = _spans(gold_items, canonical, left_out, "gold mentions without a concept", articles)
+    in_gold = _documents_in_gold(((names.of(doc.key), doc) for doc in predicted), texts, left_out)
+    predicted_spans = _spans(in_gold, canonical, left_out, "predicted mentions without a concept", articles)
+    return EndToEndScores(
+        protocol=name,
+        gold=sum(map(len, gold_spans.values())),
+        predicted=sum(map(len, predicted_spans.values())),
+        right=_total(predicted_spans, gold_spans, credit),
+        found=_total(gold_spans, predicted_spans, credit),
+        left_out={reason: count for reason, count in left_out.items() if count},
+    )
+
+
+def require_end_to_end(name: str) -> None:
+    """Refuse the name of an unknown protocol."""
+    if name not in END_TO_END:
+        known = ", ".join(END_TO_END)
+        raise ConfigError("protocol-unknown", f"no end-to-end protocol is named {name!r}", fix=f"the names are {known}")
+
+
+def _documents_in_gold(
+    predicted: Iterable[_Named], texts: Mapping[DocumentName, str], left_out: Counter[str]
+) -> Iterable[_Named]:
+    for name, doc in predicted:
+        if name not in texts:
+            left_out[NOT_IN_GOLD] += len(doc.mentions)
+        elif doc.text != texts[name]:
+            what = "the predicted document has another text than the gold one, so offsets do not agree"
+            where, fix = f"document {shown_id(doc.id)}", "predict on the text of the gold document"
+            raise InputError("text-differs", what, where=where, fix=fix)
+        else:
+            yield name, doc
+
+
+def _spans(
+    documents: Iterable[_Named],
+    canonical: CanonicalId,
+    left_out: Counter[str],
+    reason: str,
+    articles: Mapping[DocumentName, str] | None,
+) -> Spans:
+    """Return the spans of each concept in each document; with `articles`, whether an article has the concept at all."""
+    spans: Spans = defaultdict(set)
+    for name, doc in documents:
+        for mention in doc.mentions:
+            left_out[reason] += not mention.concept_ids
+            for concept_id in mention.concept_ids:
+                item = (mention.start, mention.end) if articles is None else _ANYWHERE
+                spans[name if articles is None else articles[name], canonical(concept_id)].add(item)
+    return spans
+
+
+def _total(items: Spans, others: Spans, credit: Credit) -> float:
+    return sum(credit(span, others[key]) for key, spans in items.items() if key in others for span in spans)
+
+
+def _strict(span: Offsets, others: set[Offsets]) -> float:
+    return float(span in others)
+
+
+def _partial(span: Offsets, others: set[Offsets]) -> float:
+    return float(_overlap(span, others) > 0)
+
+
+def _max_overlap(span: Offsets, others: set[Offsets]) -> float:
+    return _overlap(span, others) / (span[1] - span[0])
+
+
+def _overlap(span: Offsets, others: set[Offsets]) -> int:
+    """Return the greatest number of characters that one of the others shares with a span."""
+    if span in others:
+        return span[1] - span[0]
+    start, end = span
+    return max(0, *(min(end, other_end) - max(start, other_start) for other_start, other_end in others))
+
+
+END_TO_END: dict[str, Credit] = {
+    "bhowmik-strict": _strict,
+    "bhowmik-partial": _partial,
+    "neleval-overlap-maxmax": _max_overlap,
+    DOCUMENT: _strict,
+}
+"""Every end-to-end protocol, the default first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresWithIntervals:
+    """The scores of one protocol, and the confidence intervals of precision, recall and F1."""
+
+    scores: EndToEndScores
+    precision: Interval
+    recall: Interval
+    f1: Interval
+
+    @property
+    def shares(self) -> dict[str, tuple[float, Interval]]:
+        """Precision, recall and F1, each with its interval."""
+        scores = self.scores
+        return {
+            "precision": (scores.precision, self.precision),
+            "recall": (scores.recall, self.recall),
+            "F1": (scores.f1, self.f1),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        values: dict[str, Any] = {}
+        for name, (share, interval) in self.shares.items():
+            values |= {name.lower(): share, f"{name.lower()}_interval": list(interval)}
+        scores = self.scores
+        return {**values, "gold": scores.gold, "predicted": scores.predicted, "right": scores.right, "found": scores.found}
+
+
+def score_all(
+    gold: Sequence[Document], predicted: Sequence[Document], canonical: CanonicalId = str
+) -> dict[str, ScoresWithIntervals]:
+    """Score predicted documents by every end-to-end protocol; `predicted` has the documents of `gold`, in the same order.
+
+    >>> from onym.types import Mention
+    >>> doc = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))
+    >>> score_all([doc], [doc])["bhowmik-strict"].f1
+    (1.0, 1.0)
+    """
+    return {name: score_with_intervals(gold, predicted, name, canonical) for name in END_TO_END}
+
+
+def score_with_intervals(
+    gold: Sequence[Document], predicted: Sequence[Document], name: str, canonical: CanonicalId = str
+) -> ScoresWithIntervals:
+    """Score predicted documents by one protocol, with confidence intervals."""
+    scores = score_end_to_end(gold, predicted, name, canonical)
+    articles: dict[str, tuple[list[Document], list[Document]]] = defaultdict(lambda: ([], []))
+    for gold_doc, predicted_doc in zip(gold, predicted, strict=True):
+        of_gold, of_predicted = articles[corpus_document(gold_doc)]
+        of_gold.append(gold_doc)
+        of_predicted.append(predicted_doc)
+    counts = [_counts(score_end_to_end(*both, name, canonical)) for both in articles.values()]
+    return ScoresWithIntervals(scores, *bootstrap_intervals(np.array(counts, dtype=np.float64).reshape(-1, 4)))
+
+
+def _counts(scores: EndToEndScores) -> tuple[float, float, float, float]:
+    return scores.right, scores.predicted, scores.found, scores.gold
+
+
+def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int = 0) -> tuple[Interval, Interval, Interval]:
+    """Return the intervals of precision, recall and F1. *Shape:* `counts` is (documents, right predicted found gold).
+
+    Without documents nothing is known: from 0 to 1.
+
+    >>> bootstrap_intervals(np.array([[1.0, 1.0, 1.0, 2.0]]))[:2]
+    ((1.0, 1.0), (0.5, 0.5))
+    """
+    if not len(counts):
+        return (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
+    right, predicted, found, gold = drawn_sums(counts, replicates, np.random.default_rng(seed)).T
+    precision, recall = right / np.maximum(predicted, 1), found / np.maximum(gold, 1)
+    f1 = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
+    return percentiles(precision), percentiles(recall), percentiles(f1)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeScore:
+    """Recall of the gold mentions of one type, with its 95 % confidence interval.
+
+    There is no precision by type: a predicted mention has no gold type, and its own type may follow another scheme.
+    """
+
+    type: str
+    gold: int
+    recall: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEndEvaluation:
+    """All figures of a system on a split. `by_type` is scored by `protocol`; `in_kb` counts the gold ids in the KB.
+
+    `coverage` says how many of the documents the system has read; the mentions of the others are missed.
+    """
+
+    system: str
+    protocol: str
+    results: dict[str, ScoresWithIntervals]
+    by_type: tuple[TypeScore, ...]
+    mistakes: EndToEndMistakes
+    documents: int
+    mentions: int
+    in_kb: int
+    coverage: Coverage
+    left_out: dict[str, int]
+    manifest: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The system and the dataset, as in `dictionary + exact on bc5cdr (test)`."""
+        dataset = self.manifest["dataset"]
+        return f"{self.system} on {dataset['name']} ({dataset['split']})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values, without any mention."""
+        return {
+            "protocol": self.protocol,
+            **self.results[self.protocol].as_dict(),
+            "protocols": {name: result.as_dict() for name, result in self.results.items()},
+            "by_type": [asdict(score) for score in self.by_type],
+            "errors": self.mistakes.counts,
+            "documents": self.documents,
+            "mentions": self.mentions,
+            "in_kb": self.in_kb,
+            "coverage": self.coverage.as_dict(),
+            "left_out": self.left_out,
+            "manifest": self.manifest,
+        }
+
+
+def evaluate_end_to_end(
+    task: EvaluationTask,
+    predicted: Predictions | Iterable[Item],
+    *,
+    protocol: str = "bhowmik-strict",
+    system: str = "",
+    allow_partial: bool = False,
+) -> EndToEndEvaluation:
+    """Score predicted mentions and concepts: predictions of a pipeline, or documents with predicted mentions.
+
+    Predictions that lack documents, or repeat some, are refused unless `allow_partial` is set.
+    """
+    require_end_to_end(protocol)  # an unknown one is refused before the work
+    gold = list(task.dataset.documents(task.split))
+    source = predicted.source if isinstance(predicted, Predictions) else {}
+    task.require_same_kb(source)
+    predicted = predicted if isinstance(predicted, Predictions) else list(predicted)
+    coverage = document_coverage(gold, predicted)
+    require_covered(coverage, task.title, allow_partial=allow_partial)
+    aligned, left_out = _align(gold, predicted)
+    canonical = task.resolver.canonical
+    results = score_all(gold, aligned, canonical)
+    mentions = [mention for doc in gold for mention in doc.mentions]
+    return EndToEndEvaluation(
+        system=system or system_name(source),
+        protocol=protocol,
+        results=results,
+        by_type=_by_type(gold, aligned, protocol, task),
+        mistakes=find_mistakes(gold, aligned, task.kb, canonical),
+        documents=len(gold),
+        mentions=len(mentions),
+        in_kb=sum(map(task.resolver.is_in_kb, mentions)),
+        coverage=coverage,
+        left_out=task.dropped | results[protocol].scores.left_out | left_out,
+        manifest=task.manifest(source),
+    )
+
+
+def predicted_documents(gold: Iterable[Document], predictions: Predictions) -> list[Document]:
+    """Return the gold documents with predicted mentions instead: the best answer of each, none where it was left unlinked.
+
+    >>> from onym.outputs.predictions import Prediction
+    >>> made = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})
+    >>> [doc] = predicted_documents([Document("1", "fever")], made)
+    >>> doc.mentions[0].concept_ids
+    ('mesh:D005334',)
+    """
+    gold = list(gold)
+    names = DocumentNames.of_documents(gold)
+    texts = {names.of(doc.key): doc.text for doc in gold}
+    mentions: dict[DocumentName, list[Mention]] = defaultdict(list)
+    for (name, start, end), answers in predictions.answers_to(names).items():
+        if name in texts:
+            mentions[name].append(Mention(start, end, texts[name][start:end], answers[0][0] if answers else ()))
+    return [_bare(doc, tuple(mentions[names.of(doc.key)])) for doc in gold]
+
+
+def _bare(doc: Document, mentions: tuple[Mention, ...] = ()) -> Document:
+    return Document(doc.id, doc.text, mentions, source=doc.source, ordinal=doc.ordinal)
+
+
+def system_name(source: dict[str, Any]) -> str:
+    """Return the detector and linker that predictions came from.
+
+    >>> system_name({"detector": {"detector": "dictionary"}, "linker": {"linker": "exact"}})
+    'dictionary + exact'
+    """
+    parts = [part.get(name, "") for name in ("detector", "linker") if isinstance(part := source.get(name), dict)]
+    return " + ".join(filter(None, parts)) or "unknown system"
+
+
+def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) -> tuple[list[Document], dict[str, int]]:
+    """Return a predicted document for each gold one, in order, and what is not scored, by reason."""
+    unreadable = 0
+    if isinstance(predicted, Predictions):
+        aligned = predicted_documents(gold, predicted)
+        mentions = Counter(one.document_id for one in predicted)
+    else:
+        found = list(documents_of(predicted))
+        aligned = _aligned_documents(gold, found)
+        mentions = Counter()
+        for doc in found:
+            mentions[doc.id] += len(doc.mentions)
+        unreadable = sum(isinstance(item, Problem) and is_loss(item) for item in predicted)
+    other = mentions.keys() - {doc.id for doc in gold}
+    counts = {NOT_IN_GOLD: sum(mentions[doc_id] for doc_id in other), UNREADABLE: unreadable}
+    return aligned, {reason: count for reason, count in counts.items() if count}
+
+
+def _aligned_documents(gold: Sequence[Document], predicted: Iterable[Document]) -> list[Document]:
+    """Return a predicted document for each gold one: of the same id, and of the same text where several have that id."""
+    counts = Counter(doc.id for doc in gold)
+    texts = {(doc.id, doc.text) for doc in gold}
+    waiting: dict[tuple[str, str], deque[Document]] = defaultdict(deque)
+    for doc in predicted:
+        if counts[doc.id] > 1 and (doc.id, doc.text) not in texts:
+            what, fix = "a predicted document has another text than the gold documents of its id", "predict on their text"
+            raise InputError("text-differs", what, where=f"document {shown_id(doc.id)}", fix=fix)
+        waiting[doc.id, doc.text if counts[doc.id] > 1 else ""].append(doc)
+    aligned = []
+    for doc in gold:
+        found = waiting[doc.id, doc.text if counts[doc.id] > 1 else ""]
+        aligned.append(replace(found.popleft(), source=doc.source, ordinal=doc.ordinal) if found else _bare(doc))
+    return aligned
+
+
+def _by_type(
+    gold: Sequence[Document], predicted: Sequence[Document], protocol: str, task: EvaluationTask
+) -> tuple[TypeScore, ...]:
+    """Score the gold mentions of each type, the most frequent type first."""
+    scores = []
+    for each in sorted({mention.type for doc in gold for mention in doc.mentions}):
+        own = [replace(doc, mentions=tuple(m for m in doc.mentions if m.type == each), relations=()) for doc in gold]
+        result = score_with_intervals(own, predicted, protocol, task.resolver.canonical)
+        scores.append(TypeScore(each, result.scores.gold, result.scores.recall, *result.recall))
+    return tuple(sorted(scores, key=lambda score: (-score.gold, score.type)))

@@ -1,0 +1,212 @@
+"""Reports for the terminal, as tables: of a linker, of a pipeline that finds the mentions itself, and of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from onym.errors import printable
+from onym.evaluate.content import ReportContent, interval, percent, share_cells
+from onym.evaluate.coverage import Coverage
+from onym.evaluate.end_to_end import EndToEndEvaluation
+from onym.evaluate.evaluation import Comparison
+from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, PublishedFigure, published_for
+from onym.evaluate.slices import SLICES
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+
+def linking_tables(content: ReportContent) -> list[Table]:
+    """Return the tables in order; without slices there is one.
+
+    >>> [table.title.plain for table in linking_tables(ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ()))]
+    ['exact on bc5cdr (test)']
+    """
+    slices = [slices_table(content)] if content.slices else []
+    return [headline_table(content), *published_tables(content.published), *slices]
+
+
+def headline_table(content: ReportContent) -> Table:
+    """Return the figures of every protocol; the main one is marked by an arrow and is bold."""
+    table = table_of(
+        content.title, ("", "protocol"), ("recall@1", "95 % CI", "recall@5", "MAP", "n", "gold in KB: recall@1", "n")
+    )
+    for row in content.headline:
+        is_main = row.protocol == content.protocol
+        cells = (
+            "→" if is_main else "",
+            starred(row.protocol, content.coverage),
+            percent(row.recall_at_1),
+            interval(row.low, row.high),
+            percent(row.recall_at_5),
+            percent(row.mean_average_precision),
+            f"{row.cases:,}",
+            percent(row.in_kb_recall_at_1),
+            f"{row.in_kb:,}",
+        )
+        table.add_row(*map(plain, cells), style="bold" if is_main else "")
+    return with_note(table, content.coverage)
+
+
+def slices_table(content: ReportContent) -> Table:
+    """Return recall@1 of each slice."""
+    table = table_of(f"Results by subgroup, {content.protocol}", ("subgroup",), ("n", "recall@1", "95 % CI"))
+    for row in content.slices:
+        figures = (percent(row.recall), interval(row.low, row.high)) if row.cases else ("–", "–")
+        table.add_row(*map(plain, (row.title, f"{row.cases:,}", *figures)))
+    return table
+
+
+def end_to_end_tables(evaluation: EndToEndEvaluation) -> list[Table]:
+    """Return the tables in order."""
+    published = published_tables(published_for(evaluation.manifest, evaluation.protocol))
+    return [
+        _protocol_table(evaluation),
+        *published,
+        _count_table(evaluation),
+        _type_table(evaluation),
+        _error_table(evaluation),
+    ]
+
+
+def _protocol_table(evaluation: EndToEndEvaluation) -> Table:
+    """Return precision, recall and F1 with their intervals, in columns narrow enough for a terminal of 80 characters."""
+    table = table_of(evaluation.title, ("protocol",), ("P", "95 % CI", "R", "95 % CI", "F1", "95 % CI"))
+    table.padding = (0, 1, 0, 0)
+    for name, result in evaluation.results.items():
+        is_main = name == evaluation.protocol
+        cells = (
+            starred(f"→ {name}" if is_main else name, evaluation.coverage.note),
+            *share_cells(result.shares.values()),
+        )
+        table.add_row(*map(plain, cells), style="bold" if is_main else "")
+    return with_note(table, evaluation.coverage.note)
+
+
+def _count_table(evaluation: EndToEndEvaluation) -> Table:
+    scores = evaluation.results[evaluation.protocol].scores
+    counts = {
+        "documents": evaluation.documents,
+        "gold mentions": evaluation.mentions,
+        "gold id in the KB": evaluation.in_kb,
+        "gold items (span and concept)": scores.gold,
+        "predicted items": scores.predicted,
+    }
+    table = table_of("Counts", ("",), ("n",))
+    for name, count in (counts | evaluation.left_out).items():
+        table.add_row(*map(plain, (name, f"{count:,}")))
+    return table
+
+
+def _type_table(evaluation: EndToEndEvaluation) -> Table:
+    table = table_of(f"Recall by mention type, {evaluation.protocol}", ("type",), ("gold", "recall", "95 % CI"))
+    for score in evaluation.by_type:
+        cells = (score.type or "(no type)", f"{score.gold:,}", percent(score.recall), interval(score.low, score.high))
+        table.add_row(*map(plain, cells))
+    return table
+
+
+def _error_table(evaluation: EndToEndEvaluation) -> Table:
+    table = table_of("Errors", ("kind",), ("mentions",))
+    for kind, count in evaluation.mistakes.counts.items():
+        table.add_row(*map(plain, (kind, f"{count:,}")))
+    return table
+
+
+def comparison_tables(found: Comparison, first: str, second: str) -> list[Table]:
+    """Return the tables in order."""
+    return [_difference_table(found, first, second), _subgroup_table(found, first, second)]
+
+
+def _difference_table(found: Comparison, first: str, second: str) -> Table:
+    table = table_of(f"{first} against {second}, {found.protocol}, {found.cases:,} mentions", ("",), ("",))
+    for row in difference_rows(found, first, second):
+        table.add_row(*map(plain, row))
+    return table
+
+
+def difference_rows(found: Comparison, first: str, second: str) -> list[tuple[str, str]]:
+    """Return what is said of the difference: names and values."""
+    bootstrap, mcnemar = found.bootstrap, found.mcnemar
+    rows = [
+        (f"{first}, recall@1", _recall_cell(found.first, found.coverage[0])),
+        (f"{second}, recall@1", _recall_cell(found.second, found.coverage[1])),
+        ("difference", f"{100 * bootstrap.difference:+.1f}"),
+        ("95 % CI (paired bootstrap over documents)", f"{100 * bootstrap.low:+.1f} to {100 * bootstrap.high:+.1f}"),
+        ("p (paired bootstrap over documents)", f"{bootstrap.p_value:.4f}"),
+        (f"right only in {first}", f"{mcnemar.only_a:,}"),
+        (f"right only in {second}", f"{mcnemar.only_b:,}"),
+        ("p (McNemar, exact)", f"{mcnemar.p_value:.4g}"),
+    ]
+    if found.t_test:
+        rows.append(("p (ANGEL's t-test, as published; statistically invalid)", f"{found.t_test.p_value:.4g}"))
+    return rows
+
+
+def _recall_cell(share: float, coverage: Coverage) -> str:
+    return f"{percent(share)} ({coverage.note})" if coverage.note else percent(share)
+
+
+def _subgroup_table(found: Comparison, first: str, second: str) -> Table:
+    table = table_of(f"Results by subgroup, recall@1, {found.protocol}", ("subgroup",), ("n", first, second, "difference"))
+    for row in slice_rows(found):
+        table.add_row(*map(plain, row))
+    return table
+
+
+def slice_rows(found: Comparison) -> list[tuple[str, ...]]:
+    """Return a row for each subgroup: its title, its mentions, both recalls and their difference."""
+    rows: list[tuple[str, ...]] = []
+    for name, (cases, one, other) in found.slices.items():
+        cells = (percent(one), percent(other), f"{100 * (one - other):+.1f}") if cases else ("–", "–", "–")
+        rows.append((SLICES[name].title, f"{cases:,}", *cells))
+    return rows
+
+
+def table_of(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:
+    """Return an empty table: columns of words, then columns of numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=plain(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for name in words:
+        table.add_column(plain(name), no_wrap=True)
+    for name in numbers:
+        table.add_column(plain(name), justify="right")
+    return table
+
+
+def with_note(table: Table, note: str) -> Table:
+    """Return a table with a footnote, if there is one; the lines that it concerns end with a star."""
+    if note:
+        table.caption, table.caption_justify = plain(f"* {note}"), "left"
+    return table
+
+
+def starred(text: str, note: str) -> str:
+    """Return the first cell of a line of figures: it ends with a star if there is a footnote.
+
+    >>> starred("strict", "1 of 960 mentions predicted")
+    'strict*'
+    """
+    return f"{text}*" if note else text
+
+
+def plain(text: str) -> Text:
+    """Return text without markup or control characters."""
+    from rich.text import Text
+
+    return Text(printable(text))
+
+
+def published_tables(figures: Sequence[PublishedFigure]) -> list[Table]:
+    """Return the table for the terminal, if there are figures: narrow enough for 80 characters."""
+    if not figures:
+        return []
+    table = table_of(PUBLISHED_TITLE, ("system", "source"), ("%",))
+    for each in figures:
+        table.add_row(*map(plain, (each.system, each.source, f"{each.percent:.1f}")))
+    table.caption, table.caption_justify = plain(PUBLISHED_NOTE), "left"
+    return [table]

@@ -1,0 +1,295 @@
+"""Fit a threshold or a calibration to a development set.
+
+A threshold is the minimum score of an answer with the best strict F1; below it a mention is left unlinked (NIL). The pipeline
+is run once, without a threshold. A calibration maps what an answer says of itself to the probability that it is right: a
+pipeline answers the mentions, and gold says which answers are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.calibrate import Answers, Calibration, ScoredAnswer
+from onym.datasets.training import pooled_documents
+from onym.errors import ConfigError
+from onym.evaluate.cases import CanonicalId, gold_cases, key_of
+from onym.evaluate.end_to_end import EndToEndScores
+from onym.evaluate.metrics import gold_ranks
+from onym.evaluate.task import EvaluationTask, without_annotations
+from onym.outputs.predictions import DocumentNames, Key, Prediction, Predictions, predictions_of
+from onym.pipeline.config import FittedCalibration
+from onym.pipeline.pipeline import Pipeline
+from onym.text.normal import normal_name
+from onym.types import Document, Mention
+
+TRIED_THRESHOLDS = 200
+"""How many thresholds are tried: quantiles of the scores."""
+_DIGITS, _FOLDS = 4, 5
+_THRESHOLD_PROTOCOL = "bhowmik-strict"
+Mentions = Literal["given", "found", "terms"]
+_CALIBRATION_PROTOCOL = "strict"
+
+
+@dataclass(frozen=True, slots=True)
+class TunedThreshold:
+    """The best threshold, the strict F1 with it, and the strict F1 without a threshold."""
+
+    threshold: float
+    f1: float
+    f1_without: float
+
+
+def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> TunedThreshold:
+    """Return the threshold with the best strict F1; of equally good ones the lowest.
+
+    `predictions` are those of a pipeline without a threshold, on the same documents.
+
+    >>> from onym.outputs.predictions import Prediction
+    >>> from onym.types import Mention
+    >>> gold = Document("1", "fever high", (Mention(0, 5, "fever", ("mesh:D005334",)),))
+    >>> right, wrong = ((("mesh:D005334",), 0.9, 0),), ((("mesh:D006973",), 0.4, 1),)
+    >>> made = Predictions.of([Prediction("1", 0, 5, right), Prediction("1", 6, 10, wrong)], {})
+    >>> tuned = tune_threshold([gold], made)
+    >>> 0.4 < tuned.threshold <= 0.9, tuned.f1, round(tuned.f1_without, 2)
+    (True, 1.0, 0.67)
+    """
+    scores = [one.answers[0][1] for one in predictions if one.answers] or [0.0]
+    candidates = sorted({round(float(each), _DIGITS) for each in np.quantile(scores, np.linspace(0, 1, TRIED_THRESHOLDS))})
+    answers = _ScoredItems.of(gold, predictions, canonical)
+    figures = {threshold: answers.scores(threshold).f1 for threshold in candidates}
+    best = max(candidates, key=figures.__getitem__)
+    return TunedThreshold(best, figures[best], answers.scores().f1)
+
+
+def held_out_f1(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> float:
+    """Return the strict F1 that tuning brings to documents that it did not see: each fold has the threshold of the others.
+
+    Where it is not better than without a threshold, a threshold would follow the chance of these few documents.
+
+    >>> from onym.types import Mention
+    >>> gold = [Document(str(n), "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),)) for n in range(10)]
+    >>> made = Predictions.of([Prediction(str(n), 0, 5, ((("mesh:D005334",), 0.9, 0),)) for n in range(10)], {})
+    >>> held_out_f1(gold, made)
+    1.0
+    """
+    folds = []
+    for fold in range(_FOLDS):
+        inside = [doc for number, doc in enumerate(gold) if number % _FOLDS == fold]
+        outside = [doc for number, doc in enumerate(gold) if number % _FOLDS != fold]
+        tuned = tune_threshold(outside, _predictions_for(predictions, outside), canonical)
+        folds.append(_ScoredItems.of(inside, _predictions_for(predictions, inside), canonical).scores(tuned.threshold))
+    return _strict_scores(*(sum(getattr(each, name) for each in folds) for name in ("gold", "predicted", "right"))).f1
+
+
+def _predictions_for(predictions: Predictions, docs: Sequence[Document]) -> Predictions:
+    keys = {doc.key for doc in docs}
+    return Predictions.of((one for one in predictions if one.document_key in keys), predictions.source)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoredItems:
+    """The concepts that were predicted for spans, each with its score and whether it is gold; and how many gold ones are."""
+
+    score: npt.NDArray[np.float64]
+    is_right: npt.NDArray[np.bool_]
+    gold: int
+
+    @classmethod
+    def of(cls, gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId) -> _ScoredItems:
+        names = DocumentNames.of_documents(gold)
+        wanted = {
+            (names.of(doc.key), mention.start, mention.end, canonical(concept_id))
+            for doc in gold
+            for mention in doc.mentions
+            for concept_id in mention.concept_ids
+        }
+        known = {names.of(doc.key) for doc in gold}
+        found = {
+            (name, start, end, canonical(concept_id)): answers[0][1]
+            for (name, start, end), answers in predictions.answers_to(names).items()
+            if name in known and answers
+            for concept_id in answers[0][0]
+        }
+        return cls(np.array(list(found.values())), np.array([item in wanted for item in found], dtype=bool), len(wanted))
+
+    def scores(self, threshold: float = -np.inf) -> EndToEndScores:
+        """Return the strict scores of the answers with at least that score."""
+        is_kept = self.score >= threshold
+        return _strict_scores(self.gold, int(is_kept.sum()), int((is_kept & self.is_right).sum()))
+
+
+def _strict_scores(gold: int, predicted: int, right: int) -> EndToEndScores:
+    return EndToEndScores(_THRESHOLD_PROTOCOL, gold=gold, predicted=predicted, right=right, found=right)
+
+
+def above_threshold(predictions: Predictions, threshold: float) -> Predictions:
+    """Return the predictions of a pipeline with that threshold: mentions with a lower score are left unlinked.
+
+    >>> from onym.outputs.predictions import Prediction
+    >>> one, other = ((("mesh:D1",), 0.9, 0),), ((("mesh:D2",), 0.4, 1),)
+    >>> made = Predictions.of([Prediction("1", 0, 2, one), Prediction("1", 3, 5, other)], {"threshold": None})
+    >>> [each.nil_reason for each in above_threshold(made, 0.5)], above_threshold(made, 0.5).source
+    ([None, 'below-threshold'], {'threshold': 0.5})
+    """
+    kept = (one if one.answers and one.answers[0][1] >= threshold else _unlink(one) for one in predictions)
+    return Predictions.of(kept, predictions.source | {"threshold": threshold})
+
+
+def _unlink(one: Prediction) -> Prediction:
+    return replace(one, nil_reason="below-threshold") if one.answers else one
+
+
+@dataclass(frozen=True)
+class JudgedAnswers:
+    """Answers, the rank of the right one among each mention's candidates, and the document and type of each mention.
+
+    `unanswered` counts the mentions that have no answer. `keys` say which predictions they are.
+    """
+
+    answers: Answers
+    ranks: list[int | None]
+    documents: list[str]
+    types: list[str]
+    unanswered: int = 0
+    keys: Sequence[Key] = ()
+
+    @classmethod
+    def pooled(cls, several: Sequence[JudgedAnswers]) -> JudgedAnswers:
+        """Return the answers of several datasets as one; documents of one id stay apart."""
+        return cls(
+            Answers(np.concatenate([each.answers.columns for each in several])),
+            [rank for each in several for rank in each.ranks],
+            [f"{number}/{doc}" for number, each in enumerate(several) for doc in each.documents],
+            [kind for each in several for kind in each.types],
+            sum(each.unanswered for each in several),
+            [key for each in several for key in each.keys],
+        )
+
+    def fit(self) -> Calibration:
+        """Fit a calibration to them."""
+        return Calibration.fit(self.answers, self.ranks, self.documents, self.types)
+
+
+def calibrate_pipeline(
+    tasks: EvaluationTask | Sequence[EvaluationTask],
+    pipeline: Pipeline,
+    mentions: Mentions | None = None,
+    types: Sequence[str] = (),
+) -> FittedCalibration:
+    """Fit a calibration to a split that the pipeline was not trained on, of one dataset or of several together.
+
+    By default the mentions are those that the pipeline finds in the raw texts, and one that gold does not have is wrong;
+    without a detector, or with `given`, they are those of gold. Of several datasets, a document that two of them share counts
+    once, and one that another of them has in its test split is left out.
+
+    With `terms`, the mentions are those of gold without their texts, each surface once: as the cells of a column are. With
+    `types`, only gold of these annotated types is looked at, which needs mentions of gold: a vocabulary of diseases is asked
+    for diseases, and what it does with chemicals says nothing of a column of diagnoses.
+    """
+    tasks = [tasks] if isinstance(tasks, EvaluationTask) else tasks
+    for task in tasks:
+        task.require_same_kb(pipeline.source())
+    if mentions == "found" and pipeline.detector is None:
+        what = "the pipeline has no detector, so it finds no mentions in raw text"
+        raise ConfigError("config-invalid", what, fix="build it with a detector, or calibrate it with --mentions given")
+    mentions = mentions or ("given" if pipeline.detector is None else "found")
+    if types and mentions == "found":
+        what = "mentions that are found in raw text have no annotated type"
+        raise ConfigError("config-invalid", what, fix="calibrate with --mentions terms or given, or without --type")
+    pooled = pooled_documents([task.dataset for task in tasks], tasks[0].split)
+    pooled = [[_of_types(doc, types) for doc in gold] for gold in pooled] if types else pooled
+    documents = [doc for gold in pooled for doc in gold]
+    judging = distinct_terms(pooled) if mentions == "terms" else pooled
+    judged = [_judged(task, gold, pipeline, mentions) for task, gold in zip(tasks, judging, strict=True)]
+    return FittedCalibration(
+        dataset=", ".join(task.dataset.name for task in tasks),
+        split=tasks[0].split,
+        digest=", ".join(task.dataset.digest for task in tasks),
+        mentions=mentions,
+        documents=len(documents),
+        left_out=sum(1 for task in tasks for _ in task.texts()) - len(documents),
+        gold=sum(bool(mention.concept_ids) for gold in judging for doc in gold for mention in doc.mentions),
+        types=tuple(types) or None,
+        calibration=JudgedAnswers.pooled(judged).fit(),
+    )
+
+
+def _of_types(doc: Document, types: Sequence[str]) -> Document:
+    return replace(doc, mentions=tuple(mention for mention in doc.mentions if mention.type in types))
+
+
+def _judged(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:
+    """Return the judged answers of a pipeline, whatever its thresholds are."""
+    bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
+    bare = bare.for_terms() if mentions == "terms" else bare
+    documents = map(without_annotations, gold) if mentions == "found" else gold
+    return judged_answers(task, gold, Predictions.of(predictions_of(bare.link_many(documents)), pipeline.source()), mentions)
+
+
+def distinct_terms(pooled: Sequence[Sequence[Document]]) -> list[list[Document]]:
+    """Return the annotated surfaces of several datasets as terms: each once, however it is written.
+
+    They have the concepts of the first mention, and no type: a cell has none.
+
+    >>> fever, again = (Mention(start, start + 5, text, ("mesh:D005334",)) for start, text in ((0, "Fever"), (7, "fever")))
+    >>> [[doc.text for doc in docs] for docs in distinct_terms([[Document("1", "Fever, fever.", (fever, again))]])]
+    [['Fever']]
+    """
+    seen: set[str] = set()
+
+    def terms(gold: Sequence[Document]) -> Iterator[Document]:
+        for mention in (each for doc in gold for each in doc.mentions if each.concept_ids):
+            term, name = mention.surface.strip(), normal_name(mention.surface)
+            if name and name not in seen:
+                seen.add(name)
+                yield Document(str(len(seen)), term, (Mention(0, len(term), term, mention.concept_ids),))
+
+    return [list(terms(gold)) for gold in pooled]
+
+
+def judged_answers(
+    task: EvaluationTask, gold: Sequence[Document], predictions: Predictions, mentions: Mentions
+) -> JudgedAnswers:
+    """Judge the answers of predictions, strictly. A mention that was found counts also where gold has none there."""
+    names = DocumentNames.of_documents(gold)
+    found = {own: predictions.mentions[key] for key, own in predictions.keys_to(names).items()}
+    ranks, annotated = _ranks(task, gold, found, is_decided=predictions.is_decided), dict(_annotated(gold, names))
+    surfaces = {names.of(doc.key): doc.text for doc in gold}
+    judged = [key for key in found if mentions == "found" or key in ranks]
+    keys = [key for key in judged if found[key].answers and not found[key].nil_reason]
+    return JudgedAnswers(
+        Answers.of(_answer(found[key], surfaces[key[0]]) for key in keys),
+        [ranks.get(key) for key in keys],
+        [str(key[0]) for key in keys],
+        [annotated[key].type if key in annotated else "" for key in keys],
+        len(judged) - len(keys),
+        keys,
+    )
+
+
+def _ranks(
+    task: EvaluationTask, gold: Sequence[Document], found: Mapping[Key, Prediction], *, is_decided: bool
+) -> dict[Key, int | None]:
+    """Return the rank of gold of each annotated mention; the parts of a composite are left out."""
+
+    def answers(key: Key) -> tuple[tuple[tuple[str, ...], float, int], ...]:
+        return found[key].answers if key in found else ()
+
+    names = DocumentNames.of_documents(gold)
+    cases = gold_cases(gold, answers, task.resolver, is_decided=is_decided)
+    judged = zip(cases, gold_ranks(cases, _CALIBRATION_PROTOCOL), strict=True)
+    return {key_of(case, names): rank for case, rank in judged if len(case.mentions) == 1}
+
+
+def _annotated(gold: Sequence[Document], names: DocumentNames) -> Iterator[tuple[Key, Mention]]:
+    return (((names.of(doc.key), mention.start, mention.end), mention) for doc in gold for mention in doc.mentions)
+
+
+def _answer(one: Prediction, text: str) -> ScoredAnswer:
+    scores = tuple(score for _, score, _ in one.answers[:2])
+    return ScoredAnswer.of(scores, one.tied or 0, len(text[one.start : one.end]), one.detection_score)

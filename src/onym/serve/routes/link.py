@@ -1,0 +1,190 @@
+"""Link a text, or a document with an id and perhaps annotated mentions: what is taken, and what is replied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from onym.serve.routes import Options, Reply, Route, row_model
+from onym.types import LinkedDocument
+from onym.views import kinds_of
+
+if TYPE_CHECKING:
+    from onym.pipeline.pipeline import Pipeline
+
+MAX_TOP_K = 1_000
+_MENTION: dict[str, Any] = {
+    "document": "1",
+    "start": 5,
+    "end": 10,
+    "text": "fever",
+    "type": "Disease",
+    "concept_id": "MESH:D005334",
+    "preferred_name": "Fever",
+    "matched_name": "fever",
+    "score": 1.0,
+    "confidence": 0.97,
+    "ties": 0,
+    "stage": None,
+    "nil_reason": None,
+    "assertion": None,
+    "candidates": [{"concept_id": "MESH:D005334", "preferred_name": "Fever", "matched_name": "fever", "score": 1.0}],
+}
+_EXAMPLE: dict[str, Any] = {"id": "1", "text": "High fever.", "links": [_MENTION], "problems": []}
+
+
+class LinkRequest(Options):
+    """A text, or a document with an id and perhaps annotated mentions, to be linked.
+
+    >>> LinkRequest(text="High fever.").characters
+    11
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"text": "High fever after a heart attack."},
+                {"text": "High fever.", "types": ["Disease"], "top_k": 3},
+                {"text": "Myocardial infarction (MI). No MI before.", "explain": True},
+                {"document": {"id": "1", "text": "Fever", "mentions": [{"start": 0, "end": 5}]}, "format": "document"},
+            ]
+        }
+    )
+
+    text: str | None = Field(default=None, description="Raw text; mentions are found in it.")
+    document: dict[str, Any] | None = Field(
+        default=None,
+        description="A document as a line of Onym's JSONL has it: id, text, and mentions, which are linked as they are.",
+    )
+    top_k: int | None = Field(
+        default=None, ge=1, le=MAX_TOP_K, description="Candidates per mention, at most those of the pipeline."
+    )
+    format: Literal["links", "document"] = Field(
+        default="links",
+        description="links: as `onym link --json` prints them; document: as a line of JSONL, linked-document/2.",
+    )
+    explain: bool = Field(
+        default=False,
+        description="Add `explanations`, one per link, as `onym explain --json` prints them; with the format links alone.",
+    )
+
+    @model_validator(mode="after")
+    def _require_one(self) -> LinkRequest:
+        if (self.text is None) == (self.document is None):
+            raise ValueError("give either text or document")
+        if self.explain and self.format != "links":
+            raise ValueError("explanations are for the format links")
+        return self
+
+    @property
+    def characters(self) -> int:
+        """How much there is to link."""
+        return len(self.text if self.text is not None else str((self.document or {}).get("text", "")))
+
+    def job(self) -> dict[str, Any]:
+        """Return what it says as plain values; what is not said, a linker process need not read."""
+        return self.model_dump(exclude_defaults=True)
+
+
+class CandidateReply(Reply):
+    """A concept that a mention may mean."""
+
+    concept_id: str
+    preferred_name: str
+    matched_name: str
+    score: float
+
+
+class LinkReply(row_model("LinkRow", kinds_of(), ("document", "start", "end", "text", "ties"))):  # type: ignore[misc]
+    """A mention, its best concept, and all candidates, best first; offsets count code points.
+
+    Its other keys are the columns of the flat table.
+    """
+
+    candidates: list[CandidateReply]
+
+
+class ReasonReply(Reply):
+    """A name or a memory that speaks for the concept.
+
+    Kinds: same-name, similar-name, model-name, other-name, memory, similar-mention.
+    """
+
+    kind: str
+    text: str
+    value: float
+
+
+class EffectReply(Reply):
+    """What a feature of a reranker did for the concept, against the runner-up."""
+
+    feature: str
+    value: float | None
+    runner_up: float | None
+    effect: float
+
+
+class ExplanationReply(Reply):
+    """Why a mention got its concept, or none."""
+
+    start: int
+    end: int
+    text: str
+    expansion: str | None
+    concept_id: str | None
+    preferred_name: str | None
+    matched_name: str | None
+    name_kind: str | None
+    name_sources: list[str]
+    score: float | None
+    confidence: float | None
+    detection_score: float | None
+    stage: str | None
+    ties: int
+    nil_reason: str | None
+    reasons: list[ReasonReply]
+    effects: list[EffectReply]
+    runner_up: str | None
+    margin: float | None
+    source: dict[str, Any]
+
+
+class LinkedReply(Reply):
+    """A linked text, as `onym link --json` prints it. With `format: document` it is a linked-document/2 instead.
+
+    `explanations` are there with `explain: true` alone, one per link.
+    """
+
+    id: str
+    text: str
+    links: list[LinkReply]
+    problems: list[dict[str, str]]
+    explanations: list[ExplanationReply] = Field(default=[])
+
+
+def linked_reply(linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline) -> dict[str, Any]:
+    """Return a linked document as plain values, as the job wants it."""
+    from onym.corpora.plain import linked_to_plain
+    from onym.pipeline.explanation import explain_linked
+
+    explained = explain_linked(linked, pipeline.linker, pipeline.source()) if job.get("explain") else ()
+    if top_k := job.get("top_k"):
+        linked = replace(linked, links=tuple(replace(link, candidates=link.candidates[:top_k]) for link in linked.links))
+    if job.get("format") == "document":
+        return linked_to_plain(linked)
+    shown = linked.to_dict()
+    return shown | {"explanations": [each.as_dict() for each in explained]} if job.get("explain") else shown
+
+
+ROUTES = (
+    Route(
+        path="/link",
+        op="link",
+        takes=LinkRequest,
+        replies=LinkedReply,
+        description="Link a text, or a document with an id and perhaps annotated mentions.",
+        example=_EXAMPLE,
+    ),
+)

@@ -1,0 +1,219 @@
+"""Models that encode whole documents, in training: the module with its loss, its trainer, windows as batches, and F1 on dev.
+
+The collective stage and the detect stage share them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from transformers import TrainerCallback
+
+from onym.detect.spans import word_spans
+from onym.models.collective import NAMES, Collective, CollectiveSettings, Heads
+from onym.models.documents import DocumentReader, Window, hidden_of, window_rows
+from onym.models.encoder import Reading
+from onym.models.settings import EncoderSettings
+from onym.models.tokens import Placed, Tokenizer
+from onym.models.torch_encoder import Encoder, comparable, vectors_of
+from onym.models.torch_loading import in_precision, quiet
+from onym.store.output import whole_file
+from onym.train.configs import CollectiveLossConfig, EpochOptimConfig
+from onym.train.samples.base import Batch, RepeatedSamples
+from onym.train.samples.negatives import Floats, Ints, Negatives
+from onym.train.trainer import Dev, ModelTrainer
+from onym.types import Document
+
+THRESHOLDS = tuple(step / 20 for step in range(2, 19))
+Miner = Callable[[Any], None]
+"""Ranks the hard negatives again, by the current model."""
+FrozenNames = Callable[[Ints], Floats]
+"""Returns the stored embeddings of names by their ids."""
+Item = tuple[int | str, ...]
+"""What is right or wrong: a span, perhaps with a concept or a type."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWindow:
+    """A window of a document, as tokens that count from the start of the document."""
+
+    doc: Document
+    tokens: Placed
+    window: Window
+
+    def word_spans(self, max_tokens: int) -> Ints:
+        """Return all spans of whole words in the window, of at most `max_tokens` tokens. *Shape:* (spans, 2)."""
+        found = word_spans(self.doc.text, self.tokens, max_tokens)
+        return found[(found[:, 0] >= self.window.start) & (found[:, 1] <= self.window.end)]
+
+
+def window_room(tokenizer: Tokenizer, length: int) -> int:
+    """Return how many tokens of a document a window of `length` tokens has room for."""
+    return length - len(tokenizer.before) - len(tokenizer.after)
+
+
+def window_batch(tokenizer: Tokenizer, windows: Sequence[DocumentWindow], pad: int) -> tuple[Batch, list[int]]:
+    """Return the tokens of windows as tensors, and what to add to a token of each document to count through the batch."""
+    ids, mask = window_rows(tokenizer, [(each.tokens, each.window) for each in windows], pad)
+    shifts = [row * ids.shape[1] + len(tokenizer.before) - each.window.start for row, each in enumerate(windows)]
+    return {"input_ids": ids, "attention_mask": mask}, shifts
+
+
+class CollectiveModule(nn.Module):
+    """`body` encodes documents and `names` encodes names; a detector alone has no `names`."""
+
+    def __init__(
+        self,
+        body: Any,
+        names: Any,
+        heads: Heads,
+        settings: EncoderSettings,
+        loss: CollectiveLossConfig,
+        *,
+        freeze_names: bool = False,
+    ) -> None:
+        super().__init__()
+        self.body, self.names, self.heads = body, names, heads
+        self.settings, self.loss = settings, loss
+        self.config = body.config
+        if names is not None and freeze_names:
+            names.requires_grad_(False)
+
+    def forward(self, **batch: Tensor) -> Tensor:
+        """Return the sum of the losses of a batch, over its mentions and over its spans or words."""
+        states = hidden_of(self.body, batch["input_ids"], batch["attention_mask"]).flatten(0, 1)  # (rows * tokens, width)
+        total = states.sum() * 0
+        if self.heads.detect != "none":
+            total = total + self.loss.detect * self._detection_loss(states, batch)
+        if self.names is not None and len(batch["firsts"]) and "is_positive" in batch:
+            total = total + self.loss.link * self._linking_loss(states, batch)
+        return total
+
+    def _detection_loss(self, states: Tensor, batch: Batch) -> Tensor:
+        """Return the loss of detection: over all spans, or over all words."""
+        if self.heads.detect == "tags":
+            return cross_entropy(self.heads.tag_scores(states[batch["words"]]), batch["tags"], reduction="sum")
+        scores = self.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
+        is_mention = batch["is_mention"].reshape(scores.shape).to(scores.dtype)
+        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # the labels that a corpus speaks about
+        return binary_cross_entropy_with_logits(scores, is_mention, weight=known, reduction="sum")
+
+    def _linking_loss(self, states: Tensor, batch: Batch) -> Tensor:
+        """Return the loss of linking: all positive names of a mention together against all names of the batch."""
+        mentions = comparable(self.heads.vectors(states, batch["firsts"], batch["lasts"]), self.settings)
+        names = batch.get("name_vectors")
+        if names is None:
+            names = vectors_of(self.names, batch["name_ids"], batch["name_mask"], self.settings)
+        scores = self.loss.scale * mentions @ names.to(mentions.dtype).T  # (mentions, names)
+        positive = scores.masked_fill(~batch["is_positive"], -torch.inf)
+        return (scores.logsumexp(1) - positive.logsumexp(1)).sum()
+
+    def save_pretrained(self, folder: Path | str, state_dict: dict[str, Tensor] | None = None) -> None:
+        """Write all weights as one file, for a checkpoint."""
+        state = self.state_dict() if state_dict is None else state_dict
+        with whole_file(Path(folder) / "model.safetensors", force=True) as file:
+            file.write(save({name: value.contiguous() for name, value in state.items()}))
+
+
+class CollectiveTrainer(ModelTrainer):
+    """Trains on windows of documents. `negatives` are the names that mentions are compared with, and `mine` ranks them again.
+
+    Names are tokenised by `reading`, or have stored embeddings, `frozen_names`, if their encoder is not trained.
+    """
+
+    metric = "eval_dev_f1"
+
+    def __init__(
+        self,
+        model: Any,
+        windows: RepeatedSamples[Any],
+        collate: Callable[[Sequence[Any]], Batch],
+        folder: Path,
+        optim: EpochOptimConfig,
+        *,
+        reading: Reading | None = None,
+        negatives: Negatives | None = None,
+        frozen_names: FrozenNames | None = None,
+        mine: Miner | None = None,
+        dev: Dev | None = None,
+        patience: int = 0,
+    ) -> None:
+        super().__init__(model, windows, collate, folder, optim, dev=dev, patience=patience)
+        self.reading, self.negatives, self.frozen_names = reading, negatives, frozen_names
+        if mine is not None:
+            each = max(1, windows.epoch // (optim.batch_size * optim.gradient_accumulation * self.accelerator.num_processes))
+            self.add_callback(_Mining(lambda: mine(self.accelerator.unwrap_model(self.model)), each))
+
+    def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
+        """Return the sum of the losses of a batch."""
+        loss: Tensor = model(**inputs, **self._names(inputs))
+        return loss
+
+    def items(self, inputs: Batch) -> int:
+        """Count windows: some have no mention."""
+        return len(inputs["input_ids"])
+
+    def _names(self, inputs: Batch) -> Batch:
+        """Return the names that a batch's mentions are compared with, sampled when they are needed: after the last mining."""
+        if self.negatives is None or self.reading is None or not len(numbers := inputs["numbers"]):
+            return {}
+        names = self.negatives.sample(numbers.tolist(), self.state.global_step)
+        found: dict[str, npt.NDArray[Any]] = {"is_positive": self.negatives.is_positive(numbers.tolist(), names)}
+        if self.frozen_names is not None:
+            found["name_vectors"] = self.frozen_names(np.array(names, dtype=np.int64))
+        else:
+            texts = [self.negatives.kb.names[name] for name in names]
+            found["name_ids"], found["name_mask"] = self.reading.rows(
+                self.reading.tokenizer.ids_of(texts), np.arange(len(texts))
+            )
+        return {name: torch.from_numpy(value).to(numbers.device) for name, value in found.items()}
+
+    def write(self, folder: Path) -> None:
+        """Write the trained encoders in Hugging Face's layout; the context has all other files."""
+        bare = self.accelerator.unwrap_model(self.model)
+        with quiet():
+            bare.body.save_pretrained(folder)
+            if bare.names is not None and self.frozen_names is None:
+                bare.names.save_pretrained(folder / NAMES)
+
+
+class _Mining(TrainerCallback):  # type: ignore[misc]
+    """Mines before the first step of every epoch after the first."""
+
+    def __init__(self, mine: Callable[[], None], each: int) -> None:
+        self._mine, self._each = mine, each
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as Trainer calls it
+        if state.global_step and state.global_step % self._each == 0:
+            self._mine()
+
+
+def inference_model(
+    module: CollectiveModule, tokenizer: Tokenizer, names: Tokenizer, settings: CollectiveSettings
+) -> Collective:
+    """Return a copy of a module in training, for inference; `names` is the tokenizer of names."""
+    reader = DocumentReader(in_precision(module.body, "auto"), tokenizer, length=settings.window, overlap=settings.overlap)
+    heads = copy.deepcopy(module.heads).cpu().float().eval().requires_grad_(False)
+    encoder = None if module.names is None else Encoder(in_precision(module.names, "auto"), names, module.settings)
+    return Collective(reader, heads, settings, encoder)
+
+
+def f1(gold: Sequence[Sequence[Item]], found: Sequence[Sequence[Item]]) -> float:
+    """Return F1 in percent, over all documents together.
+
+    >>> f1([[(0, 5), (7, 9)]], [[(0, 5)]])
+    66.66666666666667
+    """
+    right = sum(len(set(one) & set(other)) for one, other in zip(gold, found, strict=True))
+    count = sum(len(set(each)) for each in (*gold, *found))
+    return 100 * 2 * right / count if count else 0.0

@@ -1,1 +1,0 @@
-"""Training of encoders (SapBERT): alignment of names, and fine-tuning on mentions."""

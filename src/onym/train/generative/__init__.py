@@ -1,1 +1,0 @@
-"""Training of generative models (GenBioEL, ANGEL): pre-training, fine-tuning, preference optimisation."""

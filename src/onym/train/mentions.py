@@ -1,0 +1,206 @@
+"""`onym train mentions`: a classifier that tells mentions from words among the names that the dictionary finds.
+
+In this order: what the dictionary finds in annotated documents, a logistic regression, thresholds on dev. It needs no torch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.datasets.training import TrainingCorpus
+from onym.detect.base import Span
+from onym.detect.classifier import (
+    SIZE,
+    ClassifierSettings,
+    Floats,
+    MentionClassifier,
+    context_features,
+    row_of,
+    surface_features,
+    write_classifier,
+)
+from onym.detect.dictionary import DictionaryDetector
+from onym.errors import ConfigError, InputError, missing_extra
+from onym.kb.masks import select_concepts
+from onym.store.output import whole_folder
+from onym.text.analysis import analysed
+from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, format_code, format_table, write_record
+from onym.train.configs import MentionsTrainingConfig, RegressionConfig
+from onym.train.corpora import CorporaContext, rename_types
+from onym.types import Document
+
+THRESHOLDS = tuple(step / 20 for step in range(1, 20))
+_log = logging.getLogger("onym.train")
+Probabilities = Sequence[float]
+
+
+def train_classifier(config: MentionsTrainingConfig, dest: Path, data: Path | None = None) -> Path:
+    """Train a classifier and publish it at `dest`. The same configuration and data give the same weights."""
+    context = MentionsContext(config, data)
+    parts = []
+    for corpus in context.corpora:
+        _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
+        parts += [occurrences_of(context, corpus.name, corpus.documents, each) for each in ("", corpus.name)]
+    weights = fit_weights(parts, config.regression)
+    dev = {
+        dataset.name: occurrences_of(context, dataset.name, context.rename(dataset.documents(config.dev.split)), "")
+        for dataset in context.datasets
+        if config.dev.split in dataset.splits
+    }
+    settings, figures = tune_thresholds(MentionClassifier(weights, ClassifierSettings()), dev)
+    _log.info("%s", figures)
+    record = _record(context, int(np.count_nonzero(weights)), settings, figures)
+    with whole_folder(dest) as folder:
+        write_classifier(weights, settings, record, folder.path)
+        write_record(folder, record, card(record))
+    return dest
+
+
+def _record(context: MentionsContext, weights: int, settings: ClassifierSettings, figures: Any) -> dict[str, Any]:
+    own = {"weights": weights, "thresholds": settings.model_dump(mode="json"), "metrics": {"dev": figures}}
+    return context.origin | own | describe_machine("numpy", "scikit-learn")
+
+
+def card(record: dict[str, Any]) -> str:
+    """Return the card of a classifier, as Markdown."""
+    does = "For names that a dictionary finds in a text: a logistic regression over the name and the words around it."
+    facts = [
+        *(f"- Corpus: {each['name']}, {each['documents']:,} documents ({each['licence']})" for each in record["corpora"]),
+        f"- Knowledge base: {record['kb']['digest']} ({record['kb']['concepts']:,} concepts)",
+        f"- Weights: {record['weights']:,}",
+    ]
+    figures = [
+        (name, *(f"{each[key]:.1f}" for key in ("f1_without", "f1", "f1_by_convention")))
+        for name, each in record["metrics"]["dev"].items()
+    ]
+    header = ("dev, F1 of spans", "dictionary", "with the classifier", "as the corpus annotates")
+    table = format_table("|---|--:|--:|--:|", header, *figures)
+    usage = format_code("console", "$ onym link --kb KB_FOLDER --detector-classifier THIS_FOLDER notes/ -o links.jsonl")
+    return format_card("A classifier that tells mentions from words", [does], facts, table, usage, [ORIGIN_NOTE])
+
+
+@dataclass(frozen=True)
+class MentionsContext(CorporaContext[MentionsTrainingConfig]):
+    """What a training run works with; `data` has the files of datasets not yet prepared."""
+
+    @cached_property
+    def corpora(self) -> list[TrainingCorpus]:
+        """The training documents with the types of the knowledge base."""
+        return [replace(corpus, documents=self.rename(corpus.documents)) for corpus in self.training]
+
+    def rename(self, documents: Iterable[Document]) -> tuple[Document, ...]:
+        """Return documents with the types of the knowledge base."""
+        return rename_types(documents, self.config.data.types)
+
+    @cached_property
+    def annotated(self) -> dict[str, frozenset[str]]:
+        """The types that each corpus annotates, of those that are looked for."""
+        only = self.config.data.only
+        found = {corpus.name: {each.type for doc in corpus.documents for each in doc.mentions} for corpus in self.corpora}
+        return {name: frozenset(kind for kind in types if not only or kind in only) for name, types in found.items()}
+
+    @cached_property
+    def dictionary(self) -> DictionaryDetector:
+        """The detector whose spans are classified; it has no classifier yet."""
+        if self.config.dictionary.classifier is not None:
+            what = "the dictionary has a classifier already"
+            raise ConfigError("config-invalid", what, where="dictionary.classifier", fix="leave it out")
+        return DictionaryDetector(self.kb, self.config.dictionary, only=select_concepts(self.kb, self.config.data.only, ()))
+
+
+class Occurrences(NamedTuple):
+    """Names in the texts of a corpus: the rows of their features, and whether each is a mention. `gold` counts all mentions."""
+
+    documents: list[tuple[str, Span]]
+    rows: list[list[int]]
+    is_mention: npt.NDArray[np.bool_]
+    gold: int
+
+
+def occurrences_of(context: MentionsContext, corpus: str, documents: Sequence[Document], convention: str) -> Occurrences:
+    """Return what the dictionary finds of the types that a corpus annotates. A mention has the span of a gold one."""
+    types, found, rows, marks, gold = context.annotated[corpus], [], [], [], 0
+    read = [analysed(doc) for doc in documents]
+    for doc, detected in zip(read, context.dictionary.detect(read), strict=True):
+        offsets = {(mention.start, mention.end) for mention in doc.mentions if mention.type in types}
+        gold += len(offsets)
+        for mention in detected.document.mentions:
+            if mention.type in types:
+                span = Span(mention.start, mention.end, type=mention.type)
+                features = (*surface_features(mention.surface, mention.type, convention), *context_features(doc.text, span))
+                found.append((doc.text, span))
+                rows.append([row_of(feature) for feature in features])
+                marks.append((mention.start, mention.end) in offsets)
+    return Occurrences(found, rows, np.array(marks, dtype=bool), gold)
+
+
+def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Floats:
+    """Learn the weight of each feature."""
+    try:
+        from scipy.sparse import csr_matrix
+        from sklearn.linear_model import LogisticRegression
+    except ImportError as e:
+        raise missing_extra("training a classifier", "lexical") from e
+    rows = [row for part in parts for row in part.rows]
+    is_mention = np.concatenate([part.is_mention for part in parts])
+    if not is_mention.any() or is_mention.all():
+        fix = "name the knowledge base that the datasets are annotated with"
+        raise InputError("training-empty", "no name in the documents is a mention, or all are", fix=fix)
+    columns = np.array([column for row in rows for column in row], dtype=np.int32)
+    starts = np.cumsum([0, *map(len, rows)])
+    matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(rows), SIZE))
+    model = LogisticRegression(C=config.strength, max_iter=config.iterations, fit_intercept=False).fit(matrix, is_mention)
+    return np.asarray(model.coef_[0], dtype=np.float32)
+
+
+def tune_thresholds(
+    classifier: MentionClassifier, found: Mapping[str, Occurrences]
+) -> tuple[ClassifierSettings, dict[str, dict[str, float]]]:
+    """Return the settings with the best thresholds, and the figures of each dataset: without a classifier, and with it.
+
+    The general threshold is the one with the best mean over the datasets, where nothing is said about conventions.
+    Without datasets, the defaults are kept.
+    """
+    if not found:
+        return ClassifierSettings(), {}
+    plain = {name: _probabilities(classifier, each, "") for name, each in found.items()}
+    own = {name: _probabilities(classifier, each, name) for name, each in found.items()}
+    general = max(THRESHOLDS, key=lambda least: sum(f1(found[name], plain[name], least) for name in found))
+    conventions = {
+        name: max(THRESHOLDS, key=lambda least, name=name: f1(found[name], own[name], least))  # type: ignore[misc]
+        for name in found
+    }
+    figures = {
+        name: {
+            "f1_without": f1(each, plain[name], 0.0),
+            "f1": f1(each, plain[name], general),
+            "f1_by_convention": f1(each, own[name], conventions[name]),
+        }
+        for name, each in found.items()
+    }
+    return ClassifierSettings(threshold=general, conventions=conventions), figures
+
+
+def f1(found: Occurrences, probabilities: Probabilities, least: float) -> float:
+    """Return F1 in percent of the spans that are likely enough.
+
+    >>> from onym.detect.base import Span
+    >>> both = Occurrences([("", Span(0, 1)), ("", Span(2, 3))], [[], []], np.array([True, False]), 2)
+    >>> f1(both, [0.9, 0.2], 0.5)
+    66.7
+    """
+    is_likely = np.array(probabilities) >= least
+    right, predicted = int((is_likely & found.is_mention).sum()), int(is_likely.sum())
+    return round(200 * right / (predicted + found.gold), 1) if predicted + found.gold else 0.0
+
+
+def _probabilities(classifier: MentionClassifier, found: Occurrences, convention: str) -> Probabilities:
+    return [classifier.probability(text, span, convention) for text, span in found.documents]

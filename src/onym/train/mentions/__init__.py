@@ -1,1 +1,0 @@
-"""Training of the classifier that tells mentions from words, for the dictionary."""

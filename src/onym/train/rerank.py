@@ -1,0 +1,339 @@
+"""`onym train rerank`: gradient-boosted trees over the features of pooled candidates of annotated mentions.
+
+Memory, candidates, features, trees, figures on dev, calibration, in this order. No torch is needed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.calibrate import Isotonic, area_under_roc, expected_calibration_error
+from onym.datasets.training import TrainingCorpus
+from onym.errors import ConfigError, InputError, missing_extra
+from onym.evaluate.cases import ConceptResolver
+from onym.linkers import dense
+from onym.linkers.rerank import RerankParts, open_parts
+from onym.parts import OpenContext
+from onym.rerank.features import FEATURES, NAMES, FeatureMaker
+from onym.rerank.memory import Counts, KbMemory, Memory, Own, count_mentions, write_memory
+from onym.rerank.pool import Floats, Ints, Pooling
+from onym.rerank.trees import MEMORY, RerankerOrigin, Trees, write_reranker
+from onym.store.output import whole_folder
+from onym.text.analysis import analysed
+from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, format_code, format_table, kb_line, write_record
+from onym.train.configs import RerankTrainingConfig, TreesConfig
+from onym.train.corpora import CorporaContext
+from onym.types import Document, Mention
+
+_log = logging.getLogger("onym.train")
+_BATCH = 64  # documents
+
+
+def train_reranker(config: RerankTrainingConfig, dest: Path, data: Path | None = None) -> Path:
+    """Train a reranker and publish it at `dest`. The same configuration and data give the same trees."""
+    context = RerankContext(config, data)
+    columns = context.columns
+    trees = fit_trees(training_pairs(context), columns, config.trees)
+    _log.info("%d trees over %d features", len(trees.roots), len(columns))
+    outcomes: dict[str, Outcomes] = {}
+    metrics: dict[str, Any] = {"dev": {}}
+    for dataset in context.datasets:
+        if config.dev.split in dataset.splits:
+            pairs = pairs_of(context, context.of_types(dataset.documents(config.dev.split)), is_training=False)
+            outcomes[dataset.name] = outcomes_of(trees, columns, pairs)
+            metrics["dev"][dataset.name] = figures_of(pairs, outcomes[dataset.name])
+            _log.info("%s: %s", dataset.name, metrics["dev"][dataset.name])
+    calibration = None
+    if config.dev.calibrate and outcomes:
+        calibration, quality = fit_calibration(outcomes)
+        metrics |= quality
+    publish(context, trees, calibration, metrics, dest)
+    return dest
+
+
+def training_pairs(context: RerankContext) -> Pairs:
+    """Return the pairs of all training documents, each document's own mentions left out of the memory."""
+    found, before = [], 0
+    for corpus in context.corpora:
+        _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
+        pairs = pairs_of(context, corpus.documents, is_training=True)
+        found.append(pairs._replace(owners=pairs.owners + before))
+        before += len(pairs.is_in_kb)
+    return join_pairs(found)
+
+
+@dataclass(frozen=True)
+class RerankContext(CorporaContext[RerankTrainingConfig]):
+    """What a training run works with; `data` has the files of datasets not yet prepared."""
+
+    @cached_property
+    def corpora(self) -> list[TrainingCorpus]:
+        """The training documents with the mentions of the wanted types."""
+        return [replace(corpus, documents=tuple(self.of_types(corpus.documents))) for corpus in self.training]
+
+    def of_types(self, documents: Iterable[Document]) -> list[Document]:
+        """Return documents with the mentions of the wanted types."""
+        types = self.config.data.types
+        return [
+            replace(doc, mentions=tuple(each for each in doc.mentions if not types or each.type in types)) for doc in documents
+        ]
+
+    @cached_property
+    def parts(self) -> RerankParts:
+        """The linkers that propose candidates."""
+        pool = self.config.pool
+        encoder = dense.Config.from_options({"model": pool.encoder, "index": pool.index}) if pool.encoder else None
+        return open_parts(self.kb, OpenContext(), encoder)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What the surfaces of all training documents meant."""
+        return count_mentions(doc for corpus in self.corpora for doc in corpus.documents)
+
+    @cached_property
+    def memory(self) -> KbMemory:
+        """The memory of the training documents."""
+        return KbMemory(Memory.of(self.counts), self.kb)
+
+    @cached_property
+    def _copies(self) -> dict[str, list[Document]]:
+        """The training documents by id: several corpora may annotate one document."""
+        found = defaultdict(list)
+        for corpus in self.corpora:
+            for doc in corpus.documents:
+                found[doc.id].append(doc)
+        return found
+
+    def own(self, doc: Document) -> Own:
+        """Return what the memory has of a training document itself."""
+        return self.memory.own(count_mentions(self._copies[doc.id]))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The features that are learnt with."""
+        without = set(self.config.trees.without)
+        if unknown := sorted(without - {feature.group for feature in FEATURES}):
+            known = ", ".join(dict.fromkeys(feature.group for feature in FEATURES))
+            what = f"there is no group of features named {unknown[0]!r}"
+            raise ConfigError("config-invalid", what, where="trees.without", fix=f"the groups are {known}")
+        left = [feature.name for feature in FEATURES if feature.group not in without]
+        return tuple(name for name in left if self.config.pool.encoder or not name.startswith("dense"))
+
+
+class Pairs(NamedTuple):
+    """Pairs of mentions and candidates: features, whether the candidate is right, and the row of its mention.
+
+    Of each mention: whether all its gold ids are in the knowledge base, and whether the memory knows its surface.
+    """
+
+    matrix: Floats
+    is_right: npt.NDArray[np.bool_]
+    owners: Ints
+    concepts: Ints
+    is_in_kb: npt.NDArray[np.bool_]
+    is_seen: npt.NDArray[np.bool_]
+    types: npt.NDArray[np.object_]
+
+
+def pairs_of(context: RerankContext, documents: Sequence[Document], *, is_training: bool) -> Pairs:
+    """Return the pairs of all mentions with a gold id. Of training documents the memory's own counts are taken away."""
+    pooling = Pooling(context.kb, context.memory)
+    maker = FeatureMaker(context.kb, context.memory, context.parts.similarity)
+    resolver = ConceptResolver(context.kb)
+    found, before = [], 0
+    for batch in _batches(documents):
+        own = [context.own(doc) for doc in batch] if is_training else None
+        pool = pooling.pool(batch, context.parts.propose(batch), own=own)
+        gold = [right_concepts(each.mention, resolver) for each in pool.mentions]
+        ids = [context.kb.concept_ids[concept] for concept in pool.concepts.tolist()]
+        found.append(
+            Pairs(
+                matrix=maker.features(pool).matrix,
+                is_right=np.array([one in gold[owner] for one, owner in zip(ids, pool.owners, strict=True)], dtype=bool),
+                owners=pool.owners + before,
+                concepts=pool.concepts,
+                is_in_kb=np.array([resolver.is_in_kb(each.mention) for each in pool.mentions], dtype=bool),
+                is_seen=np.array([bool(each.recalled_query or each.recalled_surface) for each in pool.mentions], dtype=bool),
+                types=np.array([each.mention.type for each in pool.mentions], dtype=object),
+            )
+        )
+        before += len(pool.mentions)
+    return join_pairs(found)
+
+
+def join_pairs(parts: Sequence[Pairs]) -> Pairs:
+    """Return pairs one after the other; their owners are already numbered through."""
+    return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def right_concepts(mention: Mention, resolver: ConceptResolver) -> frozenset[str]:
+    """Return the concepts that are the one right answer; none for a composite, which no single concept is."""
+    groups: list[frozenset[str]] = []
+    for concept_id in dict.fromkeys(mention.concept_ids):
+        group = resolver.concepts_with_id(concept_id)
+        if not any(group & other for other in groups):
+            groups.append(group)
+    return groups[0] if len(groups) == 1 else frozenset()
+
+
+def _batches(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    for start in range(0, len(documents), _BATCH):
+        yield [analysed(doc) for doc in documents[start : start + _BATCH]]
+
+
+def fit_trees(pairs: Pairs, columns: tuple[str, ...], config: TreesConfig) -> Trees:
+    """Learn the probability that a pair is right from the named features."""
+    return fit_matrix(pairs.matrix[:, [NAMES.index(name) for name in columns]], pairs.is_right, config)
+
+
+def fit_matrix(matrix: Floats, is_right: npt.NDArray[np.bool_], config: TreesConfig) -> Trees:
+    """Learn the probability that a row of features is right."""
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+    except ImportError as e:
+        raise missing_extra("training a reranker", "lexical") from e
+    if not is_right.any() or is_right.all():
+        fix = "name the knowledge base that the datasets are annotated with"
+        raise InputError("training-empty", "no candidate is right, or none is wrong", fix=fix)
+    model = HistGradientBoostingClassifier(
+        max_iter=config.iterations,
+        learning_rate=config.learning_rate,
+        max_leaf_nodes=config.max_leaves,
+        max_depth=config.max_depth,
+        min_samples_leaf=config.min_samples,
+        max_features=config.feature_share,
+        l2_regularization=config.regularisation,
+        early_stopping=False,
+        random_state=config.seed,
+    )
+    return trees_of(model.fit(np.where(_is_empty(matrix), 0.0, matrix), is_right))
+
+
+def trees_of(model: Any) -> Trees:
+    """Return the trees of a fitted classifier of two classes."""
+    tables = [predictor.nodes for iteration in model._predictors for predictor in iteration]  # noqa: SLF001 - there is no other way
+    starts = np.cumsum([0, *(len(nodes) for nodes in tables)])[:-1]
+    nodes = np.concatenate(tables)
+    start = np.repeat(starts, [len(table) for table in tables])
+    is_leaf, own = nodes["is_leaf"] != 0, np.arange(len(nodes))
+    return Trees(
+        roots=starts.astype(np.uint32),
+        feature=np.where(is_leaf, 0, nodes["feature_idx"]).astype(np.uint16),
+        threshold=np.where(is_leaf, 0.0, nodes["num_threshold"]).astype(np.float64),
+        left=np.where(is_leaf, own, nodes["left"].astype(np.int64) + start).astype(np.uint32),
+        right=np.where(is_leaf, own, nodes["right"].astype(np.int64) + start).astype(np.uint32),
+        is_left_missing=np.where(is_leaf, 0, nodes["missing_go_to_left"]).astype(np.uint8),
+        value=np.where(is_leaf, nodes["value"], 0.0).astype(np.float64),
+        baseline=np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)[:1],  # noqa: SLF001
+    )
+
+
+def _is_empty(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return the columns without any number: scikit-learn cannot bin them, and nothing is learnt from them."""
+    return np.broadcast_to(np.isnan(matrix).all(axis=0), matrix.shape)
+
+
+class Outcomes(NamedTuple):
+    """The best candidate of each mention: its probability, 0 without candidates, and whether it is right."""
+
+    probabilities: Floats
+    is_right: npt.NDArray[np.bool_]
+
+
+def outcomes_of(trees: Trees, columns: tuple[str, ...], pairs: Pairs) -> Outcomes:
+    """Return the answer to each mention."""
+    scores = trees.probabilities(pairs.matrix[:, [NAMES.index(name) for name in columns]])
+    order = np.lexsort((pairs.concepts, -scores, pairs.owners))
+    owners, first = np.unique(pairs.owners[order], return_index=True)
+    best, size = order[first], len(pairs.is_in_kb)
+    probabilities, is_right = np.zeros(size), np.zeros(size, dtype=bool)
+    probabilities[owners], is_right[owners] = scores[best], pairs.is_right[best]
+    return Outcomes(probabilities, is_right)
+
+
+def figures_of(pairs: Pairs, found: Outcomes) -> dict[str, float]:
+    """Return recall@1 in percent: of all mentions in the knowledge base, of those seen and unseen in training, by type."""
+    parts = {"strict_r1": pairs.is_in_kb, "seen": pairs.is_in_kb & pairs.is_seen, "unseen": pairs.is_in_kb & ~pairs.is_seen}
+    types = sorted(set(pairs.types.tolist()))
+    parts |= {f"type {name}": pairs.is_in_kb & (pairs.types == name) for name in types if name and len(types) > 1}
+    figures = {name: round(100 * float(found.is_right[rows].mean()), 1) for name, rows in parts.items() if rows.any()}
+    return figures | {"mentions": len(pairs.is_in_kb), "in_kb": int(pairs.is_in_kb.sum())}
+
+
+def fit_calibration(found: Mapping[str, Outcomes]) -> tuple[Isotonic, dict[str, float]]:
+    """Fit confidences to the outcomes on all dev splits together; also return how good they are on what they were fitted to."""
+    scores = np.concatenate([each.probabilities for each in found.values()])
+    right = np.concatenate([each.is_right for each in found.values()])
+    fitted = Isotonic.fit(scores, right)
+    error = expected_calibration_error(fitted.probabilities(scores), right)
+    return fitted, {"ece_on_dev": round(error, 4), "auroc_on_dev": round(area_under_roc(scores, right), 4)}
+
+
+def publish(context: RerankContext, trees: Trees, calibration: Isotonic | None, metrics: Mapping[str, Any], dest: Path) -> None:
+    """Write the folder atomically: it appears only when complete."""
+    record = record_of(context, trees, metrics)
+    encoder = context.parts.encoder
+    origin = RerankerOrigin(features=context.columns, parts=tuple(context.parts.linkers), encoder=encoder, kb=context.kb.digest)
+    with whole_folder(dest) as folder:
+        write_memory(context.counts, record["corpora"], folder.path / MEMORY)
+        write_reranker(folder.path, origin, trees, calibration, record)
+        write_record(folder, record, card(record))
+
+
+def record_of(context: RerankContext, trees: Trees, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a reranker was made of, and its figures."""
+    own = {
+        "parts": list(context.parts.linkers),
+        "features": list(context.columns),
+        "trees": len(trees.roots),
+        "nodes": len(trees.feature),
+        "metrics": dict(metrics),
+    }
+    return context.origin | own | describe_machine("numpy", "scikit-learn")
+
+
+def card(record: Mapping[str, Any]) -> str:
+    """Return the card of a reranker, as Markdown."""
+    does = [
+        "Gradient-boosted trees order pooled candidates by the probability that each is the right concept. `memory` holds how",
+        "often a surface meant a concept in the training documents of these corpora.",
+    ]
+    facts = [
+        kb_line(record["kb"]),
+        f"- Candidates of: {', '.join(record['parts'])}, exact names, memory",
+        f"- Trees: {record['trees']:,}, with {record['nodes']:,} nodes, over {len(record['features'])} features",
+    ]
+    usage = format_code("console", "$ onym link --kb KB_FOLDER --linker rerank --model THIS_FOLDER corpus.pubtator")
+    title = "A reranker of entity linking candidates"
+    return format_card(title, does, facts, _corpora_table(record), _figures_table(record), usage, [ORIGIN_NOTE])
+
+
+def _corpora_table(record: Mapping[str, Any]) -> list[str]:
+    header = ("corpus", "documents", "left out: in a dev or test split", "licence")
+    rows = (
+        (each["name"], f"{each['documents']:,}", f"{sum(each['left_out'].values()):,}", str(each["licence"]))
+        for each in record["corpora"]
+    )
+    return format_table("|---|--:|--:|---|", header, *rows)
+
+
+def _figures_table(record: Mapping[str, Any]) -> list[str]:
+    header = ("dev, strict recall@1", "all", "seen surfaces", "unseen", "mentions in the KB")
+    rows = (
+        (name, *(_percent(each, key) for key in ("strict_r1", "seen", "unseen")), f"{each['in_kb']:,}")
+        for name, each in record["metrics"].get("dev", {}).items()
+    )
+    return format_table("|---|--:|--:|--:|--:|", header, *rows)
+
+
+def _percent(figures: Mapping[str, float], key: str) -> str:
+    return f"{figures[key]:.1f}" if key in figures else "-"

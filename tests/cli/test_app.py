@@ -1,0 +1,49 @@
+"""The modules of commands are imported when they are needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from onym.cli import app as onym_app
+
+CODE = """
+import sys
+from onym.cli import main
+sys.argv = ["onym", *sys.argv[1:]]
+try:
+    main()
+except SystemExit:
+    print(*(name for name in sys.modules if name.startswith("onym.cli.")), file=sys.stderr)
+"""
+
+
+def modules_of(*words: str, cwd: Path) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", CODE, *words], cwd=cwd, capture_output=True, text=True, check=True)
+    return {name.removeprefix("onym.cli.") for name in done.stderr.splitlines()[-1].split()}
+
+
+@pytest.mark.parametrize(
+    ("words", "modules"),
+    [
+        (["link", "asthma"], {"boundary", "app", "console", "options", "inputs", "answers", "link"}),
+        (["--version"], {"boundary", "app", "console"}),
+        (["kb", "--help"], {"boundary", "app", "console", "options", "kb"}),
+    ],
+)
+def test_a_command_imports_no_other(tmp_path: Path, words: list[str], modules: set[str]) -> None:
+    assert modules_of(*words, cwd=tmp_path) == modules
+
+
+def test_help_imports_all_modules_of_commands(tmp_path: Path) -> None:
+    assert modules_of("--help", cwd=tmp_path) >= set(onym_app.MODULES.values())
+
+
+def test_every_command_has_a_name_and_a_help() -> None:
+    commands = onym_app.Commands()
+    assert [(name, command.name) for name, command in commands.items() if not command.help or command.name != name] == []
+    assert commands["kb"] is commands["kb"]
+    assert len(commands) == len(onym_app.MODULES)

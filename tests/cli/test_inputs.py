@@ -1,0 +1,47 @@
+"""What arguments name: paths, standard input, and texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onym.cli.inputs import open_sources
+from onym.corpora.reading import Reading
+from onym.store.files.source import InputFile, Source
+from onym.types import Document
+
+TEXTS = ["High fever.", "No fever,\n\nbut a cough\r\n", "Fi\u00e8vre \U0001f912", "a b\udcff"]
+PUBTATOR = "1|t|High fever\n1|a|\n"
+
+
+def documents(*names: str, form: str = "") -> list[object]:
+    with open_sources(names) as found:
+        return list(found.read(form))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_is_the_document_that_a_file_of_it_is(text: str) -> None:
+    file = InputFile.from_bytes("1.txt", text.encode("utf-8", "replace"))
+    assert documents(text) == list(Reading([Source.of_files("texts", [file])]))
+
+
+def test_texts_are_numbered() -> None:
+    found = [item for item in documents(*TEXTS[:2]) if isinstance(item, Document)]
+    assert [(item.id, item.source, item.text) for item in found] == [("1", "1.txt", TEXTS[0]), ("2", "2.txt", TEXTS[1])]
+
+
+def test_no_format_is_recognised_for_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.corpora.reading.format_of", lambda _: pytest.fail("a format was looked for"))
+    assert len(documents("High fever.")) == 1
+    assert [item.text for item in documents(PUBTATOR) if isinstance(item, Document)] == [PUBTATOR]
+
+
+def test_a_format_that_is_named_is_that_of_texts_too() -> None:
+    assert [item.text for item in documents(PUBTATOR, form="pubtator") if isinstance(item, Document)] == ["High fever"]
+
+
+def test_texts_and_files(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Cough")
+    found = documents("High fever.", str(tmp_path / "notes.txt"))
+    assert [item.text for item in found if isinstance(item, Document)] == ["High fever.", "Cough"]

@@ -1,0 +1,48 @@
+"""The end-to-end tables of the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from onym.evaluate.tables import end_to_end_tables
+from tests.evaluate.report.samples import HOSTILE, end_to_end_sample
+
+
+def shown(text: str = "fever") -> str:
+    console = Console(width=250)
+    with console.capture() as capture:
+        for table in end_to_end_tables(end_to_end_sample(text)):
+            console.print(table)
+    return capture.get()
+
+
+def test_figures_types_and_errors() -> None:
+    lines = [line.split() for line in shown().splitlines()]
+    figures = ["80.0", "75.0–85.0", "50.0", "45.0–55.0", "61.5", "60.0–65.0"]
+    assert ["→", "bhowmik-strict", *figures] in lines
+    assert ["bhowmik-partial", *figures] in lines
+    assert ["predicted", "items", "1,000"] in lines
+    assert ["fever", "1,500", "60.0", "55.0–65.0"] in lines
+    assert ["wrong", "concept", "7"] in lines
+
+
+def test_the_figures_fit_a_narrow_terminal() -> None:
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(end_to_end_tables(end_to_end_sample())[0])
+    assert "…" not in capture.get()
+    assert "neleval-overlap-maxmax" in capture.get()
+
+
+def test_a_line_of_figures_says_that_documents_are_missing() -> None:
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(end_to_end_tables(end_to_end_sample(covered=1))[0])
+    assert "→ bhowmik-strict*" in capture.get()
+    assert "* 1 of 500 documents predicted" in capture.get()
+    assert "*" not in shown()
+
+
+def test_hostile_text_is_shown_and_not_obeyed() -> None:
+    assert "\x1b" not in shown(HOSTILE)
+    assert "\\x1b[31m" in shown(HOSTILE)

@@ -1,0 +1,157 @@
+"""The page: complete, closed to scripts and the network, and unmoved by hostile text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from onym.evaluate.content import ReportContent
+from onym.evaluate.metrics import PROTOCOLS
+from onym.evaluate.pages import linking_page
+from tests.evaluate.report.parsed import Page
+from tests.evaluate.report.samples import HOSTILE, linking_sample
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(linking_page(linking_sample()))
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Page:
+    return Page(linking_page(linking_sample(HOSTILE)))
+
+
+def test_each_part_is_there(page: Page) -> None:
+    parts = ["figures", "left-out", "recall", "confidence", "slices", "similarity", "mistakes", "examples", "manifest"]
+    assert page.named("aria-labelledby") == parts
+    assert page.tags["svg"] == 4
+    assert page.tags["h1"] == 1
+    text = " ".join(page.words)
+    for figure in ("90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "97.1", "1,200", "1,055"):
+        assert figure in text
+    assert "only the whole set is right" in text
+    assert "main" in text
+
+
+def test_hostile_text_makes_no_tags(page: Page, hostile: Page) -> None:
+    assert hostile.tags - Counter({"text": 99}) == page.tags - Counter({"text": 99})
+    assert not {"script", "img", "link", "iframe", "object", "a", "form", "foreignobject", "image"} & hostile.tags.keys()
+
+
+def test_no_attribute_runs_or_fetches(hostile: Page) -> None:
+    for _, name, value in hostile.attributes:
+        assert not name.startswith("on")
+        assert name not in ("src", "srcset", "action", "formaction")
+        if "href" in name:
+            assert value.startswith("#")
+        if name == "style":
+            assert re.fullmatch(r"[^@\\]*", value)
+            assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", value))
+    assert "default-src 'none'" in " ".join(hostile.named("content"))
+
+
+def test_nothing_is_fetched_by_the_style_sheet() -> None:
+    text = linking_page(linking_sample())
+    assert not re.search(r"@import|@font-face|url\((?!#)", text)
+    assert set(re.findall(r"https?://[^\"' <]*", text)) <= {"http://www.w3.org/1999/xlink", "http://www.w3.org/2000/svg"}
+
+
+def test_hostile_text_is_shown_as_it_is(hostile: Page) -> None:
+    text = "".join(hostile.words)
+    assert "<script>alert('x')</script>" in text
+    assert "&amp;$" in text
+    assert "\\x1b[31m\\u202e" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
+    ids = page.named("id")
+    assert len(ids) == len(set(ids))
+    wanted = [value.removeprefix("#") for _, name, value in page.attributes if "href" in name]
+    wanted += [
+        target for value in page.named("clip-path") + page.named("style") for target in re.findall(r"url\(#([^)]*)\)", value)
+    ]
+    assert wanted
+    assert set(wanted) <= set(ids)
+
+
+def test_colours_and_type_are_those_of_the_page() -> None:
+    text = linking_page(linking_sample())
+    drawn = "".join(re.findall(r"<svg.*?</svg>", text, re.DOTALL))
+    assert not re.search(r"#[0-9a-f]{6}\b", drawn)
+    assert set(re.findall(r"var\(--(\w+)\)", text)) <= set(re.findall(r"--(\w+):", text))
+    assert "DejaVu" not in drawn
+
+
+def test_it_can_be_read_aloud(page: Page) -> None:
+    assert ("html", "lang", "en") in page.attributes
+    assert page.tags["title"] == 1
+    assert page.named("role").count("img") == 4
+    assert all(page.named("aria-label"))
+    assert set(page.named("scope")) == {"col", "colgroup", "row"}
+
+
+def test_both_schemes_have_all_colours() -> None:
+    light, dark = linking_page(linking_sample()).split("@media (prefers-color-scheme: dark)")
+    of_dark = set(re.findall(r"--(\w+): #", dark.split("* {")[0]))
+    assert of_dark == set(re.findall(r"--(\w+): #", light))
+
+
+def test_the_same_content_gives_the_same_bytes() -> None:
+    assert linking_page(linking_sample()) == linking_page(linking_sample())
+
+
+def test_what_is_absent_leaves_no_empty_section() -> None:
+    bare = ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ())
+    page = Page(linking_page(bare))
+    assert page.named("aria-labelledby") == ["figures", "left-out"]
+    assert "Nothing was left out." in " ".join(page.words)
+    assert page.tags["svg"] == 0
+
+
+def test_examples_show_candidates_with_scores_and_the_rank_of_gold(page: Page) -> None:
+    text = " ".join(page.words)
+    shown = text[text.index("Best candidates") : text.index("A score is the output of the linker")]
+    for words in (
+        "right",
+        "wrong",
+        "0.912",
+        "-0.500",
+        "-2.000",
+        "0.250",
+        "Gout",
+        "mesh:D006073",
+        "(not in the KB)",
+    ):
+        assert words in shown
+    assert page.named("value") == ["1", "1", "7", "1"]
+    assert shown.count(" gold ") == 2
+    assert [kind for kind in page.named("class") if kind.startswith("verdict")] == [
+        "verdict right",
+        "verdict wrong",
+        "verdict wrong",
+    ]
+
+
+def test_slices_without_a_case_are_not_drawn() -> None:
+    content = linking_sample()
+    page = Page(
+        linking_page(replace(content, slices=content.slices[2:], bins=content.bins[1:2], recall_curve=(), confidence=None))
+    )
+    assert page.tags["svg"] == 0
+    assert "–" in page.words
+
+
+def test_long_text_is_cut() -> None:
+    text = linking_page(replace(linking_sample("x" * 5000), slices=(), bins=(), linker="a", dataset="a", kb="a", split="a"))
+    assert "x" * 160 + "…" in text
+
+
+def test_each_line_of_figures_says_that_mentions_are_missing() -> None:
+    made = linking_page(replace(linking_sample(), coverage="1 of 960 <mentions> predicted"))
+    assert made.count("1 of 960 &lt;mentions&gt; predicted") == 1 + 1 + len(PROTOCOLS)  # the header, the first tile, the lines

@@ -1,0 +1,51 @@
+"""The plots of a linking report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from lxml import etree
+
+from onym.evaluate.content import Bin, RecallPoint
+from onym.evaluate.evaluation import ConfidenceFigures
+from onym.evaluate.plots import confidence_plot, recall_plot, similarity_plot
+from tests.evaluate.report.samples import linking_sample
+
+PLOTS: dict[str, Callable[[], str]] = {
+    "similarity": lambda: similarity_plot(linking_sample().bins),
+    "recall": lambda: recall_plot(linking_sample().recall_curve),
+    "confidence": lambda: confidence_plot(ConfidenceFigures.of([0.2, 0.8, 0.9, 1.0], [False, True, False, True])),
+}
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_it_is_well_formed_and_the_same_each_time(name: str) -> None:
+    svg = PLOTS[name]()
+    assert etree.fromstring(svg).tag == "svg"
+    assert svg == PLOTS[name]()
+
+
+def test_bins_show_accuracy_errors_and_number() -> None:
+    svg = similarity_plot([Bin("0.0 to 0.2", 50, 30), Bin("0.8 to 1.0", 4000, 1)])
+    assert {"40.0", "100.0", "30", "1", "0.0 to 0.2", "n = 50", "n = 4,000"} <= set(texts(svg))
+    assert "<pattern" in svg
+
+
+def test_a_bin_without_a_case_says_so() -> None:
+    assert "no case" in texts(similarity_plot([Bin("0.0 to 0.2", 0, 0)]))
+
+
+def test_recall_names_its_two_lines() -> None:
+    shown = texts(recall_plot([RecallPoint(1, 0.5, 0.505), RecallPoint(10, 0.8, 0.81)]))
+    assert {"all cases, 80.0", "gold id in the KB, 81.0", "1", "10"} <= set(shown)
+
+
+@pytest.mark.parametrize("draw", [lambda: similarity_plot([]), lambda: recall_plot([])])
+def test_nothing_to_draw_is_an_empty_figure(draw: Callable[[], str]) -> None:
+    assert etree.fromstring(draw()).tag == "svg"

@@ -1,0 +1,1 @@
+"""Runs of `onym batch` whose processes are killed, or whose surroundings fail."""

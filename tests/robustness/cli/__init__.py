@@ -1,0 +1,1 @@
+"""The command line in odd surroundings, on odd inputs, and with interrupted downloads."""

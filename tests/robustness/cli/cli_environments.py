@@ -1,0 +1,359 @@
+"""The command line in surroundings that no developer has: whether a person ever sees a trace.
+
+cases       processes of the installed `onym`: without a home, as a user that the system does not know, in read-only folders,
+            in old encodings, with standard streams closed, full or read by nobody, on terminals of one column, with few open
+            files, little memory and no temporary folder, stopped by signals, with outputs that are devices, pipes, links or
+            folders, with words that are many, long, empty or no UTF-8
+tracebacks  those that showed a trace of Python or a panic of Rust, ended with an exit status that is not documented or that of
+            a bug, or damaged what was there; they are named on stderr
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.pipeline.folder import build_pipeline
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--verbose", action="store_true", help="tell about each case on stderr")
+    parser.add_argument("--at-once", type=int, default=2, help="how many run at the same time")
+    parser.add_argument("--only", default="", help="only the cases whose name holds this")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    """Run the cases, with `--quick` some of each kind."""
+    only, has_unknown = getattr(options, "only", ""), can_be_unknown()
+    cases = [case for case in iter_cases() if only in case.name and (case.is_quick or not options.quick)]
+    found = []
+    for outcome in outcomes(
+        [case for case in cases if has_unknown or not case.is_unknown_user], getattr(options, "at_once", 2)
+    ):
+        found.append(outcome)
+        if outcome.is_traceback or getattr(options, "verbose", False):
+            print(_described(outcome), file=sys.stderr)
+    figures = {"cases": len(found), "tracebacks": sum(outcome.is_traceback for outcome in found)}
+    if figures["tracebacks"]:
+        sys.exit(f"a person would have seen a trace: {figures}")
+    return dict(figures)
+
+
+def outcomes(cases: list[Case], at_once: int = 2) -> Iterator[Outcome]:
+    """Run cases, each in a folder of its own, where everybody may write."""
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(at_once) as pool:
+        root = Path(name)
+        root.chmod(0o755)
+        base = root / "base"
+        base.mkdir()
+        make_base(base)
+        yield from pool.map(lambda pair: _run_in(root / str(pair[0]), _at(base, pair[1])), enumerate(cases))
+
+
+def _run_in(folder: Path, case: Case) -> Outcome:
+    folder.mkdir()
+    folder.chmod(0o777)
+    temporary = folder.with_name(f"{folder.name}.tmp")
+    temporary.mkdir()
+    temporary.chmod(0o777)
+    env = {"ONYM_CACHE": str(folder.parent / "cache"), "TMPDIR": str(temporary), **case.env}
+    return run_case(replace(case, env=env), folder)
+
+
+def _at(base: Path, case: Case) -> Case:
+    words = tuple(word.replace("{base}", str(base)) if isinstance(word, str) else word for word in case.words)
+    return replace(case, words=words, before=case.before.replace("{base}", str(base)))
+
+
+def _described(outcome: Outcome) -> str:
+    mark = "FAILED" if outcome.is_traceback else "ok"
+    return f"{mark:6} {outcome.status:4}  {outcome.case.name}: {outcome.output[-300:]!r}"
+
+
+# One command in one set of surroundings: a process of the installed `onym`, and how it ended.
+
+ONYM = str(Path(sys.executable).with_name("onym"))
+DOCUMENTED = frozenset({0, 2, 3, 4, 5, 6, 129, 130, 141, 143})
+"""The exit statuses of docs/reference/cli.md, but 1: that is a bug."""
+_AS_UNKNOWN = (
+    *("setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"),
+    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),  # Python itself may lie in another one's home
+)
+_SIGNS = (b"Traceback", b"panicked at", b"Exception ignored", b"Fatal Python error")
+_PATIENCE_S = 600  # other work may slow the machine down; a command that waits for ever is found all the same
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, and where it runs. `before` and `streams` are words of a shell, before the command and behind it."""
+
+    name: str
+    words: tuple[str | bytes, ...]
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    before: str = ""
+    streams: str = ""
+    columns: int = 0  # of a terminal, where there is one
+    is_unknown_user: bool = False
+    stop: signal.Signals | None = None  # sent when the output is being written
+    statuses: frozenset[int] = DOCUMENTED
+    check: Callable[[Path], bool] = lambda _: True  # of the folder, behind the run
+    is_quick: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended."""
+
+    case: Case
+    status: int
+    output: bytes
+    is_right: bool
+
+    @property
+    def is_traceback(self) -> bool:
+        """Whether a person would see a trace, an undocumented exit status, or damage."""
+        return any(sign in self.output for sign in _SIGNS) or self.status not in self.case.statuses or not self.is_right
+
+
+def run_case(case: Case, folder: Path) -> Outcome:
+    """Run a case in its own folder."""
+    start = f'"$@" {case.streams}' if "|" in case.streams else f'exec "$@" {case.streams}'
+    unknown = _AS_UNKNOWN if case.is_unknown_user else ()
+    command = ["bash", "-c", f"{case.before}\n{start}", "bash", *unknown, ONYM, *case.words]
+    env = {name: value for name, value in {**os.environ, **case.env}.items() if value is not None}
+    status, output = (_on_terminal if case.columns else _in_pipes)(case, command, {"cwd": folder, "env": env})
+    return Outcome(case, status, output, case.check(folder))
+
+
+def can_be_unknown() -> bool:
+    """Tell whether a process can run as a user that the system does not know."""
+    try:
+        return not subprocess.run([*_AS_UNKNOWN, sys.executable, "-c", ""], check=False, capture_output=True).returncode
+    except OSError:
+        return False
+
+
+def _in_pipes(case: Case, command: list[str | bytes], more: dict[str, object]) -> tuple[int, bytes]:
+    stdin = subprocess.PIPE if case.stop else subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)  # type: ignore[call-overload]
+    if case.stop:
+        _wait_for_hidden(Path(str(more["cwd"])))
+        process.send_signal(case.stop)
+    return _ended(process)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    try:
+        output, _ = process.communicate(timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+        return -1, output
+    return process.returncode, output
+
+
+def _wait_for_hidden(folder: Path) -> None:
+    for _ in range(_PATIENCE_S * 50):
+        if list(folder.glob(".*.onym-new")):
+            return
+        time.sleep(0.02)
+
+
+def _on_terminal(case: Case, command: list[str | bytes], more: dict[str, object]) -> tuple[int, bytes]:
+    """Run on a terminal of so many columns; what stands on it is not read word by word, so lines are joined."""
+    import fcntl
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, case.columns, 0, 0))
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, **more)  # type: ignore[call-overload]
+    os.close(theirs)
+    output = b""
+    try:
+        while data := os.read(ours, 65536):
+            output += data
+    except OSError:  # the other side is closed
+        pass
+    os.close(ours)
+    process.wait(_PATIENCE_S)
+    return process.returncode, output.replace(b"\r", b"").replace(b"\n", b"")
+
+
+# The cases: surroundings crossed with commands. A folder as stdin is not among them: Python ends before Onym begins.
+
+_VERSION = ("--version",)
+_INFO = ("kb", "info", "{base}/kb")
+_EXPORT = ("kb", "export", "{base}/kb", "-o", "-")
+_LINK = ("link", "{base}/a.txt", "--pipeline", "{base}/pipeline", "-o", "out.jsonl", "--force")
+_STDIN = ("link", "-", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")
+_MANY = ("link", "{base}/many.jsonl", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")  # is written for seconds
+_CONVERT = ("corpus", "convert", "{base}/a.txt", "out", "--to", "text")
+_BUILD = ("kb", "build", "{base}/kb.tsv", "-o", "kb")
+_MAP = ("map", "{base}/terms.csv", "--column", "term", "--kb", "{base}/kb", "--linker", "exact", "-o", "-")
+_LOW = DOCUMENTED | {1}  # a library in C that finds no memory ends the process with 1 by itself
+
+
+def make_base(folder: Path) -> None:
+    """Write what the commands read: a small knowledge base, a pipeline, a text, a table."""
+    rows = ["id\tname\tsynonyms", "mesh:D005334\tFever\tpyrexia|β-fever", "mesh:D009203\tMyocardial Infarction\theart attack"]
+    (folder / "kb.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    (folder / "a.txt").write_text("High β-fever, no heart attack.", "utf-8")
+    (folder / "terms.csv").write_text("term\nfever\nβ-fever\n", "utf-8")
+    build_kb(Recipe.of({"sources": [{"path": "kb.tsv"}]}), folder / "kb", root=folder)
+    build_pipeline(folder / "kb", folder / "pipeline")
+    (folder / "many.jsonl").write_text("".join(f'{{"id":"{number}","text":"High fever."}}\n' for number in range(30_000)))
+
+
+def iter_cases() -> Iterator[Case]:
+    """Yield all cases."""
+    yield from _environments()
+    yield from _streams()
+    yield from _terminals()
+    yield from _limits()
+    yield from _signals()
+    yield from _outputs()
+    yield from _words()
+
+
+def _environments() -> Iterator[Case]:
+    bare = {"ONYM_CACHE": None, "XDG_CACHE_HOME": None}
+    legacy = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    homes: dict[str, dict[str, str | None]] = {
+        "no HOME": {**bare, "HOME": None},
+        "a HOME that is not there": {**bare, "HOME": "/proc/nonexistent"},
+        "a cache below a device": {"ONYM_CACHE": "/dev/null/cache"},
+        "no TMPDIR": {"TMPDIR": "/proc/nonexistent"},
+    }
+    for (name, env), words in product(homes.items(), (_INFO, _LINK)):
+        yield Case(f"{name}: {_named(words)}", words, env=env, is_quick=(name, words) == ("no HOME", _INFO))
+    for name, env in homes.items():
+        yield Case(f"unknown user, {name}", _LINK, env=env, is_unknown_user=True)
+    yield Case("unknown user", _INFO, env=homes["no HOME"], is_unknown_user=True, is_quick=True)
+    for words in (_LINK, _BUILD):
+        before = "mkdir own; chmod 555 . own 2>/dev/null; cd own"
+        yield Case(f"read-only folder: {_named(words)}", words, before=before, is_unknown_user=True)
+    locales: dict[str, dict[str, str | None]] = {
+        "C locale": {"LC_ALL": "C"},
+        "POSIX locale, not coerced": {**legacy},
+        "LANG of a legacy encoding": {"LANG": "de_DE.ISO-8859-1", "LC_ALL": "de_DE.ISO-8859-1", "PYTHONUTF8": "0"},
+        "latin-1 streams": {"PYTHONIOENCODING": "latin-1"},
+        "ascii streams": {"PYTHONIOENCODING": "ascii"},
+    }
+    for (name, env), words in product(locales.items(), (_EXPORT, (*_INFO, "--json"))):
+        yield Case(f"{name}: {_named(words)}", words, env=env, is_quick=name == "ascii streams" and "--json" in words)
+    for name, value in (("TERM", "dumb"), ("TERM", None), ("TERM", "absent"), ("NO_COLOR", "1"), ("FORCE_COLOR", "1")):
+        yield Case(f"{name}={value}: kb info", _INFO, env={name: value})
+    yield Case("a folder that is gone", _INFO, before="mkdir gone; cd gone; rmdir ../gone")
+    yield Case("a folder that is gone, written", _LINK, before="mkdir gone; cd gone; rmdir ../gone")
+
+
+def _streams() -> Iterator[Case]:
+    closed = ["<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"]
+    for streams, words in product(closed, (_INFO, _LINK)):
+        is_quick = streams == "<&- >&- 2>&-" and words == _INFO
+        yield Case(f"closed {streams}: {_named(words)}", words, streams=streams, is_quick=is_quick)
+    yield Case("stdin closed and asked for", _STDIN, streams="<&-", is_quick=True)
+    for words in (_VERSION, ("--help",), _INFO, _EXPORT, _MAP):
+        yield Case(f"full stdout: {_named(words)}", words, streams=">/dev/full", is_quick=words == _INFO)
+        yield Case(f"nobody reads: {_named(words)}", words, streams="| true; exit ${PIPESTATUS[0]}", is_quick=words == _VERSION)
+    for words in (("kb", "info", "absent"), ("kb", "download", "umls")):
+        yield Case(f"full stderr: {_named(words)}", words, streams="2>/dev/full")
+        yield Case(f"nobody reads stderr: {_named(words)}", words, streams="2> >(true)")
+
+
+def _terminals() -> Iterator[Case]:
+    for columns, words in product((1, 2, 5, 20), (_INFO, ("kb", "info", "absent"), ("--help",))):
+        env = {"COLUMNS": str(columns), "TERM": "xterm"}
+        yield Case(
+            f"{columns} columns: {_named(words)}", words, env=env, columns=columns, is_quick=(columns, words) == (1, _INFO)
+        )
+    yield Case("a dumb terminal", _LINK, env={"TERM": "dumb"}, columns=80)
+
+
+def _limits() -> Iterator[Case]:
+    for number, words in product((5, 12, 20, 40), (_INFO, _LINK)):
+        is_quick = (number, words) == (20, _INFO)
+        yield Case(f"{number} open files: {_named(words)}", words, before=f"ulimit -n {number}", is_quick=is_quick)
+    for blocks, words in product((0, 1), (_LINK, _BUILD)):
+        yield Case(f"files of {blocks} KB: {_named(words)}", words, before=f"ulimit -f {blocks}")
+    for megabytes, words in product((60, 250, 4000), (_INFO, _LINK)):
+        yield Case(f"{megabytes} MB: {_named(words)}", words, before=f"ulimit -v {megabytes * 1000}", statuses=_LOW)
+
+
+def _signals() -> Iterator[Case]:
+    for stop in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        statuses = frozenset({128 + stop})
+        yield Case(stop.name, _MANY, stop=stop, statuses=statuses, check=_is_empty, is_quick=stop == signal.SIGTERM)
+    yield Case("SIGKILL", _MANY, stop=signal.SIGKILL, statuses=frozenset({-signal.SIGKILL}))
+    left = ".out.jsonl.0123456789abcdef.onym-new"
+    yield Case("what SIGKILL left", _LINK, before=f"touch {left}", check=lambda folder: not (folder / left).exists())
+    yield Case("SIGPIPE is ignored", _LINK, before="trap '' PIPE")
+    yield Case("SIGHUP is ignored", _LINK, before="trap '' HUP")
+
+
+def _outputs() -> Iterator[Case]:
+    makers = {
+        "a pipe": ("mkfifo {}", stat.S_ISFIFO),
+        "a link": ("ln -s nowhere {}", stat.S_ISLNK),
+        "a folder": ("mkdir {}; touch {}/thesis.doc", stat.S_ISDIR),
+        "a file": ("touch {}", stat.S_ISREG),
+    }
+    commands = {
+        "out.jsonl": _LINK,
+        "out": (*_CONVERT, "--force"),
+        "out.tsv": (*_MAP[:-1], "out.tsv", "--force"),
+        "kb": _BUILD,
+    }
+    for (name, (make, is_kind)), (path, words) in product(makers.items(), commands.items()):
+        is_quick = name == "a pipe" and path == "kb"
+        before, kept = make.replace("{}", path), _keeps(path, is_kind)
+        yield Case(f"{name} at the output: {_named(words)}", words, before=before, check=kept, is_quick=is_quick)
+    devices = ("/dev/null", "/dev/full", "/dev/stdout", "/proc/self/mem", "/proc/new", "/", ".", "..", "")
+    for path in (*devices, "x" * 300):
+        words = ("link", "{base}/a.txt", "--pipeline", "{base}/pipeline", "-o", path)
+        yield Case(f"the output {path[:20]!r}", words, statuses=frozenset({2}))
+
+
+def _words() -> Iterator[Case]:
+    yield Case("no words", (), is_quick=True)
+    yield Case("an empty word", ("",))
+    yield Case("words that are not there", ("no", "such", "command"))
+    yield Case("a long word", ("kb", "info", "x" * 100_000))
+    yield Case("many words", ("link", *(f"{n}.txt" for n in range(20_000)), "--pipeline", "{base}/pipeline", "-o", "out.jsonl"))
+    yield Case("a number out of range", ("kb", "search", "{base}/kb", "fever", "--limit", "9" * 400))
+    yield Case("letters of a terminal", ("kb", "search", "{base}/kb", "\x1b[31mfever\x07"))
+    for words in ((*_INFO[:2], b"\xff\xfe"), (*_LINK[:4], "-o", b"\xff.jsonl")):
+        yield Case(f"a name that is no UTF-8: {_named(words)}", words, is_quick=words[0] == "kb")
+    yield Case("a source that is no UTF-8", ("link", b"\xff.txt", *_LINK[2:]), before="cp {base}/a.txt $'\\xff.txt'")
+    for end in (("-o", "out.jsonl"), ("-o", "out", "--format", "brat"), ("-o", "out.jsonl", "--format", "jsonl", "--json")):
+        words = ("link", "in", "--pipeline", "{base}/pipeline", *end)
+        before = "mkdir in; cp {base}/a.txt in/$'\\xff.txt'"
+        yield Case(f"a folder with names that are no UTF-8: {' '.join(end)}", words, before=before)
+    yield Case("an answer with a name that is no UTF-8", (*_BUILD[:-1], b"kb\xff", "--json"))
+
+
+def _named(words: tuple[str | bytes, ...]) -> str:
+    return " ".join(str(word) for word in words[:3]).replace("{base}/", "")
+
+
+def _is_empty(folder: Path) -> bool:
+    return not list(folder.iterdir())
+
+
+def _keeps(path: str, is_kind: Callable[[int], bool]) -> Callable[[Path], bool]:
+    return lambda folder: is_kind((folder / path).lstat().st_mode)

@@ -1,0 +1,62 @@
+"""The benchmark finds what is lost, renamed or not accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from onym.corpora import reading
+from onym.corpora.base import Item
+from onym.corpora.reading import Reading
+from onym.types import Document
+from tests.robustness.cli.input_trees import Maker, Tree
+from tests.robustness.cli.inputs_accounted import _judge, _Judged
+
+FIGURES = ("unaccounted", "lost", "renamed")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """A tree whose files need no permissions."""
+    (tmp_path / "tree").mkdir()
+    maker = Maker(tmp_path / "tree", tmp_path, 7)
+    (tmp_path / "secret.txt").write_text("Secret words")
+    for kind in (Maker.text, Maker.pubtator, Maker.jsonl, Maker.brat, Maker.aside, Maker.unknown, Maker.torn_xml):
+        kind(maker)
+    maker.link_out()
+    return maker.tree
+
+
+def judged(tree: Tree, to: str = "jsonl") -> tuple[int, ...]:
+    found: _Judged = _judge(tree, tree.folder.parent / "out", to)
+    return tuple(found.figures[name] for name in FIGURES)
+
+
+@pytest.mark.parametrize("to", ["jsonl", "text"])
+def test_a_tree_is_accounted_for(tree: Tree, to: str) -> None:
+    assert judged(tree, to) == (0, 0, 0)
+
+
+def test_a_renamed_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = reading.numbered
+
+    def renaming(items: Iterator[Item], source: str) -> Iterator[Item]:
+        return (replace(item, id=f"{item.id}#2") if isinstance(item, Document) else item for item in real(items, source))
+
+    monkeypatch.setattr(reading, "numbered", renaming)
+    assert judged(tree)[2] > 0
+
+
+def test_a_file_that_is_not_listed_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reading, "files", property(lambda self: tuple(self._files.values())[1:]))
+    assert judged(tree)[0] > 0
+
+
+def test_a_lost_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = reading.numbered
+    monkeypatch.setattr(reading, "numbered", lambda items, source: islice(real(items, source), 1, None))
+    assert judged(tree)[1] > 0

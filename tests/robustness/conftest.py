@@ -1,0 +1,10 @@
+"""Only tests are collected here: a suite imports what it needs, some of which not every machine has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    is_suite = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if is_suite else None

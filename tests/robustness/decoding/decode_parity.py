@@ -1,0 +1,250 @@
+"""Beam search against `generate` of transformers, and against a plain account of fairseq's: the same names and scores.
+
+A case is one mention of a random model and trie. The oracle decodes it alone; ours decodes it in batches of four sizes, with
+padding, two with and two without reading ahead, and must say the same each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from onym.decoding.search import Ranking, SearchConfig, Stopping, search_names
+from onym.trie.packed import ROOT, PackedTrie
+from tests.robustness.decoding.cases import (
+    RandomModel,
+    Tokens,
+    Verdict,
+    add_case_options,
+    difference,
+    judge_cases,
+    random_model,
+    random_names,
+    random_texts,
+    scores_of,
+    trie_of,
+)
+
+CASES, QUICK = 10_000, 300
+MODELS = 40
+BATCHES, CHAINS = (1, 2, 7, 32), (0, 8)
+TIED = 1e-5
+"""Prefixes whose scores are nearer than this may be cut off one for the other."""
+_DEAD = -1e6  # what transformers scores a beam that left the trie with is below
+Ranked = list[tuple[int, float]]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_case_options(parser, CASES, QUICK)
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    counts, worst, _ = judge_cases(compare, options, CASES, QUICK, per_group=Group.SIZE)
+    return {
+        "cases": counts["cases"],
+        "fairseq_cases": counts["fairseq"],
+        "mismatches": counts["mismatches"],
+        "ties": counts["ties"],
+        "worst_delta": float(f"{worst:.1e}"),
+    }
+
+
+@dataclass(frozen=True)
+class Group:
+    """Mentions that are searched together: one model, one trie, one way to search."""
+
+    SIZE = 10
+    model: RandomModel
+    trie: PackedTrie
+    sources: list[Tokens]
+    prompts: list[Tokens]
+    width: int
+    ranking: Ranking
+    stopping: Stopping
+
+    @classmethod
+    def random(cls, seed: int) -> Group:
+        rng = np.random.default_rng((seed, 2))
+        model = random_model(seed % MODELS)
+        vocabulary = model.adapter.vocabulary
+        names = random_names(rng, vocabulary, 1, 200)
+        sources = random_texts(rng, vocabulary, cls.SIZE, 1, 20)
+        has_prompt = rng.random() < 0.7
+        prompts = random_texts(rng, vocabulary, cls.SIZE, 0, 5) if has_prompt else [[]] * cls.SIZE
+        return cls(
+            model,
+            trie_of(names, model.adapter.eos, vocabulary),
+            sources,
+            prompts,
+            int(rng.choice([5, 10])),
+            "mean" if rng.random() < 0.6 else "sum",
+            "fairseq" if rng.random() < 0.3 else "transformers",
+        )
+
+    def found(self, batch: int, chain: int) -> list[Ranked]:
+        """Return what ours says."""
+        config = SearchConfig(
+            ranking=self.ranking, width=self.width, top_k=self.width, stopping=self.stopping, batch=batch, chain=chain
+        )
+        # A batch larger than the group holds more mentions: the group again and again, and the first answers are looked at.
+        times = -(-batch // self.SIZE)
+        decoded = search_names(self.model.start, self.trie, self.sources * times, self.prompts * times, config)
+        return [scores_of(each, self.ranking) for each in decoded[: self.SIZE]]
+
+    def wanted(self, mention: int) -> Ranked:
+        if self.stopping == "fairseq":
+            return Reference(self, mention).run()
+        return generated(self, mention)
+
+
+def compare(seed: int) -> Verdict:
+    group = Group.random(seed)
+    found = [group.found(batch, CHAINS[(seed + turn) % 2]) for turn, batch in enumerate(BATCHES)]
+    counts, worst = Counter({"cases": group.SIZE, "fairseq": group.SIZE * (group.stopping == "fairseq")}), 0.0
+    for mention in range(group.SIZE):
+        wanted = group.wanted(mention)
+        delta = max(difference(each[mention], wanted, group.width) for each in found)
+        if np.isfinite(delta):
+            worst = max(worst, delta)
+        else:
+            reference = Reference(group, mention)
+            reference.run()
+            counts["ties" if reference.closest < TIED else "mismatches"] += 1
+    return Verdict(counts, worst)
+
+
+def generated(group: Group, mention: int) -> Ranked:
+    """Return what transformers says of one mention, without the beams that left the trie."""
+    adapter, trie = group.model.adapter, group.trie
+    before = [adapter.start, *group.prompts[mention]]
+    found = group.model.model.generate(
+        input_ids=torch.tensor([group.sources[mention]]),
+        attention_mask=torch.ones(1, len(group.sources[mention]), dtype=torch.long),
+        decoder_input_ids=torch.tensor([before]),
+        prefix_allowed_tokens_fn=allowed_in(trie, len(before)),
+        num_beams=group.width,
+        num_return_sequences=group.width,
+        max_length=len(before) + int(trie.height[ROOT]) + 2,
+        length_penalty=1.0 if group.ranking == "mean" else 0.0,
+        early_stopping=False,
+        no_repeat_ngram_size=0,
+        forced_bos_token_id=None,
+        forced_eos_token_id=None,
+        do_sample=False,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    ranked = []
+    for sequence, score in zip(found.sequences.tolist(), found.sequences_scores.tolist(), strict=True):
+        name = sequence[len(before) :]
+        leaf = trie.find(name[: name.index(trie.eos)] if trie.eos in name else name)
+        if score > _DEAD and leaf >= 0:
+            ranked.append((leaf, score))
+    return ranked
+
+
+def allowed_in(trie: PackedTrie, skipped: int) -> Callable[[int, torch.Tensor], list[int]]:
+    """Return what may follow; a beam that left the trie, or ended, may only end."""
+
+    def allowed(_batch: int, ids: torch.Tensor) -> list[int]:
+        node = ROOT
+        for token in ids[skipped:].tolist():
+            node = trie.child(node, token)
+            if node < 0:
+                return [trie.eos]
+        return trie.children(node)[0].tolist() or [trie.eos]
+
+    return allowed
+
+
+class Reference:
+    """Beam search as one would write it first: no cache, no batch, in double precision, by either rule.
+
+    `closest` is how near a prefix that went on, or the decision to stop, ever was to going the other way.
+    """
+
+    def __init__(self, group: Group, mention: int) -> None:
+        self.group = group
+        self.closest = np.inf
+        self._prompt = [group.model.adapter.start, *group.prompts[mention]]
+        self._model = double(group.model)
+        with torch.no_grad():
+            self._encoded = self._model.get_encoder()(input_ids=torch.tensor([group.sources[mention]])).last_hidden_state
+
+    def run(self) -> Ranked:
+        width = self.group.width
+        beams: list[tuple[float, Tokens]] = [(0.0, [])]
+        names: list[tuple[float, Tokens]] = []
+        is_done = False
+        while beams and not is_done:
+            found = sorted((each for beam in beams for each in self._continued(*beam)), reverse=True)
+            beams, names, is_done = (self._fairseq if self.group.stopping == "fairseq" else self._transformers)(found, names)
+        return sorted(((self.group.trie.find(name), score) for score, name in names), key=lambda e: -e[1])[:width]
+
+    def _fairseq(
+        self, found: list[tuple[float, Tokens]], names: list[tuple[float, Tokens]]
+    ) -> tuple[list[tuple[float, Tokens]], list[tuple[float, Tokens]], bool]:
+        """Of the k best continuations the ends are taken, first come first served, and the others go on."""
+        width = self.group.width
+        self._note_cut([score for score, _ in found], width)
+        ended = [each for each in found[:width] if self._is_end(each)]
+        self._note_cut([score for score, _ in ended], width - len(names))
+        names = [*names, *((self._score(*each), each[1][:-1]) for each in ended)][:width]
+        return [each for each in found[:width] if not self._is_end(each)], names, len(names) >= width
+
+    def _transformers(
+        self, found: list[tuple[float, Tokens]], names: list[tuple[float, Tokens]]
+    ) -> tuple[list[tuple[float, Tokens]], list[tuple[float, Tokens]], bool]:
+        """Of the 2k best continuations the k best that do not end go on; an end is taken among the first k."""
+        width = self.group.width
+        self._note_cut([score for score, _ in found], width)
+        self._note_cut([score for score, _ in found], 2 * width)
+        ended = [(self._score(*each), each[1][:-1]) for each in found[:width] if self._is_end(each)]
+        ranked = sorted([*names, *ended], reverse=True)
+        self._note_cut([score for score, _ in ranked], width)
+        names = ranked[:width]
+        onward = [each for each in found[: 2 * width] if not self._is_end(each)]
+        self._note_cut([score for score, _ in onward], width)
+        if len(names) < width or not onward:
+            return onward[:width], names, False
+        best = self._score(*onward[0])
+        self.closest = min(self.closest, abs(best - names[-1][0]))
+        return onward[:width], names, best <= names[-1][0]
+
+    def _continued(self, log_prob: float, tokens: Tokens) -> list[tuple[float, Tokens]]:
+        trie, node = self.group.trie, ROOT
+        for token in tokens:
+            node = trie.child(node, token)
+        with torch.no_grad():
+            ids = torch.tensor([[*self._prompt, *tokens]])
+            logits = self._model(encoder_outputs=(self._encoded,), decoder_input_ids=ids, use_cache=False).logits[0, -1]
+        after = torch.log_softmax(logits, dim=-1).tolist()
+        return [(log_prob + after[token], [*tokens, token]) for token in trie.children(node)[0].tolist()]
+
+    def _score(self, log_prob: float, tokens: Tokens) -> float:
+        return log_prob / len(tokens) if self.group.ranking == "mean" else log_prob
+
+    def _is_end(self, each: tuple[float, Tokens]) -> bool:
+        return each[1][-1] == self.group.trie.eos
+
+    def _note_cut(self, scores: list[float], rank: int) -> None:
+        if 0 < rank < len(scores):
+            self.closest = min(self.closest, scores[rank - 1] - scores[rank])
+
+
+_DOUBLES: dict[int, Any] = {}
+
+
+def double(model: RandomModel) -> Any:
+    """Return a copy of a model in double precision."""
+    import copy
+
+    if id(model.model) not in _DOUBLES:
+        _DOUBLES[id(model.model)] = copy.deepcopy(model.model).double()
+    return _DOUBLES[id(model.model)]

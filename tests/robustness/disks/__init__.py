@@ -1,0 +1,1 @@
+"""Disks that fail, flip bits or lose power, and builds that are killed."""

@@ -1,0 +1,84 @@
+"""Power cuts: all that commands write is recorded, and replayed up to every write, with what was not synced in doubt.
+
+states          what the disk may hold after a cut: for every prefix of the writes of build, link, index and the publishing of
+                a training, unsynced data kept, dropped, cut in half or emptied, unsynced names kept or dropped
+unrecoverable   states from which the earlier or the new output, as a whole, cannot be opened, or from which the same command
+                does not succeed when it is run again; it fails if there is one
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+from collections import Counter
+
+from tests.robustness.disks.replay import Tree, digest_of, iter_states, read_record, write_tree
+from tests.robustness.disks.writers import COMMANDS, NOTHING, Writer, judged, state_of
+
+_QUICK = 8  # states of each command
+_OUTPUTS = {"train": "model", "index": "index", "build": "kb", "link": "links.jsonl"}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--command", choices=sorted(_OUTPUTS), help="only this one")
+    parser.add_argument("--seed", type=int, default=13, help="which states --quick takes")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    names = [options.command] if options.command else list(_OUTPUTS)
+    counts = judged(names, lambda worker: _judged(worker, random.Random(options.seed) if options.quick else None))
+    figures = {key: counts[key] for key in ("states", "unrecoverable")}
+    if figures["unrecoverable"]:
+        sys.exit(f"a power cut did harm: {figures}")
+    return dict(figures)
+
+
+def _judged(worker: Writer, rng: random.Random | None) -> Counter[str]:
+    """Recover from every state, or from some that are drawn; equal states are looked at once."""
+    new = worker.run(NOTHING).state
+    old = state_of(COMMANDS[worker.name], worker.folder / "base")
+    writes = read_record(worker.folder / "record", worker.folder / "work")
+    states = list(iter_states(worker.folder / "base", writes))
+    _require_faithful(states[-5][2], worker)
+    known: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for number, policy, tree in rng.sample(states, _QUICK) if rng else states:
+        key = digest_of(tree)
+        if key not in known:
+            known[key] = _problem(worker, tree, old, new)
+        counts["states"] += 1
+        if known[key]:
+            counts["unrecoverable"] += 1
+            last = writes[number - 1] if number else None
+            where = f"{last.call} {last.path} {last.second}" if last else "the beginning"
+            print(f"{worker.name}, {policy} after {where}: {known[key]}", file=sys.stderr)
+    return counts
+
+
+def _require_faithful(replayed: Tree, worker: Writer) -> None:
+    """Require that the record is complete: all of it replayed is what the command left."""
+    output = worker.folder / "work" / _OUTPUTS[worker.name]
+    paths = [path for path in output.rglob("*") if path.is_file()] if output.is_dir() else [output]
+    for path in paths:
+        if replayed.get(path.relative_to(worker.folder / "work").as_posix()) != path.read_bytes():
+            raise RuntimeError(f"the record of {worker.name} does not have all of {path.name}")
+
+
+def _problem(worker: Writer, tree: Tree, old: str, new: str) -> str:
+    """Return what is wrong with the recovery from a state, or nothing."""
+    source = worker.folder / "state"
+    shutil.rmtree(source, ignore_errors=True)
+    source.mkdir()
+    write_tree(tree, source)
+    found = state_of(COMMANDS[worker.name], source)
+    if found not in (old, new):
+        return f"the output is {found}"
+    again = worker.run(NOTHING, source="state")
+    if again.status == 0 and again.state == new:
+        return ""
+    if found == new == again.state and "[output-exists]" in again.message:  # it was published, and is not published again
+        return ""
+    last = again.message.strip().splitlines()[-1:] or [""]
+    return f"run again: status {again.status}, {again.state}, {last[0]}"

@@ -1,0 +1,353 @@
+"""Commands that write, run again and again on a file system that fails or is recorded.
+
+A library between a process and its file system, `shim.c`, is compiled here, loaded before a process starts, and steered from
+within it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from typer.main import get_command
+
+from onym.cli import app as onym_app
+from onym.cli import boundary
+from onym.errors import OnymError
+from onym.index import open_index
+from onym.kb import KnowledgeBase
+from tests.robustness.harness import Channel, Worker
+
+_SOURCE = Path(__file__).with_name("shim.c")
+LIST, NOTHING = -1, 0  # instead of the number of a call that fails
+
+
+def compiled(folder: Path) -> Path:
+    """Compile the library into a folder."""
+    library = folder / "shim.so"
+    command = ["gcc", "-O1", "-shared", "-fPIC", "-o", str(library), str(_SOURCE), "-ldl"]
+    try:
+        subprocess.run(command, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        sys.exit("this benchmark needs gcc")
+    return library
+
+
+def environment(library: Path, cache: Path) -> dict[str, str]:
+    """Return what the environment of a process needs that has the library."""
+    own = {"LD_PRELOAD": str(library), "ONYM_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
+    return {**own, "TOKENIZERS_PARALLELISM": "false", "COLUMNS": "200"}
+
+
+def arm(folder: Path, at: int, error: int, *, is_lasting: bool = False, record: int = -1) -> None:
+    """From now on count the calls on files below `folder`, and let one of them fail; an error of 0 is a short write.
+
+    `record` is a file that is open: with `LIST`, each call is written to it, with `NOTHING` each that changes a file.
+    """
+    library = ctypes.CDLL(None)
+    numbers = [ctypes.c_long(value) for value in (at, error, is_lasting, record)]
+    library.shim_arm(os.fsencode(folder), *numbers)
+
+
+def disarm() -> int:
+    """Stop; return how many calls there were."""
+    return int(ctypes.CDLL(None).shim_disarm())
+
+
+# The commands that write, each over an earlier output: how it is prepared, run, and judged by what it leaves behind.
+
+_KBS = {
+    "old": "id\tname\tsynonyms\nmesh:D1\tFever\tPyrexia\nmesh:D2\tCough\t\n",
+    "new": "id\tname\tsynonyms\nmesh:D1\tFever\tPyrexia|High temperature\nmesh:D3\tHeadache\tCephalalgia\n",
+}
+_TEXT = "1|t|Fever and cough.\n1|a|A headache, and fever again.\n1\t0\t5\tFever\tDisease\tD1\n1\t10\t15\tcough\tDisease\tD2\n\n"
+_TRAINING = """
+[start]
+model = "{0}/encoder"
+[data]
+kb = "{0}/kb"
+[optim]
+steps = 1
+batch_size = 2
+"""
+
+
+ACCOUNTED = "accounted"
+"""The output of a run that could not read its input, and said so: whole, without it."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of Onym in a folder. `identify` names what its output is: equal names are equal outputs; None is no output.
+
+    The commands of `earlier` make what it needs, and the output that is there before.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    identify: Callable[[Path], str | None]
+    earlier: tuple[tuple[str, ...], ...]
+    needs_model: bool = False
+
+
+def write_inputs(folder: Path, *, needs_model: bool) -> None:
+    """Write what the commands read."""
+    for name, rows in _KBS.items():
+        (folder / f"{name}.tsv").write_text(rows)
+    (folder / "text.txt").write_text(_TEXT)
+    (folder / "train.toml").write_text(_TRAINING.format(folder))
+    if needs_model:
+        from onym.testing.models import save_encoder
+
+        save_encoder(folder / "encoder")
+
+
+def _of_kb(folder: Path) -> str | None:
+    return KnowledgeBase.open(folder / "kb", verify="full").digest if (folder / "kb" / "CURRENT").exists() else None
+
+
+def _of_index(folder: Path) -> str | None:
+    return open_index(folder / "index", verify="full").digest if (folder / "index" / "CURRENT").exists() else None
+
+
+def _of_links(folder: Path) -> str | None:
+    """Name what was linked. Without the only document, it has to stand among the problems as a file that failed."""
+    path = folder / "links.jsonl"
+    if not path.exists():
+        return None
+    if path.stat().st_size:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    problems = path.with_name("links.jsonl.problems.jsonl").read_text().splitlines()
+    codes = [json.loads(line)["code"] for line in problems]
+    return ACCOUNTED if codes == ["input-unreadable"] else "empty"
+
+
+def _of_model(folder: Path) -> str | None:
+    """Name a trained model by its weights and its files; its record tells the time, which is another each run."""
+    model = folder / "model"
+    if not model.exists():
+        return None
+    files = sorted(str(path.relative_to(model)) for path in model.rglob("*") if path.is_file())
+    json.loads((model / "training.json").read_bytes())
+    return hashlib.sha256((model / "model.safetensors").read_bytes() + " ".join(files).encode()).hexdigest()
+
+
+_KB = ("kb", "build", "old.tsv", "-o", "kb")
+_LINK = ("link", "text.txt", "--kb", "kb", "-o", "links.jsonl")
+_INDEX = ("index", "build", "kb", "--model", "encoder", "-o", "index", "--device", "cpu")
+_TRAIN = ("train", "align", "--config", "train.toml", "-o", "model", "--device", "cpu")
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command("train", _TRAIN, _of_model, (_KB,), needs_model=True),
+        Command("index", (*_INDEX, "--kind", "sq8"), _of_index, (_KB, (*_INDEX, "--kind", "flat")), needs_model=True),
+        Command("build", ("kb", "build", "new.tsv", "-o", "kb"), _of_kb, (_KB,)),
+        Command("link", (*_LINK, "--format", "jsonl", "--force"), _of_links, (_KB, _LINK)),
+    )
+}
+
+
+def state_of(command: Command, folder: Path) -> str:
+    """Return what a command's output is: its name, `absent`, or `torn`."""
+    try:
+        return command.identify(folder) or "absent"
+    except (OnymError, OSError, ValueError, KeyError):
+        return "torn"
+
+
+_AT_ONCE = 2
+HANGS = 120  # seconds
+_HUNG = 98
+
+
+class Outcome(NamedTuple):
+    """How a run ended: its exit status, what it said, and what its output is then."""
+
+    status: int
+    message: str
+    state: str
+
+
+class Writer:
+    """A process that runs one of the commands with faults."""
+
+    def __init__(self, worker: Worker, folder: Path, name: str) -> None:
+        self._worker, self.folder, self.name = worker, folder, name
+
+    def run(self, call: int, error: int = 0, *, is_lasting: bool = False, source: str = "base") -> Outcome:
+        """Run it with a fault, from what a folder holds."""
+        return Outcome(*self._worker.ask([call, error, is_lasting, source]))
+
+
+def judged(names: Sequence[str], judge: Callable[[Writer], Counter[str]]) -> Counter[str]:
+    """Add up what is found about commands, each by a process of its own, some at once."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
+        base = Path(folder).resolve()
+        library = compiled(base)
+
+        def judge_one(name: str) -> Counter[str]:
+            env = environment(library, base / name / "work" / "cache")
+            with Worker(work, str(base / name), name, patience=3 * HANGS, env=env) as worker:
+                return judge(Writer(worker, base / name, name))
+
+        return sum(pool.map(judge_one, names), Counter())
+
+
+class Fault(NamedTuple):
+    """The number of the call that fails, the error, whether a disk stays full, and the folder that the run starts from."""
+
+    call: int
+    error: int
+    is_lasting: bool
+    source: str
+
+
+class Runs:
+    """The runs that are asked for, and where they are answered."""
+
+    def __init__(self, channel: Channel, folder: Path, command: Command) -> None:
+        self.channel, self.folder, self.command = channel, folder, command
+        self.base, self.work = folder / "base", folder / "work"
+
+    def prepare(self) -> None:
+        """Make what runs start from."""
+        self.work.mkdir(parents=True)
+        write_inputs(self.work, needs_model=self.command.needs_model)
+        for arguments in self.command.earlier:
+            if self._is_child_run():
+                run_command(arguments)
+        self.work.rename(self.base)
+
+    def faults(self) -> Iterator[Fault]:
+        self.channel.ready()
+        for request in self.channel.requests():
+            yield Fault(*request)
+
+    def fork(self, fault: Fault) -> bool:
+        """Fork, and answer for the child when it has ended; return whether this is the child, which is now in danger."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.copytree(self.folder / fault.source, self.work)
+        child = os.fork()
+        if child == 0:
+            self._enter()
+            record = os.open(self.folder / "record", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            arm(self.work, fault.call, fault.error, is_lasting=fault.is_lasting, record=record)
+            return True
+        status = self._ended(child)
+        message = (self.folder / "messages").read_text(errors="replace")
+        self.channel.send([status, message, state_of(self.command, self.work)])
+        return False
+
+    def _is_child_run(self) -> bool:
+        """Fork for a run without danger; return whether this is the child."""
+        child = os.fork()
+        if child == 0:
+            self._enter()
+            return True
+        if self._ended(child):
+            sys.exit(f"the preparation fails: {(self.folder / 'messages').read_text()}")
+        return False
+
+    def _enter(self) -> None:
+        """Go where the command runs, and let what it says go to a file."""
+        os.chdir(self.work)
+        messages = os.open(self.folder / "messages", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(messages, 1)
+        os.dup2(messages, 2)
+
+    def _ended(self, child: int) -> int:
+        """Wait for a child, return its status, and import what it imported, so that later ones do not have to."""
+        status, path = _status_of(child), self.folder / "modules"
+        for name in path.read_text().split() if path.exists() else ():
+            if name not in sys.modules:
+                with suppress(Exception):
+                    import_module(name)
+        path.unlink(missing_ok=True)
+        return status
+
+
+def work(channel: Channel, folder: str, name: str) -> None:
+    """Run one command again and again, `[call, error, is_lasting, folder]`: answer `[status, message, state]`.
+
+    First `base` in the folder is prepared: the command's inputs, and the output of an earlier run. That, or another folder
+    there, is what a run starts from; `work` is where it runs. Everything is imported once: a run is a fork. A training forks
+    when it publishes.
+    """
+    onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]
+    list(onym_app.app.commands.values())  # type: ignore[attr-defined]  # all commands are imported before faults begin
+    runs = Runs(channel, Path(folder), COMMANDS[name])
+    runs.prepare()
+    if name == "train":
+        _train(runs)
+    for fault in runs.faults():
+        if runs.fork(fault):
+            run_command(runs.command.arguments)
+
+
+def _train(runs: Runs) -> None:
+    """Train once; when the model is to be published, fork for each fault."""
+    import onym.train.run as training
+
+    own = training.publish
+
+    def publish(context: Any, trainer: Any, dest: Path) -> None:
+        shutil.rmtree(runs.base)
+        shutil.copytree(runs.work, runs.base)  # with what the training has written so far
+        for fault in runs.faults():
+            if runs.fork(fault):
+                own(context, trainer, dest)
+                return
+        os._exit(0)
+
+    training.publish = publish
+    shutil.copytree(runs.base, runs.work)
+    os.chdir(runs.work)
+    run_command(runs.command.arguments)
+
+
+def run_command(arguments: tuple[str, ...]) -> None:
+    """Run a command of Onym as the shell would, and end this process with its status."""
+    sys.argv = ["onym", *arguments]
+    try:
+        boundary.main()
+        status: Any = 0
+    except SystemExit as e:
+        status = e.code or 0
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    disarm()
+    if not status:
+        Path("../modules").write_text(" ".join(sys.modules))
+    sys.stderr.flush()
+    sys.stdout.flush()
+    os._exit(status if isinstance(status, int) else 1)
+
+
+def _status_of(child: int) -> int:
+    end = time.monotonic() + HANGS
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return _HUNG

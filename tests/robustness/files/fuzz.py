@@ -1,0 +1,151 @@
+"""Fuzzing: cases by reader and number, each run in bounded time and memory by child processes.
+
+What ends otherwise than a suite allows is told on stderr with a number that `--replay reader:number` runs again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from tests.robustness.harness import Channel, LostError, Seat, Worker, judge_all
+
+Task = tuple[str, int, int]
+OTHER = "other_outcomes"
+HANG_S = 5.0  # of one process's time
+_GROWTH = 256 * 2**20  # bytes that a process may grow while it works
+_CHUNK = 500
+_STUCK_S = 60.0  # for one case: a process that waits for ever uses no time of its own
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cases by reader and number, always the same for one seed; a module has its own as `SUITE`.
+
+    `judge` reads a case and counts what came of it; whatever it raises is another outcome. `files` are what the case reads.
+    """
+
+    judge: Callable[[int, str, int], Mapping[str, int]]
+    files: Callable[[int, str, int], Mapping[str, bytes]]
+
+
+def add_fuzz_options(parser: argparse.ArgumentParser, readers: Sequence[str]) -> None:
+    parser.add_argument("--cases", type=int, default=0, help="of each format; 100,000 without --quick, 300 with it")
+    parser.add_argument("--readers", default=",".join(readers), help="formats, separated by commas")
+    parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--replay", default="", metavar="READER:NUMBER", help="run one case and say what happens")
+
+
+def fuzz(options: argparse.Namespace, module: str) -> tuple[dict[str, object], Counter[str]]:
+    """Run the cases that the options ask for. Return the figures of every fuzzer, and all that a module's suite counted."""
+    if options.replay:
+        reader, _, number = options.replay.partition(":")
+        _replay(import_module(module).SUITE, options.seed, reader, int(number))
+        return {}, Counter()
+    cases = options.cases or (300 if options.quick else 100_000)
+    names = options.readers.split(",")
+    counts = _Fuzzing(module, options.seed, {name: _tasks(name, cases) for name in names}).run(options.workers)
+    figures = {"readers": len(names), "cases": cases * len(names), "cases_per_reader": cases, OTHER: counts[OTHER]}
+    return figures, counts
+
+
+def _tasks(reader: str, cases: int) -> list[Task]:
+    return [(reader, start, min(start + _CHUNK, cases)) for start in range(0, cases, _CHUNK)]
+
+
+class _Fuzzing:
+    """The tasks of a suite, and what came of them."""
+
+    def __init__(self, module: str, seed: int, tasks: dict[str, list[Task]]) -> None:
+        self._module, self._seed, self._tasks = module, seed, tasks
+        self._open = {reader: len(each) for reader, each in tasks.items()}
+        self._counts: dict[str, Counter[str]] = {reader: Counter() for reader in tasks}
+        self._began = time.monotonic()
+
+    def run(self, workers: int) -> Counter[str]:
+        tasks = [task for each in self._tasks.values() for task in each]
+        judge_all(tasks, self._start, self._judge, min(workers, len(tasks)))
+        return sum(self._counts.values(), Counter())
+
+    def _start(self) -> Worker:
+        env = {"POLARS_MAX_THREADS": "1"}
+        return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)  # Rust prints its panics
+
+    def _judge(self, seat: Seat, task: Task) -> None:
+        reader, start, stop = task
+        self._run(seat, reader, start, stop)
+        self._open[reader] -= 1
+        if not self._open[reader]:
+            seconds = time.monotonic() - self._began
+            print(f"{seconds:8.1f} s  {reader}: {dict(self._counts[reader])}", file=sys.stderr, flush=True)
+
+    def _run(self, seat: Seat, reader: str, start: int, stop: int) -> None:
+        """Run some cases; where the process is lost, look for the case that ends it in either half."""
+        try:
+            counts, notes = seat.ask([reader, start, stop], _STUCK_S + HANG_S * (stop - start - 1))
+        except LostError as e:
+            if stop - start > 1:
+                middle = (start + stop) // 2
+                self._run(seat, reader, start, middle)
+                self._run(seat, reader, middle, stop)
+                return
+            counts, notes = {}, [(start, "hang" if e.how == "hangs" else f"the process died with {e.status}")]
+        self._counts[reader].update(counts)
+        for number, said in notes:
+            self._counts[reader][OTHER] += 1
+            print(f"{reader}:{number} (seed {self._seed}): {said}", file=sys.stderr, flush=True)
+
+
+def work(channel: Channel, module: str, seed: str) -> None:
+    """Run cases, `[reader, start, stop]`: answer what was counted, and notes of all that ended otherwise."""
+    suite: Suite = import_module(module).SUITE
+    warnings.simplefilter("error")
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends a process that hangs, even inside of C
+    peak = _peak()
+
+    def answer(request: list[Any]) -> tuple[Counter[str], list[tuple[int, str]]]:
+        nonlocal peak
+        reader, start, stop = request
+        counts: Counter[str] = Counter()
+        notes: list[tuple[int, str]] = []
+        for number in range(start, stop):
+            signal.setitimer(signal.ITIMER_PROF, HANG_S)
+            try:
+                counts.update(suite.judge(int(seed), reader, number))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as e:  # a panic of Rust is not an Exception
+                notes.append((number, " ".join(f"{type(e).__name__}: {e}".split())[:200]))
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            if _peak() > peak + _GROWTH:
+                notes.append((number, f"memory grew from {peak >> 20} to {_peak() >> 20} MB"))
+                peak = _peak()
+        return counts, notes
+
+    channel.serve(answer)
+
+
+def _replay(suite: Suite, seed: int, reader: str, number: int) -> None:
+    """Run one case here and say on stderr what happens."""
+    for name, data in suite.files(seed, reader, number).items():
+        print(f"{name}: {data!r}", file=sys.stderr)
+    try:
+        print(dict(suite.judge(seed, reader, number)), file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+
+
+def _peak() -> int:
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024

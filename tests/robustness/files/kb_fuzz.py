@@ -1,0 +1,111 @@
+"""Mutated releases, read by every reader: each must be parsed, or refused by an error with a code.
+
+readers          how many formats were read
+cases            how many mutated releases there were in all
+cases_per_reader how many of each format
+other_outcomes   how many ended otherwise: another exception, a hang of 5 s, a crash, growth of the process by 256 MB
+
+What ends otherwise is told on stderr with a number that `--replay reader:number` runs again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+from dataclasses import dataclass, fields
+
+import pyarrow as pa
+
+from onym.errors import OnymError
+from onym.kb import readers
+from onym.kb.readers import ORDER as FORMATS
+from onym.kb.schema import SCHEMA
+from onym.store.files.source import InputFile, Source
+from onym.store.limits import DEFAULT_LIMITS, Limits
+from onym.testing.releases import SAMPLES, Release
+from tests.robustness.files.fuzz import OTHER, Suite, add_fuzz_options, fuzz
+from tests.robustness.files.mutation import mutated
+
+_TIGHT = Limits(**{limit.name: min(max(1, getattr(DEFAULT_LIMITS, limit.name) // 10), 300) for limit in fields(Limits)})
+_OTHERS = [data for releases in SAMPLES.values() for release in releases for data in release.values()]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is read, and how."""
+
+    files: tuple[tuple[str, bytes], ...]
+    limits: Limits
+    detected: bool
+
+
+def make_case(seed: int, reader: str, number: int) -> Case:
+    """Return the case of this number; always the same one."""
+    rng = random.Random(f"{seed}:{reader}:{number}")
+    release = _some_files(rng, rng.choice(SAMPLES[reader]))
+    victim = rng.choice(list(release))
+    files = [(name, mutated(rng, data, _OTHERS) if name == victim else data) for name, data in release.items()]
+    if rng.random() < 0.1:
+        files = [_packed(rng, name, data) for name, data in files]
+    return Case(tuple(files), _TIGHT if rng.random() < 0.1 else DEFAULT_LIMITS, detected=rng.random() < 0.05)
+
+
+def judge(case: Case, reader: str) -> str:
+    """Read a case. Return `parsed` or `refused`; whatever else happens is raised."""
+    source = Source.of_files("made", [InputFile.from_bytes(name, data, case.limits) for name, data in case.files])
+    try:
+        found = readers.detect(source) if case.detected else reader
+        for batch in readers.read(source, found):
+            _require_sound(batch)
+    except OnymError as e:
+        str(e)
+        return "refused"
+    return "parsed"
+
+
+def judged(seed: int, reader: str, number: int) -> dict[str, int]:
+    """Make and read a case, and count what came of it."""
+    return {judge(make_case(seed, reader, number), reader): 1}
+
+
+def files_of(seed: int, reader: str, number: int) -> dict[str, bytes]:
+    """Return the files of a case."""
+    return dict(make_case(seed, reader, number).files)
+
+
+def _some_files(rng: random.Random, release: Release) -> Release:
+    """Leave out files of a large release: every one is read with or without the others."""
+    if len(release) < 3:
+        return release
+    names = rng.sample(sorted(release), rng.choice((1, 1, 2, 2, len(release))))
+    return {name: release[name] for name in names}
+
+
+def _packed(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
+    if rng.random() < 0.5:
+        name, data = f"{name}.gz", gzip.compress(data, 1, mtime=0)
+    else:
+        name, data = f"{name}.zst", pa.compress(data, codec="zstd", asbytes=True)
+    return name, mutated(rng, data, _OTHERS) if rng.random() < 0.5 else data
+
+
+def _require_sound(batch: pa.RecordBatch) -> None:
+    if not batch.schema.equals(SCHEMA):
+        raise ValueError("a batch has another schema")
+    batch.validate(full=True)
+    if batch.column("concept_id").null_count:
+        raise ValueError("a row has no concept_id")
+
+
+SUITE = Suite(judged, files_of)
+UPPER_BOUNDS = {OTHER: 0}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_fuzz_options(parser, FORMATS)
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    figures, _ = fuzz(options, __name__)
+    return figures

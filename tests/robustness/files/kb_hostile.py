@@ -1,0 +1,201 @@
+"""Hostile files, opened as a user would: how many are refused, how long that takes, and how much memory.
+
+files     how many there are: bombs, entities, links, lies, broken encodings, forged knowledge bases
+refused   how many were answered by an error with a code; parsed, any other exception, a hang and a crash do not count
+worst_s   the longest time that one took, in seconds; one that took more than half a second is timed three times, since
+          others may use the machine, and its shortest time counts
+worst_mb  the most that one made the memory of an idle process grow, in megabytes, at the peak
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import ijson  # noqa: F401
+import lxml.etree  # noqa: F401
+import pyarrow.csv
+
+from onym.corpora.corpus import write_corpus
+from onym.errors import OnymError
+from onym.kb import readers
+from onym.types import Document, Mention
+from tests.robustness.files import hostile_archives, hostile_artefacts, hostile_texts
+from tests.robustness.files.case import Case, act
+from tests.robustness.files.hostile_archives import ROW
+from tests.robustness.files.hostile_artefacts import built
+from tests.robustness.harness import Channel, LostError, Meter, Worker
+
+_PATIENCE_S = 10.0
+_SOON_S = 0.5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file."""
+
+    case: Case
+    code: str
+    seconds: float
+    mb: float
+
+    def merged(self, other: Outcome) -> Outcome:
+        """Return both as one: as refused only if both were, the shorter time, the larger growth."""
+        worse = other if self.refused else self
+        return Outcome(self.case, worse.code, min(self.seconds, other.seconds), max(self.mb, other.mb))
+
+    @property
+    def refused(self) -> bool:
+        """Whether an error with a code was the answer."""
+        return bool(self.code) and not self.code.startswith("!")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--verbose", action="store_true", help="tell about each file on stderr")
+    parser.add_argument("--only", default="", help="only the files whose name holds this")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    """Open every file; with `--quick` every third."""
+    cases = [case for case in CASES if getattr(options, "only", "") in case.name][:: 3 if options.quick else 1]
+    found = outcomes(cases, verbose=getattr(options, "verbose", False))
+    return {
+        "files": len(found),
+        "refused": sum(outcome.refused for outcome in found),
+        "worst_s": round(max(outcome.seconds for outcome in found), 2),
+        "worst_mb": round(max(outcome.mb for outcome in found), 1),
+    }
+
+
+def outcomes(cases: list[Case], *, verbose: bool = False) -> list[Outcome]:
+    """Have every file opened by an idle process."""
+    found, workers = [], _Workers()
+    try:
+        for case in cases:
+            with tempfile.TemporaryDirectory() as folder:
+                path = case.make(Path(folder))
+                outcome = workers.outcome(case, path)
+                for _ in range(2 if outcome.seconds > _SOON_S else 0):
+                    outcome = outcome.merged(workers.outcome(case, path))
+            found.append(outcome)
+            if verbose:
+                mark = "" if outcome.code == case.code else f"   (expected {case.code})"
+                print(f"{outcome.seconds:7.3f} s {outcome.mb:7.1f} MB  {case.name}: {outcome.code}{mark}", file=sys.stderr)
+    finally:
+        workers.close()
+    return found
+
+
+class _Workers:
+    """Idle processes that open one file each; one that is as small after it as before is used again."""
+
+    def __init__(self) -> None:
+        self._cache = tempfile.TemporaryDirectory()
+        self._next = self._started()
+        self._current: Worker | None = None
+
+    def _started(self) -> Worker:
+        return Worker(work, self._cache.name, patience=_PATIENCE_S)
+
+    def outcome(self, case: Case, path: Path) -> Outcome:
+        if self._current is None:
+            self._current, self._next = self._next, self._started()
+        for worker in (self._current, self._next):  # no start of a process falls into the time of another
+            worker.wait_until_ready()
+        try:
+            answer = self._current.ask([str(path), case.act, case.format])
+        except LostError as e:
+            answer = {"code": f"!{e.how}", "seconds": e.seconds, "mb": 0.0, "idle": False}
+        if not answer["idle"]:
+            self._current.close()
+            self._current = None
+        return Outcome(case, str(answer["code"]), float(answer["seconds"]), float(answer["mb"]))
+
+    def close(self) -> None:
+        for worker in (self._current, self._next):
+            if worker is not None:
+                worker.close()
+        self._cache.cleanup()
+
+
+# Small honest files, one for each door.
+
+_FILES = {
+    "MRCONSO.RRF": ROW * 1000,
+    "table.csv": b"id,name\nD005334,fever\n",
+    "hp.obo": b"format-version: 1.2\n\n[Term]\nid: HP:1\nname: Fever\n",
+    "d2024.bin": b"*NEWRECORD\nRECTYPE = D\nMH = Fever\nUI = D005334\n",
+    "dictionary.txt": b"D005334||fever\n",
+    "ontology.json": b'[{"id": "MONDO:1", "name": "Fever", "synonyms": []}]',
+    "entities.jsonl": b'{"concept_id": "C1", "canonical_name": "Fever", "aliases": []}\n',
+    "desc.xml": b"<DescriptorRecordSet><DescriptorRecord/></DescriptorRecordSet>",
+}
+
+
+def honest(folder: Path) -> Iterator[Path]:
+    """Write releases and a knowledge base into a folder, and yield their paths."""
+    for name, content in _FILES.items():
+        (folder / name).write_bytes(content)
+        yield folder / name
+    yield built(folder)[0]
+
+
+def honest_corpora(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Write a corpus for each door into a folder, and yield their paths and formats."""
+    documents = [Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))]
+    folder.mkdir()
+    for name in ("jsonl", "bioc_json", "bioc_xml", "parquet", "docbin", "cometa", "brat"):
+        write_corpus(documents, folder / name, name)
+        yield folder / name, name
+
+
+_IDLE_MB = 4.0  # a process that grew by no more than this is idle again
+
+
+def work(channel: Channel, cache: str) -> None:
+    """Open hostile files, `[path, act, format]`: answer the code of the error, the seconds and the growth of the peak.
+
+    Before the first, everything is imported and honest files are read: neither code that is loaded when it is first used nor
+    pools of threads count as the work of a hostile file.
+    """
+    os.environ["ONYM_CACHE"] = cache
+    for name in readers.ORDER:
+        __import__(f"onym.kb.readers.{name}")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in honest(Path(folder)):
+            act(path, "open" if path.is_dir() else "read", "")
+        for path, form in honest_corpora(Path(folder) / "corpora"):
+            act(path, "corpus", form)
+    meter = Meter(_IDLE_MB, is_busy_only=True, give_back=_give_back)
+    channel.serve(lambda request: meter.measure(lambda: {"code": _code(*request)}))
+
+
+def _give_back() -> None:
+    """Return memory that is no longer used to the system, so that the process can be used again."""
+    pyarrow.default_memory_pool().release_unused()
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+def _code(path: str, what: str, format_name: str) -> str:
+    try:
+        act(Path(path), what, format_name)
+    except OnymError as e:
+        return e.code
+    except BaseException as e:
+        return f"!{type(e).__name__}"
+    return "!parsed"
+
+
+CASES: tuple[Case, ...] = (
+    *hostile_texts.MARKUP,
+    *hostile_archives.CASES,
+    *hostile_texts.TABLES,
+    *hostile_texts.JSONS,
+    *hostile_artefacts.CASES,
+)

@@ -1,0 +1,35 @@
+"""Files made to do harm: all refused before FAISS reads a byte; and the benchmark would notice if they were not."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from onym.index import artefact
+from tests.robustness.files import index_hostile
+from tests.robustness.files.index_hostile import Good, goods, judged
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> list[Good]:
+    return goods(tmp_path)
+
+
+def test_hostile_files_are_refused(good: list[Good], tmp_path: Path) -> None:
+    with index_hostile._counted() as reads:
+        found = judged(good, tmp_path / "hostile", random.Random(5), 150, reads)
+    assert (found["files"], found["refused"], found["bodies_outside"]) == (150, 150, 0)
+    assert found["forged"] > 30
+    assert found["bodies"] == found["bodies_read"] + found["bodies_refused"] > 0
+
+
+def test_without_a_look_at_the_structure_some_would_pass(
+    good: list[Good], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(artefact, "problem_of", lambda *_words, **_more: "")
+    monkeypatch.setattr(artefact, "_read", lambda *_: (_ for _ in ()).throw(artefact._torn("read", "")))
+    with index_hostile._counted() as reads:
+        found = judged(good, tmp_path / "hostile", random.Random(5), 100, reads)
+    assert found["refused"] < found["files"] == 100

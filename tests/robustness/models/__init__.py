@@ -1,0 +1,1 @@
+"""Folders of models made to do harm."""

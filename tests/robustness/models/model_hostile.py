@@ -1,0 +1,344 @@
+"""Hostile folders of models, opened and used as a user would: encoders, BART, T5, collective models, conversion, pipelines.
+
+Encoders are opened with torch, and once more with ONNX Runtime.
+
+folders              how many there are: sizes, numbers that are none, code, pickles, adapters, kernels, links, pipes, devices,
+                     headers and indexes that lie, tokenizers that take any time; `--quick` takes every 20th
+refused_or_harmless  how many were answered by an error with a code, or answered just as the honest folder does, with nothing
+                     executed and nothing read outside; it fails if that is not all of them
+refused              of these, those with an error
+executed             how many ran code: a mark that it would leave, or a process that it would start
+outside_reads        how many had a file opened outside of the folder: by Python, or, seen by the kernel, by any library
+worst_s              the longest time that one took; one that took more than two seconds is timed five times, since others
+                     may use the machine, and its shortest time counts
+worst_mb             the most that one made the memory of an idle process grow, in megabytes, at the peak
+peft, kernels        whether these packages were there, with which transformers would load more
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import onym
+from onym.corpora.isolation import INTERNAL
+from onym.decoding.convert import convert_weights
+from onym.detect.model import detector_of
+from onym.errors import InputError, OnymError
+from onym.index.build import index_in_memory
+from onym.kb import KnowledgeBase
+from onym.linkers.collective import CollectiveLinker
+from onym.linkers.dense import DenseLinker
+from onym.linkers.generative import GenerativeLinker
+from onym.models.onnx_encoder import OnnxEncoder
+from onym.models.torch_loading import quiet
+from onym.store.cache import cache_folder
+from onym.types import Document, LinkedDocument, Mention
+from tests.robustness.harness import Channel, LostError, Meter, Seat, Worker
+from tests.robustness.models import configs, tokenizers, weights
+from tests.robustness.models.case import Case, save_honest, save_kb
+
+_PATIENCE_S, _SOON_S, _LIMIT_S, _LIMIT_MB = 30.0, 2.0, 5.0, 512.0
+_STEP, _AGAIN, _WORKERS = 20, 4, 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one folder."""
+
+    name: str
+    code: str
+    is_same: bool
+    seconds: float
+    mb: float
+    executed: bool
+    outside: bool
+    events: list[str] = field(default_factory=list)
+
+    @property
+    def refused(self) -> bool:
+        """Whether an error with a code was the answer."""
+        return bool(self.code) and not self.code.startswith("!")
+
+    @property
+    def fine(self) -> bool:
+        """Whether no harm was done."""
+        return (self.refused or (not self.code and self.is_same)) and not self.executed and not self.outside
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--verbose", action="store_true", help="tell about each folder on stderr")
+    parser.add_argument("--workers", type=int, default=_WORKERS, help="how many processes open folders")
+    parser.add_argument("--only", default="", help="only the folders whose name holds this")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    cases = [case for case in CASES if options.only in f"{case.kind} {case.name}"][:: _STEP if options.quick else 1]
+    found = outcomes(cases, workers=options.workers, verbose=options.verbose)
+    figures: dict[str, Any] = {
+        "folders": len(found),
+        "refused_or_harmless": sum(each.fine for each in found),
+        "refused": sum(each.refused for each in found),
+        "executed": sum(each.executed for each in found),
+        "outside_reads": sum(each.outside for each in found),
+        "worst_s": round(max(each.seconds for each in found), 2),
+        "worst_mb": round(max(each.mb for each in found), 1),
+        **{name: find_spec(name) is not None for name in ("peft", "kernels")},
+    }
+    if figures["refused_or_harmless"] < len(found) or figures["worst_s"] > _LIMIT_S or figures["worst_mb"] > _LIMIT_MB:
+        sys.exit(f"harm was done: {figures}, {[(each.name, each.code, each.events) for each in found if not each.fine]}")
+    return figures
+
+
+def outcomes(cases: list[Case], *, workers: int = _WORKERS, verbose: bool = False) -> list[Outcome]:
+    """Have every folder opened by an idle process; there are several of them."""
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, ONYM_CACHE=f"{folder}/cache"):
+        base = Path(folder).resolve()
+        with quiet():
+            honest = save_honest(base / "honest", save_kb(base / "kb"))
+        with ThreadPoolExecutor(workers) as pool:
+            parts = [
+                pool.submit(_outcomes, cases[number::workers], base / str(number), honest, verbose=verbose)
+                for number in range(workers)
+            ]
+            return [outcome for part in parts for outcome in part.result()]
+
+
+def _outcomes(cases: list[Case], own: Path, honest: Path, *, verbose: bool) -> list[Outcome]:
+    """Have folders opened one after the other, in a folder of one's own."""
+    found, desk = [], _Desk(own, honest)
+    try:
+        for case in cases:
+            found.append(desk.outcome(case))
+            if verbose or not found[-1].fine:
+                print(found[-1], file=sys.stderr, flush=True)
+    finally:
+        desk.close()
+    return found
+
+
+class _Desk:
+    """Where folders are made, opened by a worker, and removed again."""
+
+    def __init__(self, own: Path, honest: Path) -> None:
+        shutil.copytree(honest.parent / "kb" / "kb", own / "kb")
+        self._own, self._honest = own, honest
+        self._seat = Seat(lambda: Worker(work, str(honest.parent), str(own), patience=_PATIENCE_S, is_quiet=True))
+        self._wanted = {kind: self._ask(kind, honest / kind).get("answers") for kind in {case.kind for case in CASES}}
+
+    def outcome(self, case: Case) -> Outcome:
+        base = self._own / "case"
+        base.mkdir()
+        folder = case.make(base, self._honest)
+        watch = Watch(base / "outside")
+        try:
+            answer = self._ask(case.kind, folder)
+            for _ in range(_AGAIN if answer["seconds"] > _SOON_S else 0):
+                again = self._ask(case.kind, folder)
+                answer |= {"seconds": min(answer["seconds"], again["seconds"]), "mb": max(answer["mb"], again["mb"])}
+            was_read = watch.was_read()
+            executed = (base / "executed").exists()
+        finally:
+            watch.close()
+            shutil.rmtree(base)
+        return self._judged(case, answer, was_read=was_read, executed=executed)
+
+    def _judged(self, case: Case, answer: dict[str, Any], *, was_read: bool, executed: bool) -> Outcome:
+        events = answer.get("events", [])
+        opens = [each for each in events if each.startswith(("open ", "socket"))]
+        return Outcome(
+            name=f"{case.kind} {case.name}",
+            code=answer["code"],
+            is_same=answer.get("answers") == self._wanted[case.kind],
+            seconds=answer["seconds"],
+            mb=answer["mb"],
+            executed=executed or len(events) > len(opens),
+            outside=was_read or bool(opens),
+            events=events,
+        )
+
+    def _ask(self, kind: str, folder: Path) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = self._seat.ask([kind, str(folder)])
+        except LostError as e:
+            return {"code": f"!{e.how}", "seconds": e.seconds, "mb": 0.0}
+        if not answer.pop("idle"):
+            self._seat.dismiss()
+        return answer
+
+    def close(self) -> None:
+        self._seat.dismiss()
+
+
+# The kernel's own account of which files are opened, by inotify: libraries in C++ and Rust tell Python nothing.
+
+_OPEN, _NONBLOCK = 0x20, os.O_NONBLOCK
+
+
+class Watch:
+    """Notes whether anything in a folder or below it is opened."""
+
+    def __init__(self, folder: Path) -> None:
+        library = ctypes.CDLL(None, use_errno=True)
+        self._descriptor = library.inotify_init1(_NONBLOCK)
+        for path in (folder, *(each for each in folder.rglob("*") if not each.is_symlink())):
+            if self._descriptor < 0 or library.inotify_add_watch(self._descriptor, os.fsencode(path), _OPEN) < 0:
+                raise OSError(ctypes.get_errno(), "the folder cannot be watched")
+
+    def was_read(self) -> bool:
+        """Tell whether something was opened since the last question."""
+        try:
+            return bool(os.read(self._descriptor, 65_536))
+        except BlockingIOError:
+            return False
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+# The child that opens hostile folders and links with them. It writes down every file that Python opens for it; files that
+# libraries in C++ or Rust open are seen by the watch of the parent.
+
+_TEXTS = ("No heart attack, but high fever.", f"{'a' * 40}! {'a' * 500} heart attack {'ab ' * 300}")
+_IDLE_MB = 150.0  # torch keeps memory for later; a process that grew by more is replaced
+_EXECUTES = {
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "os.forkpty",
+    "subprocess.Popen",
+    "pty.spawn",
+    "ctypes.dlopen",
+}
+
+_events: list[str] = []
+_allowed: set[str] = set()
+_is_watching = False
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    if not _is_watching:
+        return
+    if event == "open" and isinstance(args[0], str | bytes | os.PathLike):
+        path = os.path.realpath(os.fsdecode(args[0]))
+        if _allowed.isdisjoint((path, *map(str, Path(path).parents))):
+            _events.append(f"open {path}")
+    elif event in _EXECUTES or event.startswith("socket.connect"):
+        _events.append(event)
+
+
+def work(channel: Channel, base: str, own: str) -> None:
+    """Open folders, `[kind, folder]`: answer links or an error's code, seconds, growth of the peak, and what was opened."""
+    kb = KnowledgeBase.open(Path(own) / "kb")
+    honest = Path(base) / "honest"
+    for kind in ("encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"):
+        _answers(kind, honest / kind, kb)
+    roots = (
+        sys.prefix,
+        sys.base_prefix,
+        *filter(None, sys.path),
+        f"{base}/kb",
+        f"{base}/cache",
+        f"{own}/kb",
+        "/proc/self",
+        "/sys",
+    )
+    common = {os.path.realpath(each) for each in (*roots, "/dev/urandom", "/dev/null")}
+    sys.addaudithook(_hook)
+    meter = Meter(_IDLE_MB, is_busy_only=False)
+
+    def answer(request: list[str]) -> dict[str, Any]:
+        kind, folder = request
+        found = meter.measure(lambda: _watched(kind, Path(folder), kb, common | {folder}))
+        return found | {"events": _events[:5]}
+
+    channel.serve(answer)
+
+
+def _watched(kind: str, folder: Path, kb: KnowledgeBase, allowed: set[str]) -> dict[str, Any]:
+    global _allowed, _is_watching  # noqa: PLW0603 - a hook has no other state
+    _events.clear()
+    _allowed, _is_watching = allowed, True
+    try:
+        return _outcome(kind, folder, kb)
+    finally:
+        _is_watching = False
+
+
+def _outcome(kind: str, folder: Path, kb: KnowledgeBase) -> dict[str, Any]:
+    try:
+        return {"code": "", "answers": _answers(kind, folder, kb)}
+    except OnymError as e:
+        return {"code": e.code, "answers": []}
+    except BaseException as e:
+        return {"code": f"!{type(e).__name__}: {e}"[:200], "answers": []}
+
+
+def _answers(kind: str, folder: Path, kb: KnowledgeBase) -> list[Any]:
+    """Do with a folder what a user would do, and return what came out of it."""
+    if kind == "convert":
+        return _converted(folder)
+    if kind == "pipeline":
+        return _links(onym.load(folder).link_many(_TEXTS))
+    documents = [_document(str(number), text) for number, text in enumerate(_TEXTS)]
+    if kind == "encoder":
+        return _links(DenseLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
+    if kind == "onnx":
+        encoder = OnnxEncoder.open(folder)
+        return _links(DenseLinker(kb, encoder, index_in_memory(kb, encoder)).link(documents))
+    if kind in ("bart", "t5"):
+        return _links(GenerativeLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
+    linker = CollectiveLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu")
+    detected = [[doc.id, len(doc.mentions)] for doc in _found(linker.model, documents)]
+    return [*_links(linker.link(documents)), *detected]
+
+
+def _found(model: Any, documents: list[Document]) -> Iterable[Document]:
+    for each in detector_of(model).detect(documents):
+        if each.problems:
+            raise InputError(each.problems[0].code, each.problems[0].what)
+        yield each.document
+
+
+def _converted(folder: Path) -> list[Any]:
+    dest = cache_folder() / f"converted-{os.getpid()}"
+    shutil.rmtree(dest, ignore_errors=True)
+    try:
+        convert_weights(folder, dest)
+        return sorted([path.name, hashlib.sha256(path.read_bytes()).hexdigest()] for path in dest.iterdir())
+    finally:
+        shutil.rmtree(dest, ignore_errors=True)
+
+
+def _document(name: str, text: str) -> Document:
+    start = text.index("heart attack")
+    spans = [(start, start + 12), (0, min(300, start))]
+    return Document(name, text, tuple(Mention(first, last, text[first:last]) for first, last in spans))
+
+
+def _links(linked: Iterable[LinkedDocument]) -> list[Any]:
+    found = []
+    for each in linked:
+        if each.problems:
+            code = each.problems[0].code
+            raise InputError(f"!{code}" if code == INTERNAL else code, each.problems[0].what)
+        found += [[(best.concept_id, round(best.score, 4)) for best in link.candidates[:3]] for link in each.links]
+    return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+
+
+_CASES: tuple[Case, ...] = (*configs.CASES, *weights.CASES, *tokenizers.CASES)
+CASES: tuple[Case, ...] = (*_CASES, *weights.once_more(_CASES), *weights.ONNX_CASES, weights.GRAPH)

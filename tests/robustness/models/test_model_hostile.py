@@ -1,0 +1,55 @@
+"""The benchmark of hostile models: enough folders, and harm that would be noticed."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.robustness.models.case import pickled
+from tests.robustness.models.model_hostile import CASES, Outcome, Watch
+
+REFUSED = Outcome("a", "model-malformed", is_same=False, seconds=0.1, mb=0.0, executed=False, outside=False)
+
+
+def test_there_are_enough_folders_and_none_is_there_twice() -> None:
+    assert len({(case.kind, case.name) for case in CASES}) == len(CASES) >= 150
+    assert {case.kind for case in CASES} == {"encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"}
+
+
+def test_what_is_fine() -> None:
+    assert REFUSED.fine
+    assert replace(REFUSED, code="", is_same=True).fine
+    assert not replace(REFUSED, code="").fine
+    assert not replace(REFUSED, code="!PanicException").fine
+    assert not replace(REFUSED, code="!hangs").fine
+    assert not replace(REFUSED, executed=True).fine
+    assert not replace(REFUSED, outside=True).fine
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+def test_whoever_opens_a_file_outside_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.json").write_text("{}")
+    save_file({"a": torch.ones(2)}, tmp_path / "deep" / "a.safetensors")
+    watch = Watch(tmp_path)
+    assert not watch.was_read()
+    (tmp_path / "a.json").read_text()
+    assert watch.was_read()
+    assert not watch.was_read()
+    load_file(tmp_path / "deep" / "a.safetensors")  # opened by Rust
+    assert watch.was_read()
+    watch.close()
+
+
+def test_the_mark_of_code_would_be_left(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    pickled("a.bin")(folder)
+    pickle.loads((folder / "a.bin").read_bytes())
+    assert (tmp_path / "executed").is_dir()

@@ -1,0 +1,145 @@
+"""Are explanations true? The name that matched, as they say, is taken out of the knowledge base, and the mention linked again.
+
+links                links of annotated diseases by the starter's reranker, each explained before anything is taken away
+changed              answers that are others without the name
+unfaithful           answers that stay, though the explanation named no other reason; and named reasons that are not so
+constant_unfaithful  the same count for an explanation that always names the matched name alone: it has to be larger than 0
+
+The knowledge base is built again from the release without the names of a hundred links at a time, no two of one concept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.report import data_folder
+from benchmarks.starter import RECIPE
+
+from onym.datasets.prepared import open_dataset
+from onym.kb import KnowledgeBase, Recipe, build_kb
+from onym.linkers import linker_config, open_linker
+from onym.linkers.rerank import RerankLinker
+from onym.packs import load
+from onym.packs.locate import STARTER, locate
+from onym.parts import OpenContext
+from onym.pipeline import Pipeline
+from onym.pipeline.explanation import Explanation
+from onym.store.files.source import InputFile, Source
+from onym.text.normal import normal_name
+from onym.types import Document
+
+UPPER_BOUNDS = {"unfaithful": 0}
+LOWER_BOUNDS = {"constant_unfaithful": 1}
+_LINKS, _QUICK, _GROUP = 1_000, 30, 100
+_MATCHED = ("same-name", "similar-name")
+
+
+class Explained(NamedTuple):
+    """A document of one mention, the answer that it got, and why."""
+
+    document: Document
+    concept_id: str
+    explanation: Explanation
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--links", type=int, default=_LINKS, help="how many links are explained")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    starter = load(STARTER).without_detector()
+    wanted = _QUICK if options.quick else options.links
+    explained = list(_explained(starter, wanted))
+    changed = unfaithful = constant = 0
+    for group in _groups(explained):
+        answers = _without_names(group)
+        for each, answer in zip(group, answers, strict=True):
+            others = [reason for reason in each.explanation.evidence.reasons if reason.kind not in _MATCHED]
+            is_changed = answer != each.concept_id
+            changed += is_changed
+            constant += not is_changed
+            unfaithful += (not is_changed and not others) or not _is_true(each, starter)
+    figures = {"links": len(explained), "changed": changed, "unfaithful": unfaithful}
+    return {**figures, "constant_unfaithful": constant}
+
+
+def _explained(pipeline: Pipeline, wanted: int) -> Iterator[Explained]:
+    """Yield links of different mentions."""
+    seen: set[str] = set()
+    for split in ("dev", "test"):
+        for name in ("bc5cdr", "ncbi-disease"):
+            for doc in open_dataset(name, data_folder()).documents(split):
+                for mention in doc.mentions:
+                    text = mention.surface.casefold()
+                    if len(seen) == wanted:
+                        return
+                    if mention.type == "Chemical" or text in seen:
+                        continue
+                    one = replace(doc, id=f"{doc.id}-{mention.start}", mentions=(replace(mention, concept_ids=(), notes=()),))
+                    (explanation,) = pipeline.explain(one)
+                    if explanation.link.concept_id is not None:
+                        seen.add(text)
+                        yield Explained(one, explanation.link.concept_id, explanation)
+
+
+def _groups(explained: Sequence[Explained]) -> Iterator[list[Explained]]:
+    """Yield links in groups without two of one concept."""
+    waiting = list(explained)
+    while waiting:
+        group: dict[str, Explained] = {}
+        rest = []
+        for each in waiting:
+            if each.concept_id in group or len(group) == _GROUP:
+                rest.append(each)
+            else:
+                group[each.concept_id] = each
+        yield list(group.values())
+        waiting = rest
+
+
+def _without_names(group: Sequence[Explained]) -> list[str | None]:
+    """Link the mentions again with a knowledge base that lacks the names that matched."""
+    removed = {each.concept_id: each.explanation.link.candidates[0].name for each in group}
+    recipe = Recipe.from_toml(RECIPE)
+    path = recipe.sources[0].path
+    with tempfile.TemporaryDirectory() as name:
+        kb = Path(name) / "kb"
+        build_kb(recipe, kb, root=data_folder(), sources={path: _release(path, removed)})
+        config = linker_config("rerank", model=locate(STARTER) / "reranker")
+        linker = open_linker(config, KnowledgeBase.open(kb), OpenContext())
+        linked = linker.link([each.document for each in group], top_k=1)
+        return [each.links[0].concept_id for each in linked]
+
+
+def _release(path: str, removed: dict[str, str]) -> Source:
+    """Return the release of MONDO without names, one of each of some concepts; a concept without a name left is retired."""
+    file = InputFile.from_path(data_folder() / path)
+    with file.open() as stream:
+        terms = json.loads(stream.read())
+    for concept_id, name in removed.items():
+        term = terms[concept_id.upper()]
+        names = [each for each in dict.fromkeys([term["label"], *term.get("synonyms", ())]) if normal_name(each) != name]
+        if names:
+            term["label"], term["synonyms"] = names[0], names[1:]
+        else:
+            term["deprecated"] = True
+    return Source.of_files(path, [InputFile.from_bytes(Path(path).name.removesuffix(".zst"), json.dumps(terms).encode())])
+
+
+def _is_true(each: Explained, pipeline: Pipeline) -> bool:
+    """Tell whether all reasons are so: names are the concept's own, and memories are in the memory."""
+    kb, linker = pipeline.kb, pipeline.linker
+    assert isinstance(linker, RerankLinker)
+    names = {kb.names[int(row)] for row in kb.names_of(kb.concept_ids.find(each.concept_id))}
+    for reason in each.explanation.evidence.reasons:
+        if reason.kind == "memory" and not linker.reranker.memory.entries(reason.text):
+            return False
+        if reason.kind in (*_MATCHED, "other-name") and reason.text not in names:
+            return False
+    return True

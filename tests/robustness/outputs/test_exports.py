@@ -1,0 +1,69 @@
+"""The judges of exports refuse what is broken, and accept what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.outputs.fhir import fhir_document
+from onym.outputs.omop import CONCEPTS, NoteNlp, OmopConcept, OmopConcepts, StandardConcept, write_note_nlp
+from tests.predictions.exchange.test_fhir_concept_map import MAPPINGS, RELEASES, written
+from tests.predictions.exchange.test_fhir_documents import linked
+from tests.predictions.exchange.test_omop_note_nlp import DAY
+from tests.predictions.exchange.test_omop_note_nlp import linked as note
+from tests.robustness.outputs.broken import NOTE_NLP, broken_documents, broken_maps, broken_tables, write_stand_in
+from tests.robustness.outputs.exports import _lost_codes, _lost_mentions, _lost_rows, _lost_terms
+from tests.robustness.outputs.rules import VERSIONS, OmopDatabase, fhir_problems
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_broken_documents_are_refused(version: str) -> None:
+    good = fhir_document(linked())
+    assert fhir_problems(good, version) == []
+    assert [bool(fhir_problems(each, version)) for each in broken_documents(good)] == [True] * 27
+
+
+def test_broken_maps_are_refused(tiny_kb: Path) -> None:
+    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
+    for version in RELEASES:
+        good: dict[str, Any] = written(MAPPINGS, linker, version=version)
+        assert [bool(fhir_problems(each, version)) for each in broken_maps(good, version)] == [True] * 13
+
+
+def test_broken_tables_are_refused_and_the_good_one_is_not(tiny_kb: Path, tmp_path: Path) -> None:
+    write_stand_in(KnowledgeBase.open(tiny_kb), tmp_path)
+    concepts = OmopConcepts.read(tmp_path, {"MeSH"})
+    assert [len(each.standard) for code in ("D005334", "D006973", "D009203") if (each := concepts.find("MeSH", code))] == [
+        1,
+        1,
+        2,
+    ]
+    database = OmopDatabase()
+    database.add_concepts(tmp_path / CONCEPTS)
+    with (tmp_path / "good.csv").open("wb") as file:
+        write_note_nlp([note("fever")], NoteNlp(DAY, concepts=concepts), file)
+    assert database.invalid_rows(tmp_path / "good.csv", "note_nlp") == 0
+    refused = [database.invalid_rows(path, "note_nlp") > 0 for path in broken_tables(tmp_path / "good.csv", NOTE_NLP, tmp_path)]
+    assert refused == [True] * len(NOTE_NLP)
+
+
+def test_what_is_lost_is_counted(tiny_kb: Path, tmp_path: Path) -> None:
+    doc = linked(assertion=("negated",))
+    assert [_lost_mentions(doc, each) for each in (fhir_document(doc), fhir_document(linked()), {})] == [0, 1, 1]
+    path, fever = tmp_path / "note_nlp.csv", note("fever")
+    with path.open("wb") as file:
+        write_note_nlp([fever], NoteNlp(DAY), file)
+    assert _lost_rows([fever], path, OmopConcepts(), is_numbered=False) == 0
+    assert _lost_rows([fever, fever], path, OmopConcepts(), is_numbered=True) == 3, "another note, and two that are not there"
+    resource = written(MAPPINGS, ExactLinker(KnowledgeBase.open(tiny_kb)))
+    answers: dict[str, str | None] = {"Fever": "mesh:D005334", "hart attack": "mesh:D009203", "zzz": None}
+    others = (answers, answers | {"zzz": "mesh:D1"}, answers | {"more": None})
+    assert [_lost_terms(each, resource) for each in others] == [0, 1, 1]
+    table = tmp_path / "map.csv"
+    table.write_text("source_code,target_concept_id\nFever,4\nzzz,0\n")
+    concepts = OmopConcepts({("MeSH", "D005334"): OmopConcept(3, (StandardConcept(4, "SNOMED"),))})
+    assert [_lost_codes(each, table, concepts) for each in ({"Fever": "mesh:D005334", "zzz": None}, answers)] == [0, 1]

@@ -1,0 +1,1 @@
+"""Packs made to do harm."""

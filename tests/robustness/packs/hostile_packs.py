@@ -1,0 +1,418 @@
+"""Packs made to do harm: a small real one, changed in many ways. Each must be refused by a code, and leave nothing behind.
+
+Where a case says `listed`, the record was made anew, so that names, sizes and digests fit: then only a look at what they say
+can refuse it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import stat
+import struct
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import onym
+from onym.errors import InternalError, OnymError
+from onym.kb import Recipe, build_kb
+from onym.linkers import linker_config
+from onym.packs import build_pack
+from onym.pipeline import build_pipeline
+from onym.testing.models import save_reranker
+from tests.robustness.harness import own_cache
+
+SEED = 7
+TEXT = "A heart attack, and high blood pressure; no fever."
+_TABLE = (
+    "id\tname\tsynonyms\nmesh:D009203\tMyocardial Infarction\tHeart attack|MI\nmesh:D005334\tFever\tPyrexia\n"
+    "mesh:D006973\tHypertension\tHigh blood pressure\n"
+)
+_RECORD, _PIPELINE, _CARD = "pack.json", "pipeline.json", "README.md"
+_MIB = 1_048_576
+_NAMES = (
+    *("../evil", "../../evil.json", "/tmp/evil", "//evil", "a/../../evil", "a/..", "..", "."),
+    *("..\\evil", "a\\..\\..\\evil", "C:\\evil", "C:/evil", "C:evil", "\\\\server\\evil", "~/.bashrc", "$HOME/evil"),
+    *("a//b", "./a", "a/./b", ".hidden", "a/.hidden", " ", "a b", "-rf", "%2e%2e/evil", "a\nb", "a\rb", "a\tb"),
+    *("\u00fc.json", "a\u202eb", "\uff0e\uff0e/evil", "con:aux", "a*", "a?b", "a|b", "<a>", "x" * 300, "a/" * 120 + "b"),
+    *("readme.md", "README.MD", "Pipeline.json", "README.md/x", "knowledge-base", "pack.json/x", "models"),
+)
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """A file, and what is wrong with it."""
+
+    what: str
+    data: bytes
+
+
+def small_pack(folder: Path) -> Path:
+    """Build a pack of three concepts, found by the dictionary and linked by a reranker."""
+    folder.mkdir()
+    (folder / "terms.tsv").write_text(_TABLE)
+    build_kb(Recipe.of({"sources": [{"path": "terms.tsv", "name": "terms"}]}), folder / "kb", root=folder)
+    record = {"corpora": [{"name": "terms", "licence": "CC0", "documents": 1}]}
+    save_reranker(folder / "reranker", record, {"heart attack": "mesh:D009203"})
+    linker = linker_config("rerank", model=str(folder / "reranker"))
+    build_pipeline(folder / "kb", folder / "pipeline", linker=linker)
+    build_pack(folder / "pipeline", folder / "small.onymp", licences={"terms": "CC0"})
+    return folder / "small.onymp"
+
+
+def hostile_packs(good: Path) -> list[Hostile]:
+    """Return all hostile packs that are made of a sound one."""
+    made = Made(good)
+    found = [
+        *_files(made),
+        *_names(made),
+        *_links(made),
+        *_doubles(made),
+        *_bombs(made),
+        *_lists(made),
+        *_contents(made),
+        *_records(made),
+        *_pipelines(made),
+        *_forged(made),
+        *_torn(made),
+    ]
+    if len({each.data for each in found}) != len(found) or any(each.data == made.data for each in found):
+        raise ValueError("two hostile packs are the same, or one is the sound one")
+    return found
+
+
+class Made:
+    """A sound pack in parts, from which others are put together."""
+
+    def __init__(self, path: Path) -> None:
+        self.data = path.read_bytes()
+        with zipfile.ZipFile(path) as archive:
+            self.files = {name: archive.read(name) for name in archive.namelist() if name != _RECORD}
+            self.record: dict[str, Any] = json.loads(archive.read(_RECORD))
+
+    def packed(self, files: dict[str, bytes] | None = None, record: bytes | dict[str, Any] | None = None) -> bytes:
+        """Return an archive of files with a record; the sound ones, where none are named."""
+        files = self.files if files is None else files
+        record = self.record if record is None else record
+        return zipped([*files.items(), (_RECORD, record if isinstance(record, bytes) else written(record))])
+
+    def listed(self, files: dict[str, bytes]) -> bytes:
+        """Return a pack of files whose record fits them."""
+        return self.packed(files, self.listing(files))
+
+    def listing(self, files: dict[str, bytes]) -> dict[str, Any]:
+        entries = {name: {"bytes": len(data), "sha256": sha256(data).hexdigest()} for name, data in files.items()}
+        return {**self.record, "files": entries}
+
+    def with_pipeline(self, data: bytes | dict[str, Any]) -> bytes:
+        """Return a pack with another pipeline, which the record lists."""
+        return self.listed({**self.files, _PIPELINE: data if isinstance(data, bytes) else json.dumps(data).encode()})
+
+    @property
+    def pipeline(self) -> dict[str, Any]:
+        """The pipeline's configuration, to be changed."""
+        found: dict[str, Any] = json.loads(self.files[_PIPELINE])
+        return found
+
+
+def written(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, sort_keys=True, indent=1, ensure_ascii=True).encode() + b"\n"
+
+
+def zipped(members: list[tuple[str | zipfile.ZipInfo, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members:
+            info = name if isinstance(name, zipfile.ZipInfo) else zipfile.ZipInfo(name)
+            info.compress_type = method
+            archive.writestr(info, data)
+    return out.getvalue()
+
+
+def _files(made: Made) -> Iterator[Hostile]:
+    """Yield files that are no packs at all."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("pack.json"), io.BytesIO())
+    yield from (
+        Hostile("an empty file", b""),
+        Hostile("text", b"pack me\n"),
+        Hostile("JSON", written(made.record)),
+        Hostile("a tar archive", out.getvalue()),
+        Hostile("four bytes", b"PK\x03\x04"),
+        Hostile("an empty archive", zipped([])),
+        Hostile("only a record", made.packed({})),
+        Hostile("a program before the archive", b"#!/bin/sh\n" + made.data),
+        Hostile("without its end", made.data[:-22]),
+    )
+    for name, method in (("bzip2", zipfile.ZIP_BZIP2), ("lzma", zipfile.ZIP_LZMA)):
+        members = [*made.files.items(), (_RECORD, written(made.record))]
+        yield Hostile(f"packed by {name}", zipped(list(members), method))
+    encrypted = bytearray(made.data)
+    at = encrypted.rfind(b"PK\x01\x02")
+    while at >= 0:
+        encrypted[at + 8] |= 1
+        at = encrypted.rfind(b"PK\x01\x02", 0, at)
+    yield Hostile("encrypted", bytes(encrypted))
+
+
+def _names(made: Made) -> Iterator[Hostile]:
+    """Yield packs with a file whose name leads out, or means another thing on some system."""
+    for name in _NAMES:
+        files = {**made.files, name: b"evil"}
+        yield Hostile(f"a file {name[:40]!r}", made.packed(files))
+        yield Hostile(f"a file {name[:40]!r}, listed", made.listed(files))
+
+
+def _links(made: Made) -> Iterator[Hostile]:
+    """Yield packs with links: to files outside, and instead of a file of the pack."""
+    for target in ("/etc/passwd", "../../../etc/passwd", "pipeline.json"):
+        for name in ("link", _CARD):
+            info = zipfile.ZipInfo(name)
+            info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+            files = {**made.files, name: target.encode()}
+            members = [(info if each == name else each, data) for each, data in files.items()]
+            yield Hostile(f"{name} is a link to {target}", zipped([*members, (_RECORD, written(made.listing(files)))]))
+
+
+def _doubles(made: Made) -> Iterator[Hostile]:
+    """Yield packs with two members of one name: programs differ in which of them they take."""
+    whole = [*made.files.items(), (_RECORD, written(made.record))]
+    for name, data in ((_RECORD, written(made.record)), (_RECORD, b"{}"), (_PIPELINE, made.files[_PIPELINE]), (_CARD, b"x")):
+        for members in ([*whole, (name, data)], [(name, data), *whole]):
+            yield Hostile(f"{name} twice", _with_doubles(members))
+
+
+def _with_doubles(members: list[tuple[str, bytes]]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, (name, data) in enumerate(members):
+            info = zipfile.ZipInfo(name, (1980 + number % 100, 1, 1, 0, 0, 0))
+            archive.NameToInfo.pop(name, None)  # else it warns
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def _bombs(made: Made) -> Iterator[Hostile]:
+    """Yield packs that unpack to far more than they are."""
+    zeros = bytes(32 * _MIB)
+    yield Hostile("32 MiB of zeros", made.packed({**made.files, "zeros": zeros}))
+    yield Hostile("32 MiB of zeros, listed", made.listed({**made.files, "zeros": zeros}))
+    many = {f"zeros-{number}": bytes(4 * _MIB) for number in range(24)}
+    yield Hostile("24 files of 4 MiB of zeros, listed", made.listed({**made.files, **many}))
+    listing = made.listing({**made.files, "zeros": bytes(_MIB)})
+    bomb = made.packed({**made.files, "zeros": zeros}, listing)
+    yield Hostile("32 MiB of zeros that are said to be 1", _with_size(bomb, b"zeros", _MIB))
+    record = made.record["files"] | {"names.npy": {"bytes": 2**62, "sha256": "0" * 64}}
+    yield Hostile("a file that is said to have 2**62 bytes", made.packed(record={**made.record, "files": record}))
+    shared = zipped([("a", b"x" * 10_000), ("b", b"y"), (_RECORD, b"{}")])
+    yield Hostile("members that share their bytes", _with_offset(shared, b"b", 0))
+    record = made.record["files"] | {f"file-{number}": {"bytes": 0, "sha256": "0" * 64} for number in range(20_000)}
+    yield Hostile("20,000 files that are not there", made.packed(record={**made.record, "files": record}))
+    many = {f"file-{number}": b"" for number in range(10_100)}
+    yield Hostile("10,100 files, listed", made.listed({**made.files, **many}))
+
+
+def _with_size(data: bytes, name: bytes, size: int) -> bytes:
+    """Return an archive whose directory says that a member has another size."""
+    changed = bytearray(data)
+    at = _entry(data, name)
+    changed[at + 24 : at + 28] = struct.pack("<I", size)
+    return bytes(changed)
+
+
+def _with_offset(data: bytes, name: bytes, offset: int) -> bytes:
+    """Return an archive whose directory says that a member is elsewhere."""
+    changed = bytearray(data)
+    at = _entry(data, name)
+    changed[at + 42 : at + 46] = struct.pack("<I", offset)
+    return bytes(changed)
+
+
+def _entry(data: bytes, name: bytes) -> int:
+    """Return where the directory's entry of a member begins."""
+    at = data.find(b"PK\x01\x02")
+    while data[at + 46 : at + 46 + struct.unpack_from("<H", data, at + 28)[0]] != name:
+        at = data.find(b"PK\x01\x02", at + 1)
+    return at
+
+
+def _lists(made: Made) -> Iterator[Hostile]:
+    """Yield packs whose members are not those that they list."""
+    for name in made.files:
+        yield Hostile(f"without {name}", made.packed({each: data for each, data in made.files.items() if each != name}))
+    yield Hostile("with a file more", made.packed({**made.files, "more.txt": b"more"}))
+    for name in (_PIPELINE, _CARD, "LICENSE.md"):
+        files = {each: data for each, data in made.files.items() if each != name}
+        yield Hostile(f"without {name}, listed", made.listed(files))
+
+
+def _contents(made: Made) -> Iterator[Hostile]:
+    """Yield packs with a file that is not the listed one."""
+    for name, data in made.files.items():
+        changed = bytes([data[0] ^ 1]) + data[1:]
+        yield Hostile(f"another {name}", made.packed({**made.files, name: changed}))
+        entry = {**made.record["files"][name], "sha256": sha256(b"other").hexdigest()}
+        files = {**made.record["files"], name: entry}
+        yield Hostile(f"another digest of {name}", made.packed(record={**made.record, "files": files}))
+    longer = {**made.files, _CARD: made.files[_CARD] + b"more"}
+    yield Hostile("a longer card", made.packed(longer))
+
+
+def _records(made: Made) -> Iterator[Hostile]:
+    """Yield packs whose record is none."""
+    record = made.record
+    for what in (b"", b"null", b"[]", b"1", b'"pack"', b"{}", b"{", b"\xff\xfe{}", b"[" * 100_000, b'{"a":' * 50_000):
+        yield Hostile(f"the record {what[:10]!r}", made.packed(record=what))
+    yield Hostile("a record with a byte order mark", made.packed(record=b"\xef\xbb\xbf" + written(record)))
+    yield Hostile("a record in UTF-16", made.packed(record=written(record).decode().encode("utf-16")))
+    yield Hostile("a record of 3 MB", made.packed(record=written(record) + b" " * 3_000_000))
+    yield Hostile("a record on one line", made.packed(record=json.dumps(record).encode()))
+    yield Hostile("a key twice", made.packed(record=written(record).replace(b'"private"', b'"private": true,\n "private"')))
+    for version in (2, 99, 0, -1, 10**30, "1", 1.0, 1.5, True, None, [1]):
+        yield Hostile(f"schema {version!r}", made.packed(record={**record, "schema_version": version}))
+    for key in record:
+        yield Hostile(f"without {key}", made.packed(record={each: value for each, value in record.items() if each != key}))
+    odd: list[tuple[str, Any]] = [
+        ("name", "../evil"), ("name", ""), ("name", "A"), ("name", "a" * 65), ("name", "a\n"), ("version", "1; rm"),
+        ("version", ""), ("version", "1.0\n"), ("private", "no"), ("private", 0), ("kind", "onym-kb"), ("onym", 1),
+        ("restricted", "UMLS"), ("sources", {}), ("corpora", None), ("files", []), ("files", {}), ("more", 1),
+        ("kb", {}), ("kb", {**record["kb"], "digest": "../"}), ("kb", {**record["kb"], "names": -1}),
+    ]  # fmt: skip
+    for key, value in odd:
+        yield Hostile(f"{key} {str(value)[:40]!r}", made.packed(record={**record, key: value}))
+    for key, value in (("bytes", -1), ("bytes", 1.5), ("bytes", "1"), ("sha256", "A" * 64), ("sha256", ""), ("mode", 511)):
+        files = {**record["files"], _CARD: {**record["files"][_CARD], key: value}}
+        yield Hostile(f"a file with {key} {value!r}", made.packed(record={**record, "files": files}))
+
+
+def _pipelines(made: Made) -> Iterator[Hostile]:
+    """Yield packs whose pipeline leads out, or cannot be one."""
+    for path in (
+        "/etc",
+        "../kb",
+        "knowledge-base/../..",
+        "nowhere",
+        "",
+        ".",
+        "knowledge-base/",
+        "./knowledge-base",
+        "~",
+        "README.md",
+    ):
+        yield Hostile(f"the knowledge base {path!r}", made.with_pipeline(_changed(made.pipeline, ("kb", "path"), path)))
+        values = _changed(made.pipeline, ("linker", "model", "path"), path)
+        yield Hostile(f"the reranker {path!r}", made.with_pipeline(values))
+    for data in (b"", b"null", b"[]", b"{}", b"{", b"[" * 100_000, b'{"kb": {"path": "knowledge-base"}}', b" " * 5_000_000):
+        yield Hostile(f"the pipeline {data[:20]!r}", made.with_pipeline(data))
+    for keys, value in (
+        (("format",), 3), (("format",), "2"), (("kb", "digest"), "0" * 16), (("linker", "model", "digest"), "0" * 16),
+        (("linker", "kind"), "oracle"), (("linker", "kind"), "os.system"), (("detector", "kind"), "../evil"), (("more",), 1),
+        (("types",), ["nothing"]), (("prefer",), ["nothing"]), (("top_k",), 0), (("plug_ins",), [
+            {"kind": "linker", "name": "evil", "package": "evil", "version": "1"}]),
+    ):  # fmt: skip
+        yield Hostile(f"{'.'.join(keys)} {value!r}", made.with_pipeline(_changed(made.pipeline, keys, value)))
+
+
+def _changed(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> dict[str, Any]:
+    first, *rest = keys
+    return {**values, first: _changed(values[first], tuple(rest), value) if rest else value}
+
+
+def _forged(made: Made) -> Iterator[Hostile]:
+    """Yield packs with a damaged artefact inside, whose record fits the damage."""
+    for name in made.files:
+        if not name.startswith(("knowledge-base/", "models/")):
+            continue
+        data = made.files[name]
+        yield Hostile(f"{name} cut short, listed", made.listed({**made.files, name: data[: len(data) // 2]}))
+        if name.endswith(("CURRENT", "manifest.json")):
+            yield Hostile(f"{name} of zeros, listed", made.listed({**made.files, name: bytes(len(data))}))
+    for name in (each for each in made.files if each.endswith("CURRENT")):
+        for pointer in (b"../../../../etc\n", b"0" * 16 + b"\n", b""):
+            yield Hostile(f"{name} {pointer!r}, listed", made.listed({**made.files, name: pointer}))
+
+
+def _torn(made: Made) -> Iterator[Hostile]:
+    """Yield packs that were cut off, and such with one changed bit in the data of a member."""
+    for part in range(1, 20):
+        yield Hostile(f"{part} of 20 parts", made.data[: len(made.data) * part // 20])
+    rng = random.Random(SEED)
+    with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
+        spans = [
+            (info.header_offset + 30 + len(info.filename), info.compress_size, info.filename) for info in archive.infolist()
+        ]
+    for start, size, name in spans:
+        if size:
+            # in the first half: the last bits of deflated data may mean nothing
+            changed = bytearray(made.data)
+            changed[start + rng.randrange((size + 1) // 2)] ^= 1 << rng.randrange(8)
+            yield Hostile(f"a changed bit in {name}", bytes(changed))
+
+
+# Whether hostile packs are refused: by a code of Onym's, without a trace in the cache directory or around it.
+
+_EXPECTED = ["mesh:D009203", "mesh:D006973", "mesh:D005334"]
+
+
+def refused(cases: Sequence[Hostile], good: Path, folder: Path) -> int:
+    """Return how many packs were refused and left nothing; the others are named on stderr.
+
+    The sound pack is accepted before and after them, or this fails.
+    """
+    folder.mkdir()
+    count = 0
+    _require_accepted(good, folder.with_name("accepted-before"))
+    before = _left(folder)
+    with own_cache(folder / "cache"):
+        for number, case in enumerate(cases):
+            path = folder / f"{number}.onymp"
+            path.write_bytes(case.data)
+            answer = _answer(path)
+            path.unlink()
+            left = _left(folder) - before
+            if answer or left:
+                print(f"{case.what}: {answer or f'left {sorted(left)[:3]}'}", file=sys.stderr)
+                rmtree(folder / "cache" / "packs", ignore_errors=True)
+            else:
+                count += 1
+    _require_accepted(good, folder / "cache")
+    return count
+
+
+def _answer(path: Path) -> str:
+    """Return what became of a pack, if it was not refused as it should be."""
+    try:
+        onym.load(path).link(TEXT)
+    except InternalError as e:
+        return f"[{e.code}] {e.what}"
+    except OnymError:
+        return ""
+    except BaseException as e:  # whatever else is a defect
+        return f"{type(e).__name__}: {e}"
+    return "accepted"
+
+
+def _left(folder: Path) -> set[str]:
+    """Return all files and folders of packs and pipelines, and what is outside of the cache directory."""
+    notes = ("cache/verified", "cache/digests")  # what was found out about files, by the digests of their paths
+    empty = {"cache", "cache/packs"}
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    return {name for name in found if name not in empty and not name.startswith(notes)} | {
+        path.name for path in folder.parent.iterdir()
+    }
+
+
+def _require_accepted(good: Path, cache: Path) -> None:
+    with own_cache(cache):
+        answers = [link.concept_id for link in onym.load(good).link(TEXT).links]
+    if answers != _EXPECTED:
+        sys.exit(f"the sound pack answers {answers}")

@@ -1,0 +1,1 @@
+"""Canary phrases in documents: none may ever be shown."""

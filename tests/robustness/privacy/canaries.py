@@ -1,0 +1,97 @@
+"""Phrases that occur nowhere else, planted in documents: whoever shows one has shown text."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import asdict
+
+from onym.errors import OnymError
+from onym.types import Document, Mention, Passage, Problem, Relation
+
+_LETTERS = "bcdfghjklmnpqrstvwxz"
+_LENGTH = 12
+
+
+class Canaries:
+    """Makes phrases of two words each, and finds these words in what was shown."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self.words: list[str] = []
+
+    def phrase(self) -> str:
+        """Return a phrase; its words are of letters alone, so that no way to escape or to quote text changes them."""
+        fresh = ["".join(self._rng.choices(_LETTERS, k=_LENGTH)) for _ in range(2)]
+        self.words += fresh
+        return " ".join(fresh)
+
+    def seen_in(self, shown: str) -> list[str]:
+        """Return the words that were shown, in whatever case."""
+        lower = shown.lower()
+        return [word for word in self.words if word in lower]
+
+
+def planted_documents(canaries: Canaries, count: int = 3) -> list[Document]:
+    """Return documents with phrases in title, text, surfaces, notes and relations; their ids are plain."""
+    return [_planted(canaries, f"note{number}") for number in range(1, count + 1)]
+
+
+def _planted(canaries: Canaries, document_id: str) -> Document:
+    title, surface = canaries.phrase(), canaries.phrase()
+    text = f"{title} admitted.\nHigh {surface} and fever since {canaries.phrase()}; é {canaries.phrase()}."
+    fever, own = text.index("fever"), text.index(surface)
+    mentions = (
+        Mention(own, own + len(surface), surface, ("mesh:D000001",), "Disease", "T1", notes=(("comment", canaries.phrase()),)),
+        Mention(fever, fever + 5, "fever", ("mesh:D005334",), "Disease", "T2"),
+    )
+    passages = (Passage(0, len(title) + 10, "title"), Passage(len(title) + 11, len(text), "abstract"))
+    relation = Relation("causes", (("Arg1", "T1"), ("Arg2", "T2")), "R1", (("comment", canaries.phrase()),))
+    return Document(document_id, text, mentions, passages, (relation,), (("seen by", canaries.phrase()),))
+
+
+# What a piece of work shows: its errors and problems, everything that is logged, warned, or printed.
+
+
+def shown_by(act: Callable[[], object]) -> str:
+    """Run something, and return all that it shows. `act` may return more text that counts as shown.
+
+    An exception that is not Onym's shows nothing by itself: what becomes of it is the task of whoever catches it.
+    """
+    with _everything() as buffer:
+        try:
+            buffer.write(f"{act() or ''}\n")
+        except OnymError as e:
+            buffer.write(f"{e}\n{e!r}\n{json.dumps(e.as_dict())}\n")
+        except Exception as e:
+            buffer.write(f"{type(e).__name__}\n")
+    return buffer.getvalue()
+
+
+def described(problems: list[Problem]) -> str:
+    """Return problems as they are printed and written."""
+    return "\n".join(f"{problem!r} {json.dumps(asdict(problem))}" for problem in problems)
+
+
+@contextmanager
+def _everything() -> Iterator[io.StringIO]:
+    buffer = io.StringIO()
+    handler, root = logging.StreamHandler(buffer), logging.getLogger()
+    own = [log for name, log in root.manager.loggerDict.items() if name.startswith("onym") and isinstance(log, logging.Logger)]
+    levels = [(log, log.level) for log in (root, *own)]
+    root.addHandler(handler)
+    for log, _ in levels:
+        log.setLevel(logging.DEBUG)
+    try:
+        with redirect_stdout(buffer), redirect_stderr(buffer), warnings.catch_warnings():
+            warnings.simplefilter("always")  # they are printed, to what is now stderr
+            yield buffer
+    finally:
+        root.removeHandler(handler)
+        for log, level in levels:
+            log.setLevel(level)

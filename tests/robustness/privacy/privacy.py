@@ -1,0 +1,205 @@
+"""Canary phrases in documents, through everything that fails or may fail: none is ever shown.
+
+runs           damaged corpora of every format read and written, linkers and pipelines that raise with text in their message,
+               and commands on damaged files, most of them in this process, some as processes of their own
+canaries_seen  words of the phrases in error messages, problems, logs at DEBUG, warnings, what a command printed and is not the
+               text itself, or in hidden files that it left; it fails if there is one
+
+What shows a phrase is named on stderr with the number of its run, which `--replay` runs again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+from unittest.mock import patch
+
+from onym.corpora.base import documents_of
+from onym.corpora.check import check_corpus
+from onym.corpora.corpus import read_sources, write_corpus
+from onym.corpora.isolation import require_complete
+from onym.detect.dictionary import DictionaryDetector
+from onym.kb import KnowledgeBase
+from onym.linkers import base as _surfaces
+from onym.linkers.dense import DenseLinker
+from onym.linkers.exact import ExactLinker
+from onym.linkers.generative import GenerativeLinker
+from onym.linkers.tfidf import TfidfLinker
+from onym.pipeline.pipeline import Pipeline
+from onym.types import Document, LinkedDocument, Problem
+from tests.robustness.privacy.canaries import Canaries, described, planted_documents, shown_by
+from tests.robustness.privacy.commands import PLUG_INS, WRITABLE, Setup, damaged_corpus, random_command, run_here, run_process
+
+FULL, QUICK = (10_000, 500), (150, 12)
+"""Runs in all, and how many of them are processes of their own."""
+_WORKERS = 2
+Run = Callable[[random.Random, Canaries, Path], str]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--runs", type=int, default=0, help="in all; 10,000 without --quick, 150 with it")
+    parser.add_argument("--processes", type=int, default=0, help="of them as processes; 500 without --quick, 12 with it")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--replay", type=int, default=-1, metavar="NUMBER", help="run one of them and print what it shows")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    runs, processes = QUICK if options.quick else FULL
+    runs, processes = options.runs or runs, options.processes or processes
+    with tempfile.TemporaryDirectory() as name, patch.object(sys, "path", [*sys.path, str(Path(name) / PLUG_INS)]):
+        setup = Setup.make(folder := Path(name))
+        parts = breakables(KnowledgeBase.open(folder / "kb"), folder, with_models=not options.quick)
+        one = partial(_seen, options.seed, setup, parts, processes)
+        if options.replay >= 0:
+            return {"canaries_seen": len(one(options.replay, verbose=True))}
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            apart = pool.map(one, range(processes))  # these work by themselves, and change nothing here
+            seen = sum(map(_summary, map(one, range(processes, runs)))) + sum(map(_summary, apart))
+    if seen:
+        sys.exit(f"{seen} words of canary phrases were shown")
+    return {"runs": runs, "canaries_seen": seen}
+
+
+def _summary(lines: list[str]) -> int:
+    """Tell what a run showed at once, and return how much."""
+    for line in lines:
+        print(line, file=sys.stderr, flush=True)
+    return len(lines)
+
+
+def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, number: int, *, verbose: bool = False) -> list[str]:
+    """Run one, and return a line about each word of its phrases that it shows."""
+    rng = random.Random(f"{seed}:{number}")
+    canaries = Canaries(rng)
+    act: Run = partial(_process, setup) if number < processes else rng.choices(_kinds(setup, parts), (6, 3, 2))[0]
+    with tempfile.TemporaryDirectory(dir=setup.folder) as folder:
+        shown = act(rng, canaries, Path(folder))
+    if verbose:
+        print(shown, file=sys.stderr)
+    seen = canaries.seen_in(shown) + setup.canaries.seen_in(shown)
+    lines = [next(line for line in shown.splitlines() if word in line.lower()) for word in seen]
+    return [f"run {number} (seed {seed}): {line[:300]}" for line in lines]
+
+
+def _kinds(setup: Setup, parts: list[Breakable]) -> tuple[Run, ...]:
+    return _read_and_write, lambda rng, canaries, _: broken_run(rng, canaries, parts), partial(_here, setup)
+
+
+def _read_and_write(rng: random.Random, canaries: Canaries, folder: Path) -> str:
+    """Read a damaged corpus, check it, and write it in another format."""
+    corpus = damaged_corpus(rng, canaries)
+
+    def read() -> str:
+        items = list(read_sources([corpus.source()], rng.choice((corpus.format, ""))))
+        problems = [*(item for item in items if isinstance(item, Problem)), *check_corpus(items)]
+        written = write_corpus(items, folder / "out", rng.choice(WRITABLE))
+        return described(problems + written.problems) + "".join(map(repr, documents_of(items)))
+
+    return shown_by(read)
+
+
+def _here(setup: Setup, rng: random.Random, canaries: Canaries, folder: Path) -> str:
+    command = random_command(rng, canaries, setup, folder)
+    return shown_by(lambda: run_here(command, folder))
+
+
+def _process(setup: Setup, rng: random.Random, canaries: Canaries, folder: Path) -> str:
+    return run_process(random_command(rng, canaries, setup, folder), folder, setup)
+
+
+# Linkers and pipelines that raise where they read text, with the text in the message.
+
+Link = Callable[[Iterable[Document]], Iterable[LinkedDocument]]
+
+
+@dataclass(frozen=True)
+class Breakable:
+    """Something that links, and where it can be made to raise: objects, and names of functions that receive text."""
+
+    link: Link
+    spots: tuple[tuple[Any, str], ...]
+
+
+def breakables(kb: KnowledgeBase, folder: Path, *, with_models: bool) -> list[Breakable]:
+    """Open linkers and a pipeline that need no model, and those with tiny models."""
+    return [*_without_models(kb), *(_with_models(kb, folder) if with_models else ())]
+
+
+def _without_models(kb: KnowledgeBase) -> list[Breakable]:
+    tfidf = TfidfLinker(kb)
+    pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
+    return [
+        Breakable(ExactLinker(kb).link, ((ExactLinker, "_find"), (_surfaces, "queries"), (ExactLinker, "_ranked"))),
+        Breakable(tfidf.link, ((type(tfidf.similarity), "top"),)),
+        Breakable(_bare(pipeline), ((DictionaryDetector, "_spans"), (DictionaryDetector, "_names"), (_surfaces, "queries"))),
+    ]
+
+
+def _with_models(kb: KnowledgeBase, folder: Path) -> list[Breakable]:
+    from onym.testing.models import save_encoder, save_model
+
+    dense = DenseLinker.from_pretrained(save_encoder(folder / "encoder"), kb)
+    generative = GenerativeLinker.from_pretrained(save_model(folder / "seq2seq"), kb, width=2)
+    return [
+        Breakable(dense.link, ((type(dense.encoder), "encode"), (DenseLinker, "_answers"))),
+        Breakable(generative.link, ((GenerativeLinker, "decode_mentions"), (type(generative.layout), "source"))),
+    ]
+
+
+def broken_run(rng: random.Random, canaries: Canaries, parts: list[Breakable]) -> str:
+    """Break one of the parts, link planted documents, and return what was shown."""
+    part, docs = rng.choice(parts), planted_documents(canaries)
+    target, name = rng.choice(part.spots)
+
+    def act() -> str:
+        with patch.object(target, name, _raising(rng.choice(_ERRORS))):
+            linked = list(part.link(docs))
+        problems = [problem for each in linked for problem in each.problems]
+        return described(problems) + shown_by(lambda: list(require_complete(linked)) and "") + repr(linked[0].document)
+
+    return shown_by(act)
+
+
+def _bare(pipeline: Pipeline) -> Link:
+    return lambda docs: pipeline.link_many(Document(doc.id, doc.text) for doc in docs)
+
+
+def _raising(error: Callable[[str], Exception]) -> Callable[..., NoReturn]:
+    def raise_with_text(*args: Any, **options: Any) -> NoReturn:
+        received = " ".join(map(_text, (*args, *options.values())))
+        try:
+            raise ValueError(received)
+        except ValueError as cause:
+            raise error(received) from cause
+
+    return raise_with_text
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Document):
+        return value.text
+    if isinstance(value, list | tuple):
+        return " ".join(map(_text, value))
+    return str(getattr(value, "text", value))
+
+
+def _encoding_error(text: str) -> Exception:
+    return UnicodeEncodeError("utf-8", text, 0, 1, text)
+
+
+def _group(text: str) -> Exception:
+    return ExceptionGroup(text, [ValueError(text)])
+
+
+_ERRORS: tuple[Callable[[str], Exception], ...] = (
+    ValueError, TypeError, KeyError, RuntimeError, OSError, MemoryError, AssertionError, RecursionError,
+    _encoding_error, _group,
+)  # fmt: skip

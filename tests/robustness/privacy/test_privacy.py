@@ -1,0 +1,105 @@
+"""The benchmark `privacy` sees a canary phrase wherever one is shown."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from onym.corpora import isolation
+from onym.corpora.corpus import read_sources
+from onym.errors import InputError
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.registry import LINKERS, REGISTRIES
+from onym.store.files.source import InputFile, Source
+from onym.types import Problem
+from tests.robustness.privacy.canaries import Canaries, planted_documents, shown_by
+from tests.robustness.privacy.commands import (
+    FORMATS,
+    PLUG_INS,
+    Command,
+    Setup,
+    damaged_corpus,
+    random_command,
+    run_here,
+    whole_corpus,
+)
+from tests.robustness.privacy.privacy import Breakable, broken_run
+
+
+@pytest.fixture(scope="module")
+def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+    return Setup.make(tmp_path_factory.mktemp("privacy"))
+
+
+@pytest.fixture
+def plug_ins(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install the plug-ins that leak, for one test: which are installed is found out once in a process."""
+    monkeypatch.syspath_prepend(setup.folder / PLUG_INS)
+    _forget_plug_ins()
+    yield
+    _forget_plug_ins()
+
+
+def _forget_plug_ins() -> None:
+    for parts in REGISTRIES:
+        vars(parts).pop("_plug_ins", None)
+
+
+def canaries() -> Canaries:
+    return Canaries(random.Random(0))
+
+
+def test_a_phrase_is_seen_whole_or_in_part_and_in_any_case() -> None:
+    made = canaries()
+    one, other = made.phrase().split()
+    assert made.seen_in(f"x {other.upper()}y") == [other]
+    assert made.seen_in(f"{one[:-1]} {other[:-1]}") == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_has_phrases(name: str) -> None:
+    made = canaries()
+    files = whole_corpus(made, name)
+    source = Source.of_files("made", [InputFile.from_bytes(key, data) for key, data in files.items()])
+    assert made.seen_in(" ".join(item.text for item in read_sources([source], name) if not isinstance(item, Problem)))
+
+
+def test_what_is_raised_logged_and_printed_is_shown() -> None:
+    def act() -> str:
+        print("printed")
+        isolation._log.debug("logged")
+        raise InputError("input-missing", "raised")
+
+    assert all(word in shown_by(act) for word in ("printed", "logged", "raised"))
+
+
+def test_a_leaking_message_is_seen(setup: Setup) -> None:
+    linker = ExactLinker(KnowledgeBase.open(setup.folder / "kb"))
+    part, made = Breakable(linker.link, ((ExactLinker, "_find"),)), canaries()
+    assert made.seen_in(broken_run(random.Random(0), made, [part])) == []
+    leaking = lambda error, document_id: Problem(document_id, "internal-error", str(error))  # noqa: E731
+    with patch.object(isolation, "problem_of", leaking):
+        assert made.seen_in(broken_run(random.Random(0), made, [part]))
+
+
+def test_text_that_a_command_leaves_behind_is_seen(setup: Setup, tmp_path: Path) -> None:
+    made = canaries()
+    (tmp_path / ".stage").write_text(made.phrase())
+    (tmp_path / "links.jsonl").write_text(f'{{"document":"1","problem":{{"code":"a-b","what":"{made.phrase()}"}}}}\n')
+    assert len(made.seen_in(run_here(Command(("--version",)), tmp_path))) == 4
+
+
+def test_commands_run_on_damaged_files(setup: Setup, plug_ins: None, tmp_path: Path) -> None:
+    assert "broken" in LINKERS.names
+    rng, made = random.Random(3), canaries()
+    assert damaged_corpus(rng, made).files
+    assert planted_documents(made)
+    for number in range(6):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert made.seen_in(run_here(random_command(rng, made, setup, folder), folder)) == []

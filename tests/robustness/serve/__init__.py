@@ -1,0 +1,1 @@
+"""Services under faults, overload, hostile pages, and clients of another make."""

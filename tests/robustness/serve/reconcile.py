@@ -1,0 +1,184 @@
+"""The reconciliation service: is it what the specification says, and how right is it in OpenRefine?
+
+schema_cases, violations  requests to the service of the starter, and examples of the Reconciliation Service API 0.2; what is
+                          against its JSON schemas, or against what it says in words
+rows, junk                distinct disease mentions of the test splits of BC5CDR and NCBI disease as they are written, and
+                          values that are no disease: random letters, dates, units, people, cities
+gold_in_kb                the share of rows with a gold id that is a cross-reference in the knowledge base: the others are wrong
+top1                      the share of rows whose first candidate is right
+matches, match_coverage   rows that were matched without a person, at `--precision` (0.95), and their share
+match_precision           the share of them that is right; `wrong_match_share` is the rest
+junk_matched              junk that was matched
+rows_per_s                rows a second of the clock, as OpenRefine sends them: ten at a time
+
+The rows go through the real OpenRefine, without a window, in a network of its own with the service. With `--quick`, a few rows
+are sent in the way of OpenRefine without it. `--split dev` is for choices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import string
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from benchmarks.commands.starter import CORPORA, diseases_of
+from benchmarks.report import data_folder
+from benchmarks.serve.running import Running
+
+from onym.datasets.prepared import open_dataset
+from onym.kb import KnowledgeBase
+from onym.packs import load
+from onym.views import styled
+from tests.robustness.own_network import enter
+from tests.robustness.serve.openrefine import OpenRefine
+from tests.robustness.serve.reconcile_cases import ReconcileCases, reconcile_schemas
+
+UPPER_BOUNDS = {"violations": 0, "junk_matched": 0}
+FULL_BOUNDS = {"wrong_match_share": 0.055}
+_PIPELINE = "starter"
+_FULL, _QUICK, _AT_ONCE = 1_000, 100, 10
+_TERMS, _IDS = 20, 20
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--split", default="test", help="dev for choices")
+    parser.add_argument("--precision", type=float, default=0.95, help="of matches; 0.95 by default")
+    parser.add_argument("--plain", action="store_true", help="without OpenRefine, but all rows")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    kb = load(_PIPELINE).kb
+    gold = mentions(options.split, _QUICK if options.quick else _FULL)
+    values = [*gold, *junk()]
+    is_plain = options.quick or options.plain
+    if not is_plain:
+        enter()  # OpenRefine has no password
+    with tempfile.TemporaryDirectory() as folder:
+        service = Running(_PIPELINE, Path(folder) / "log.txt", "--match-precision", str(options.precision))
+        try:
+            service.wait_until_ready()
+            base = f"{service.url}/reconcile"
+            ids = [styled(kb.concept_ids[row]) for row in range(0, len(kb), len(kb) // _IDS)]
+            schemas = reconcile_schemas()
+            cases = [*schemas.own_cases(), *ReconcileCases(base, schemas, list(gold)[:_TERMS], ids, ["Disease"]).run()]
+            rows, seconds, by = _plain(base, values) if is_plain else _by_openrefine(base, values, Path(folder))
+        finally:
+            service.stop()
+    wrong = [f"{name}: {problem}" for name, problems in cases for problem in problems]
+    print("".join(f"{each}\n" for each in wrong[:10]), end="", file=sys.stderr)
+    figures: dict[str, object] = {"schema_cases": len(cases), "violations": len(wrong)}
+    return figures | judged(rows, gold, kb) | {"rows_per_s": round(len(values) / seconds, 1), "by": by}
+
+
+def _by_openrefine(base: str, values: Sequence[str], folder: Path) -> tuple[list[ReconciledRow], float, str]:
+    with OpenRefine(folder) as openrefine:
+        project = openrefine.project_of(values)
+        seconds = openrefine.reconcile(project, base)
+        found = openrefine.rows(project)
+        version = openrefine.version()
+    if [row["value"] for row in found] != list(values) or any(row["error"] for row in found):
+        sys.exit("OpenRefine has other rows, or rows with errors")
+    rows = [ReconciledRow(row["value"], row["matched"] or next(iter(row["candidates"]), None), row["matched"]) for row in found]
+    return rows, seconds, f"OpenRefine {version}"
+
+
+def _plain(base: str, values: Sequence[str]) -> tuple[list[ReconciledRow], float, str]:
+    """Send values as OpenRefine does: ten in a form. It takes the first candidate of those that are a match."""
+    rows, began = [], time.perf_counter()
+    with httpx.Client(timeout=60.0) as client:
+        for first in range(0, len(values), _AT_ONCE):
+            several = values[first : first + _AT_ONCE]
+            queries = {f"q{row}": {"query": value} for row, value in enumerate(several)}
+            found = client.post(base, data={"queries": json.dumps(queries)}).raise_for_status().json()
+            for row, value in enumerate(several):
+                candidates = found[f"q{row}"]["result"]
+                best = next(iter(candidates), None)
+                matched = next((each["id"] for each in candidates if each["match"]), None)
+                rows.append(ReconciledRow(value, best and best["id"], matched))
+    return rows, time.perf_counter() - began, "HTTP"
+
+
+# Rows for a reconciliation service: distinct disease mentions as they are written, with their gold ids, and junk.
+
+_SEED = 21
+_WORDS = 20
+_DATES = (
+    "2021-03-04",
+    "12/05/1998",
+    "3 May 2010",
+    "1999",
+    "Q2 2020",
+    "14:35",
+    "Monday",
+    "2020-01-01T00:00:00Z",
+    "Jan-17",
+    "31.12.2004",
+)
+_UNITS = ("mg/dl", "mmol/L", "2.5 mg", "kg", "75 %", "10 ml", "n = 12", "37.5 °C", "p < 0.05", "120/80 mmHg")
+_PEOPLE = ("John Smith", "Maria Garcia", "Wei Chen", "Anna Kowalska", "Dr. Peter Miller")
+_CITIES = ("Paris", "Tokyo", "New York", "Nairobi", "Buenos Aires")
+Gold = Mapping[str, frozenset[str]]
+
+
+def junk() -> list[str]:
+    """Return 50 values that are no disease: random letters, dates, units, people and cities."""
+    rng = random.Random(_SEED)
+    words = ["".join(rng.choices(string.ascii_lowercase, k=rng.randrange(4, 13))) for _ in range(_WORDS)]
+    return [*words, *_DATES, *_UNITS, *_PEOPLE, *_CITIES]
+
+
+def mentions(split: str, count: int) -> dict[str, frozenset[str]]:
+    """Return distinct surfaces of the diseases of two corpora, with the ids that mentions of this surface have alone.
+
+    A surface all of whose mentions are composites has none: no single concept is right.
+    """
+    found: dict[str, set[str]] = {}
+    for name in CORPORA.values():
+        for doc in diseases_of(open_dataset(name, data=data_folder()).documents(split)):
+            for mention in doc.mentions:
+                if mention.concept_ids and mention.surface == mention.surface.strip() and mention.surface.isprintable():
+                    found.setdefault(mention.surface, set()).update(
+                        mention.concept_ids if len(mention.concept_ids) == 1 else ()
+                    )
+    sample = random.Random(_SEED).sample(sorted(found), min(count, len(found)))
+    return {surface: frozenset(found[surface]) for surface in sample}
+
+
+@dataclass(frozen=True)
+class ReconciledRow:
+    """A value, its first candidate, and the concept that it was matched with without a person."""
+
+    value: str
+    first: str | None
+    matched: str | None
+
+
+def judged(rows: Iterable[ReconciledRow], gold: Gold, kb: KnowledgeBase) -> dict[str, object]:
+    """Return how many first candidates and matches are right. A concept is right that has a gold id, as a cross-reference."""
+    values = {row.value: row for row in rows}
+    right = {value: {concept for each in ids for concept in kb.concepts_with_id(each)} for value, ids in gold.items()}
+
+    def is_right(value: str, concept_id: str | None) -> bool:
+        return concept_id is not None and not right[value].isdisjoint(kb.resolve(concept_id))
+
+    matches = [row for value in gold if (row := values[value]).matched]
+    wrong = sum(not is_right(row.value, row.matched) for row in matches)
+    return {
+        "rows": len(gold),
+        "gold_in_kb": round(sum(map(bool, right.values())) / len(gold), 3),
+        "top1": round(sum(is_right(value, values[value].first) for value in gold) / len(gold), 3),
+        "matches": len(matches),
+        "match_coverage": round(len(matches) / len(gold), 3),
+        "match_precision": round(1 - wrong / len(matches), 3) if matches else None,
+        "wrong_match_share": round(wrong / len(matches), 3) if matches else 0.0,
+        "junk": len(values) - len(gold),
+        "junk_matched": sum(bool(row.matched) for value, row in values.items() if value not in gold),
+    }

@@ -1,0 +1,185 @@
+"""A service that meets what goes wrong: is each request answered once, rightly or with a refusal, and does it go on?
+
+One service with two linker processes over a made-up pipeline, on this machine alone. Linker processes are killed under load;
+clients send slowly, half a request, a gigabyte, bytes that are no UTF-8, or requests with random bytes changed; they go away
+before the answer. Each time other clients ask on, and each of their answers must be that of the pipeline, or 503 where a
+linker process was killed. Then services are ended under load, while clients watch /ready as a balancer does, and at last one
+whose pipeline is exchanged again and again.
+
+cases           what was tried; `by_kind` says how often what
+answers         answers to requests that are right; `refused` of them are 503
+unsent          requests for which nobody listened any more
+wrong           answers that are not those of the pipeline, and statuses that should not be
+lost            requests that are right and have no answer
+hung            requests without an answer for a minute
+dropped         requests without an answer when a service was ended
+swap_answers    answers while the pipeline was exchanged
+mixed_answers   of these, those that are missing, or not of one release alone, or name another one in their header
+stale_answers   of these, those by the old release to a request that was sent after the service named the new one
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import tempfile
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from benchmarks.serve.client import link_request
+from benchmarks.serve.running import Running
+
+from tests.robustness.batch.runs import made_pipeline
+from tests.robustness.serve.clients import (
+    PATIENCE_S,
+    Clients,
+    Exchange,
+    ended_under_load,
+    made_exchanges,
+    start,
+    swapped_under_load,
+)
+from tests.robustness.text.pipeline_hostile_text import NAMES
+
+_FULL, _QUICK = 100, 3
+_MUTATED_SHARE, _SWAPPED_SHARE = 100, 10  # mutated requests, and exchanges of the pipeline, for each other case
+_CLIENTS, _AT_ONCE = 8, 8
+_BODY_S = 4
+UPPER_BOUNDS = dict.fromkeys(("wrong", "lost", "hung", "dropped", "mixed_answers", "stale_answers"), 0)
+_HEAD = b"POST /v1/link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+Case = Callable[["Faults"], Awaitable[None]]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cases",
+        type=int,
+        default=0,
+        help="of each kind; mutated requests 100 times as many, exchanges 10 times",
+    )
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    cases = options.cases or (_QUICK if options.quick else _FULL)
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        pipeline = made_pipeline(base)
+        words = ("--workers", "2", "--body-timeout", str(_BODY_S))
+        exchanges = made_exchanges(pipeline)
+        faults = Faults(Running(pipeline, base / "log.txt", *words), exchanges)
+        try:
+            faults.service.wait_until_ready()
+            asyncio.run(faults.run(cases))
+        finally:
+            faults.service.stop(signal.SIGKILL)
+        kinds = faults.kinds + Counter({"SIGTERM": cases, "swap": cases * _SWAPPED_SHARE})
+        counts, notes = ended_under_load(pipeline, exchanges, base / "log.txt", cases)
+        counts += faults.clients.counts + swapped_under_load(base, kinds["swap"])
+    figures: dict[str, object] = {"cases": kinds.total(), "by_kind": dict(sorted(kinds.items()))}
+    figures |= {name: counts[name] for name in ("answers", "refused", "unsent", "swap_answers", *UPPER_BOUNDS)}
+    return figures | {"notes": [*faults.clients.notes, *notes][:5]}
+
+
+class Faults:
+    """What is done to a service, and what came of it."""
+
+    def __init__(self, service: Running, exchanges: Sequence[Exchange]) -> None:
+        self.service = service
+        self.clients = Clients(service.url, exchanges)
+        self.kinds: Counter[str] = Counter()
+        self._rng = random.Random(13)
+
+    async def run(self, cases: int) -> None:
+        """Try everything, while clients ask."""
+        asking = start(self.clients, _CLIENTS)
+        kinds: tuple[tuple[str, Case, int], ...] = (
+            ("kill", Faults._kill, cases),
+            ("disconnect", Faults._disconnect, cases),
+            ("half", Faults._half, cases),
+            ("slow", Faults._slow, cases),
+            ("oversized", Faults._oversized, cases),
+            ("no UTF-8", Faults._no_utf8, cases),
+            ("mutated", Faults._mutated, cases * _MUTATED_SHARE),
+        )
+        for kind, case, count in kinds:
+            at_once = 1 if kind == "kill" else _AT_ONCE
+            while self.kinds[kind] < count:
+                several = min(at_once, count - self.kinds[kind])
+                await asyncio.gather(*(asyncio.wait_for(case(self), PATIENCE_S) for _ in range(several)))
+                self.kinds[kind] += several
+        self.clients.is_ending = True
+        self.service.process.send_signal(signal.SIGTERM)
+        await asyncio.wait_for(asyncio.gather(*asking), PATIENCE_S)
+
+    async def _kill(self) -> None:
+        """Kill a linker process, and wait until another one is there."""
+        pids = self.service.linker_pids()
+        if pids:
+            os.kill(self._rng.choice(pids), signal.SIGKILL)
+        await asyncio.sleep(self._rng.random())
+
+    async def _raw(self, data: bytes, pause: float = 0.0, *, wait: float = 5.0 * _BODY_S) -> bytes:
+        """Send bytes, perhaps slowly, and return what comes back until the connection ends."""
+        host, port = self.service.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        try:
+            for start in range(0, len(data), 16 if pause else len(data) or 1):
+                writer.write(data[start : start + (16 if pause else len(data))])
+                await writer.drain()
+                if pause:
+                    await asyncio.sleep(pause)
+            return await asyncio.wait_for(reader.read(), wait) if wait else b""
+        except (TimeoutError, ConnectionError):
+            return b""
+        finally:
+            writer.close()
+
+    def _expect(self, found: bytes, *statuses: int) -> None:
+        """Count an answer that has none of these statuses as wrong."""
+        status = int(found.split(None, 2)[1]) if found.startswith(b"HTTP/1.1 ") else 0
+        if status not in statuses:
+            self.clients.wrong(f"status {status} instead of {statuses}")
+
+    async def _disconnect(self) -> None:
+        await self._raw(link_request(" ".join(NAMES) * 50), wait=0.0)
+
+    async def _half(self) -> None:
+        request = link_request("fever")
+        cut = self._rng.randrange(1, len(request))
+        is_in_body = request.index(b"\r\n\r\n") + 4 <= cut
+        part = request[:cut].replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+        self._expect(await self._raw(part), 408 if is_in_body else 0)
+
+    async def _slow(self) -> None:
+        body = b'{"text": "' + b"a" * 100 + b'"}'
+        head = _HEAD + b"Content-Length: %d\r\n\r\n" % len(body)
+        self._expect(await self._raw(head + body, 0.02), 200)
+        self._expect(await self._raw(head + body, _BODY_S / 5), 0, 408)  # too slow
+
+    async def _oversized(self) -> None:
+        self._expect(await self._raw(_HEAD + b"Content-Length: 1000000000\r\n\r\n"), 413)
+        chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        self._expect(await self._raw(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 40), 413, 0)
+
+    async def _no_utf8(self) -> None:
+        body = b'{"text": "fever \xff\xfe"}'
+        self._expect(await self._raw(_HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body), 400)
+
+    async def _mutated(self) -> None:
+        """Change some bytes of a right request: whatever it is then, the service is not to blame."""
+        data = bytearray(link_request("High fever and heart attack.", "Connection: close"))
+        for _ in range(self._rng.randrange(1, 6)):
+            at, kind = self._rng.randrange(len(data)), self._rng.randrange(3)
+            if kind == 0:
+                data[at] = self._rng.randrange(256)
+            elif kind == 1:
+                del data[at : at + self._rng.randrange(1, 9)]
+            else:
+                data[at:at] = self._rng.randbytes(self._rng.randrange(1, 9))
+        found = await self._raw(bytes(data), wait=1.0)  # one that is incomplete is waited for longer than that
+        if found.startswith(b"HTTP/1.1 5"):
+            self.clients.wrong(f"status {found[9:12].decode()} for a mutated request")

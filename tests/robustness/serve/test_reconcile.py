@@ -1,0 +1,36 @@
+"""How the rows of the benchmark `reconcile` are judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onym.kb import KnowledgeBase
+from tests.robustness.serve.reconcile import ReconciledRow, judged, junk
+
+
+def test_junk_is_fifty_values_and_the_same_each_time() -> None:
+    assert len(set(junk())) == 50
+    assert junk() == junk()
+
+
+def test_a_concept_is_right_by_its_ids_and_cross_references(tiny_kb: Path) -> None:
+    gold = {
+        "heart attack": frozenset({"omim:608446"}),  # a cross-reference
+        "fever": frozenset({"mesh:D005334"}),
+        "pyrexia": frozenset({"mesh:D006973"}),  # another concept
+        "pain": frozenset({"mesh:D010146"}),  # not in the knowledge base
+        "fever and pain": frozenset[str](),  # a composite
+    }
+    rows = [
+        ReconciledRow("heart attack", "MESH:D009203", "MESH:D009203"),
+        ReconciledRow("fever", "MESH:D005334", None),
+        ReconciledRow("pyrexia", "MESH:D005334", "MESH:D005334"),
+        ReconciledRow("pain", None, None),
+        ReconciledRow("fever and pain", "MESH:D005334", None),
+        ReconciledRow("Paris", "MESH:D005334", "MESH:D005334"),
+        ReconciledRow("Tokyo", "MESH:D005334", None),
+    ]
+    figures = judged(rows, gold, KnowledgeBase.open(tiny_kb))
+    assert (figures["rows"], figures["gold_in_kb"], figures["top1"]) == (5, 0.6, 0.4)
+    assert (figures["matches"], figures["match_precision"], figures["match_coverage"]) == (2, 0.5, 0.4)
+    assert (figures["junk"], figures["junk_matched"]) == (2, 1)

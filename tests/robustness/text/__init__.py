@@ -1,0 +1,1 @@
+"""Texts that are hard on offsets, or on time."""

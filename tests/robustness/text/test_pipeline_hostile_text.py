@@ -1,0 +1,76 @@
+"""The benchmark of hostile texts finds what is wrong, and finds nothing in a few of its texts."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onym.detect.base import Detected, Span, detect_batches, with_spans
+from onym.kb import KnowledgeBase
+from onym.linkers.exact import ExactLinker
+from onym.pipeline.pipeline import Pipeline
+from onym.types import Document
+from tests.robustness.text import pipeline_hostile_text
+from tests.robustness.text.pipeline_hostile_text import MAX_LENGTH, NAMES, Made, judged, made_kb, make, missed, run
+
+
+def test_texts_are_the_same_each_time_and_as_hard_as_they_are_said_to_be() -> None:
+    texts = [make(number) for number in range(1, 60)]
+    assert texts == [make(number) for number in range(1, 60)]
+    all_text = "".join(made.text for made in texts)
+    for char in ("\r\n", "\u200b", "\u0301", "\U0001f9ec", "\u202e", "\u0130", "\ud83d"):
+        assert char in all_text
+    assert max(len(made.text) for made in texts) == MAX_LENGTH
+    for made in texts:
+        assert all(made.text[start:end] in NAMES for start, end in made.planted)
+
+
+def test_nothing_is_wrong_in_some_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline_hostile_text, "MAX_LENGTH", 5_000)
+    figures = run(Namespace(quick=True, documents=12, detector="dictionary", seed=1))
+    assert (figures["documents"], figures["offset_errors"], figures["crashes"]) == (12, 0, 0)
+    assert isinstance(figures["mentions"], int)
+    assert figures["mentions"] > 0
+
+
+class Wrong:
+    """A detector that finds one place, or fails."""
+
+    def __init__(self, span: Span | None) -> None:
+        self.config: dict[str, Any] = {}
+        self._span = span
+
+    def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
+        for doc in documents:
+            if self._span is None:
+                raise IndexError
+            yield with_spans(doc, [self._span])
+
+
+@pytest.mark.parametrize(
+    ("span", "figure"), [(None, "crashes"), (Span(0, 3), "offset_errors"), (Span(90, 95), "crashes"), (Span(2, 7), "missed")]
+)
+def test_what_is_wrong_is_counted(tmp_path: Path, span: Span | None, figure: str) -> None:
+    linker = ExactLinker(KnowledgeBase.open(made_kb(tmp_path)))
+    figures = judged(Pipeline(linker, Wrong(span)), Made("a fever or a fever", ((2, 7), (13, 18))), "1")
+    assert figures[figure] == 1
+
+
+def test_a_problem_of_a_part_is_a_crash(tmp_path: Path) -> None:
+    class Lost(Wrong):
+        def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
+            return detect_batches(documents, lambda _: [[Span(90, 95)]])
+
+    linker = ExactLinker(KnowledgeBase.open(made_kb(tmp_path)))
+    assert judged(Pipeline(linker, Lost(None)), Made("a fever", ()), "1")["crashes"] == 1
+    assert judged(Pipeline(linker, Wrong(Span(2, 7))), Made("a fever", ()), "1")["crashes"] == 0
+
+
+def test_what_is_missed() -> None:
+    assert missed(((0, 5), (7, 9), (20, 22)), [(0, 9), (19, 30)]) == 0
+    assert missed(((0, 5), (7, 9)), [(1, 5)]) == 2
+    assert missed((), [(1, 2)]) == 0

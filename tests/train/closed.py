@@ -1,0 +1,69 @@
+"""The closed forms of the losses in numpy and float64, written from the papers and not from the code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from torch import Tensor
+
+from onym.train.losses import Preference
+
+Array = npt.NDArray[np.float64]
+SEEDS = range(20)
+NAMES = ("preferred", "rejected", "reference_preferred", "reference_rejected")
+dtypes = pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-6), (torch.float32, 1e-4)])
+
+
+def drawn_pairs(seed: int, dtype: torch.dtype = torch.float64, pairs: int = 9) -> Preference:
+    """Draw scores of names as models give them, from nearly certain to very unlikely."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = -40 * torch.rand(4, pairs, generator=generator, dtype=torch.float64) ** 2
+    return Preference(*scores.to(dtype))
+
+
+def arrays(preference: Preference) -> dict[str, Array]:
+    return {name: getattr(preference, name).double().numpy() for name in NAMES if getattr(preference, name) is not None}
+
+
+def sigmoid_loss(margin: Array, smoothing: float = 0.0) -> Array:
+    """Return the expected -log of the probability that the preferred one wins."""
+    wins = 1 / (1 + np.exp(-margin))
+    found: Array = -(1 - smoothing) * np.log(wins) - smoothing * np.log(1 / (1 + np.exp(margin)))
+    return found
+
+
+def log_softmax(logits: Tensor) -> Array:
+    values = logits.double().numpy()
+    found: Array = values - np.log(np.exp(values).sum(-1, keepdims=True))
+    return found
+
+
+def backward(loss: Any) -> None:
+    """Fill in the gradients of a loss; torch does not type its own function."""
+    loss.backward()
+
+
+def same(found: Tensor, expected: Any, within: float) -> None:
+    """Require the same values, by so much of 1 or of themselves."""
+    np.testing.assert_allclose(found.detach().double().numpy(), expected, rtol=within, atol=within)
+
+
+def require_finite_gradients(loss: Callable[[Preference], Tensor]) -> None:
+    """Require losses and gradients that are numbers where a model is certain and wrong, certain and right, and in bfloat16."""
+    for dtype in (torch.float32, torch.bfloat16):
+        preferred = torch.tensor([-1e4, 0.0, -1e4, 0.0], dtype=dtype, requires_grad=True)
+        rejected = torch.tensor([0.0, -1e4, -1e4, 0.0], dtype=dtype, requires_grad=True)
+        losses = loss(Preference(preferred, rejected, torch.zeros(4), torch.zeros(4)))
+        backward(losses.sum())
+        assert losses.dtype == torch.float32
+        assert losses.shape == (4,)
+        assert bool(losses.isfinite().all())
+        for scores, sign in ((preferred, -1), (rejected, 1)):
+            assert scores.grad is not None
+            assert bool(scores.grad.isfinite().all())
+            assert float(scores.grad[0] * sign) > 0, "a pair that is the wrong way round must be learned from"

@@ -1,1 +1,0 @@
-"""Detectors of several corpora, trained."""

@@ -1,1 +1,0 @@
-"""Classifiers of what the dictionary finds, trained."""

@@ -1,0 +1,307 @@
+"""The device and the precision of a training run, sharding, and AdamW for weights in bf16."""
+
+from __future__ import annotations
+
+import copy
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import AutoModelForSeq2SeqLM
+
+from onym.errors import ConfigError
+from onym.kb import KnowledgeBase
+from onym.linkers.generative import GenerativeLinker
+from onym.models import device
+from onym.testing.models import tiny_bart, tiny_encoder
+from onym.train.configs import GenerativeOptimConfig, OptimConfig
+from onym.train.precision import (
+    MasterAdamW,
+    drop_tied_copies,
+    is_sharded,
+    one_embedding,
+    require_shardable,
+    training_device,
+    training_precision,
+)
+from onym.train.run import train
+from onym.train.trainer import METRIC, trainer_arguments
+from onym.types import Document, Mention
+from tests.decoding.families import FAMILIES
+from tests.decoding.families import model as family_model
+from tests.train.launched import accelerated
+from tests.train.tiny import are_equal, config, furthest, losses, optim, samples, trained, weights_of
+
+OPTIM = GenerativeOptimConfig(
+    steps=70, batch_size=3, gradient_accumulation=5, learning_rate=2e-4, warmup_steps=7, schedule="cosine", weight_decay=0.3,
+    epsilon=1e-7, betas=(0.8, 0.95), max_grad_norm=0.7, precision="fp32", seed=11, eval_steps=35,
+)  # fmt: skip
+FSDP = {
+    "compute_environment": "LOCAL_MACHINE",
+    "distributed_type": "FSDP",
+    "use_cpu": True,
+    "num_machines": 1,
+    "num_processes": 2,
+    "machine_rank": 0,
+    "mixed_precision": "no",
+    "fsdp_config": {
+        "fsdp_version": 2,
+        "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+        "fsdp_transformer_layer_cls_to_wrap": "BartEncoderLayer,BartDecoderLayer",
+        "fsdp_reshard_after_forward": True,
+        "fsdp_state_dict_type": "FULL_STATE_DICT",
+        "fsdp_cpu_ram_efficient_loading": False,
+    },
+}
+OPTIONS: dict[str, Any] = {"lr": 1e-4, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01}
+
+
+def test_each_value_arrives(tmp_path: Path) -> None:
+    args = trainer_arguments(tmp_path, OPTIM, METRIC)
+    assert (args.max_steps, args.per_device_train_batch_size, args.gradient_accumulation_steps) == (70, 3, 5)
+    assert (args.learning_rate, args.warmup_steps, args.lr_scheduler_type, args.weight_decay) == (2e-4, 7, "cosine", 0.3)
+    assert (args.adam_epsilon, args.adam_beta1, args.adam_beta2, args.max_grad_norm) == (1e-7, 0.8, 0.95, 0.7)
+    assert (args.seed, args.eval_steps, args.save_steps) == (11, 35, 35)
+    assert Path(args.output_dir).parent == tmp_path
+    assert args.train_sampling_strategy == "sequential"
+
+
+@pytest.mark.parametrize(("precision", "is_cast"), [("fp32", False), ("bf16", True), ("bf16-weights", False)])
+def test_the_precision(tmp_path: Path, precision: str, is_cast: bool) -> None:
+    args = trainer_arguments(tmp_path, OPTIM.model_copy(update={"precision": precision}))
+    assert (args.bf16, args.fp16) == (is_cast, False)
+
+
+def test_with_and_without_a_score_on_dev(tmp_path: Path) -> None:
+    args, bare = (trainer_arguments(tmp_path, OPTIM, metric) for metric in (METRIC, ""))
+    assert (args.load_best_model_at_end, args.metric_for_best_model, args.greater_is_better) == (True, METRIC, True)
+    assert (bare.load_best_model_at_end, str(bare.eval_strategy.value)) == (False, "no")
+    assert (args.eval_on_start, bare.eval_on_start) == (True, False)
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> list[torch.device]:
+    """Pretend that there are two GPUs; return those that were made the current one."""
+    current: list[torch.device] = []
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: not including_emulation)
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
+    return current
+
+
+def test_the_device(gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(gpus) == 0
+    assert [str(training_device(OptimConfig(device=name))) for name in ("cpu", "auto", "cuda:1")] == ["cpu", "cuda:0", "cuda:1"]
+    with pytest.raises(ConfigError, match="device-unavailable"):
+        training_device(OptimConfig(device="cuda:7"))
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert str(training_device(OptimConfig())) == "cuda:1", "each process has a GPU of its own"
+    assert str(training_device(OptimConfig(device="cpu"))) == "cpu"
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert str(training_device(OptimConfig())) == "cpu"
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1"])
+def test_trainer_uses_that_gpu_alone(tmp_path: Path, gpus: list[torch.device], name: str) -> None:
+    """By itself it would take the first, and copy the model to all others."""
+    args = trainer_arguments(tmp_path, OptimConfig(device=name, precision="fp32"))
+    wanted = training_device(OptimConfig(device=name))
+    assert (args.device, args.n_gpu, args.use_cpu) == (wanted, 1, False)
+    assert gpus[-1] == wanted
+
+
+def test_trainer_uses_the_cpu_where_it_is_wanted(tmp_path: Path, gpus: list[torch.device]) -> None:
+    args = trainer_arguments(tmp_path, OptimConfig(device="cpu"))
+    assert (str(args.device), args.n_gpu, args.use_cpu) == ("cpu", 0, True)
+    assert len(gpus) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "has_bf16", "sharded", "wanted"),
+    [
+        ("cpu", False, "", "fp32"),
+        ("cpu", True, "", "bf16-weights"),
+        ("cpu", True, "true", "bf16"),
+        ("cuda", True, "", "bf16"),
+        ("cuda", False, "", "fp32"),
+    ],
+)
+def test_the_fastest_precision(
+    gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch, name: str, has_bf16: bool, sharded: str, wanted: str
+) -> None:
+    assert len(gpus) == 0
+    monkeypatch.setattr(device, "_has_bf16", lambda _: has_bf16)
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", sharded)
+    assert training_precision(OptimConfig(device=name)) == wanted
+    assert training_precision(OptimConfig(device=name, precision="fp32")) == "fp32"
+
+
+@pytest.mark.slow
+def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+    still = {"dropout": 0.0, "attention_dropout": 0.0}
+    steps = {"steps": 3, "eval_steps": 1, "epsilon": 1e-4}
+    whole, parts = (
+        config("finetune", model, corpus, kb_folder, start=still, dev={"mentions": 4}, optim=steps | {"batch_size": batch})
+        for batch in (8, 4)
+    )
+    train(whole, tmp_path / "whole")
+    accelerated(tmp_path, FSDP, {"parts": parts})
+    made = tmp_path / "parts"
+    # Its checkpoints are FSDP's: had it not been sharded, the optimizer's would be `optimizer.pt`.
+    assert (tmp_path / "parts.work" / "checkpoints" / "checkpoint-3" / "optimizer.bin").is_file()
+    assert furthest(load_file(made / "model.safetensors"), load_file(tmp_path / "whole" / "model.safetensors")) < 1e-4
+    assert losses(made) == pytest.approx(losses(tmp_path / "whole"), abs=1e-4)
+
+    linker = GenerativeLinker.from_pretrained(made, KnowledgeBase.open(kb_folder), dtype="fp32")
+    doc = Document("1", "A fever.", (Mention(2, 7, "fever"),))
+    (linked,) = linker.link([doc])
+    assert linked.links[0].candidates
+
+
+def test_weights_that_are_kept_twice_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_shardable("bf16-weights")
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    assert is_sharded()
+    with pytest.raises(ConfigError, match="config-invalid"):
+        trained(tiny_bart(), samples(4), tmp_path, optim(precision="bf16-weights"))
+    require_shardable("bf16")
+
+
+@pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"biobart"}))
+def test_one_module_says_what_three_said(family: str) -> None:
+    model = copy.deepcopy(family_model(family))
+    ids = torch.tensor([[3, 5, 7]])
+    before, names = model(input_ids=ids, decoder_input_ids=ids).logits, list(model.state_dict())
+    assert one_embedding(model) is model
+    assert torch.equal(model(input_ids=ids, decoder_input_ids=ids).logits, before)
+    assert list(model.state_dict()) == names
+    assert model.get_encoder().embed_tokens is model.get_decoder().embed_tokens is model.get_input_embeddings()
+
+
+def test_an_encoder_has_one_embedding_already() -> None:
+    model = tiny_encoder()
+    names = list(model.state_dict())
+    assert one_embedding(model) is model
+    assert list(model.state_dict()) == names
+
+
+def test_each_weight_once() -> None:
+    model = tiny_bart()
+    gathered = {name: value.clone() for name, value in weights_of(model).items()}
+    assert gathered.keys() - drop_tied_copies(gathered, model).keys() == {
+        "lm_head.weight",
+        "model.encoder.embed_tokens.weight",
+        "model.decoder.embed_tokens.weight",
+    }
+
+
+def weight(*values: float) -> nn.Parameter:
+    return nn.Parameter(torch.tensor(values, dtype=torch.bfloat16))
+
+
+def moved(optimizer: torch.optim.Optimizer, parameter: nn.Parameter, steps: int, seed: int = 0) -> Tensor:
+    """Take steps by random gradients that bf16 can say, and return what the weights are in the end."""
+    draw = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        gradient = torch.randn(parameter.shape, generator=draw).bfloat16()
+        parameter.grad = gradient.to(parameter.dtype)
+        optimizer.step()
+        optimizer.zero_grad()
+    return parameter.detach()
+
+
+def test_steps_are_those_of_adamw_in_fp32() -> None:
+    short, exact = weight(1.0, -2.0, 0.5), nn.Parameter(torch.tensor([1.0, -2.0, 0.5]))
+    master = MasterAdamW([short], **OPTIONS)
+    moved(master, short, 20)
+    moved(torch.optim.AdamW([exact], fused=True, **OPTIONS), exact, 20)
+    assert torch.equal(master.masters[0].detach(), exact.detach())
+    assert torch.equal(short.detach(), exact.detach().bfloat16())
+
+
+def test_small_steps_are_not_lost() -> None:
+    """Each is a 10,000th of the weight, far below what bf16 can say; a hundred of them are not."""
+    kept, lost = weight(1.0), weight(1.0)
+    for parameter, optimizer in ((kept, MasterAdamW([kept], **OPTIONS)), (lost, torch.optim.AdamW([lost], **OPTIONS))):
+        for _ in range(100):
+            parameter.grad = torch.ones_like(parameter)
+            optimizer.step()
+    assert lost.item() == 1.0
+    assert kept.item() == pytest.approx(0.99, abs=0.004)
+
+
+def test_frozen_weights_are_left_alone() -> None:
+    one, other = weight(1.0), weight(2.0).requires_grad_(False)
+    optimizer = MasterAdamW([one, other], **OPTIONS)
+    assert [parameter is one for parameter in optimizer.moved] == [True]
+    moved(optimizer, one, 3)
+    assert other.item() == 2.0
+
+
+def test_a_weight_without_a_gradient_stays() -> None:
+    one, other = weight(1.0), weight(2.0)
+    optimizer = MasterAdamW([one, other], **OPTIONS)
+    one.grad = torch.ones_like(one)
+    optimizer.step()
+    assert optimizer.masters[1].item() == 2.0
+    optimizer.zero_grad()
+    assert [parameter.grad for parameter in (one, other, *optimizer.masters)] == [None] * 4
+
+
+def test_a_state_goes_on_exactly_where_it_was() -> None:
+    whole = weight(1.0, 3.0)
+    expected = moved(MasterAdamW([whole], **OPTIONS), whole, 6)
+
+    begun = weight(1.0, 3.0)
+    first = MasterAdamW([begun], **OPTIONS)
+    moved(first, begun, 3)
+    file = io.BytesIO()
+    torch.save(first.state_dict(), file)
+    file.seek(0)
+    resumed = weight(0.0, 0.0)
+    second = MasterAdamW([resumed], **OPTIONS)
+    second.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(second.masters[0], first.masters[0])
+    assert torch.equal(resumed, begun)
+    kept = first.state_dict()["state"][0]
+    assert all(torch.equal(value, kept[name]) for name, value in second.state_dict()["state"][0].items())
+    assert second.masters[0].requires_grad
+
+    draw = torch.Generator().manual_seed(0)
+    gradients = [torch.randn((2,), generator=draw).bfloat16() for _ in range(6)]
+    for gradient in gradients[3:]:
+        resumed.grad = gradient
+        second.step()
+    assert torch.equal(resumed, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_the_trained_and_the_saved_weights_are_the_copies(tmp_path: Path, is_frozen: bool) -> None:
+    model = tiny_bart()
+    if is_frozen:
+        model.get_input_embeddings().requires_grad_(False)
+    before = weights_of(model)
+    trainer = trained(model, samples(16), tmp_path, optim(precision="bf16-weights", eval_steps=4))
+    assert trainer.master is not None
+    masters = {id(parameter): master for parameter, master in zip(trainer.master.moved, trainer.master.masters, strict=True)}
+    named = dict(model.named_parameters(remove_duplicate=False))
+    assert len(named) > len(set(map(id, named.values()))), "some weights should be tied"
+    for name, parameter in named.items():
+        expected = masters[id(parameter)] if parameter.requires_grad else before[name].bfloat16().float()
+        assert parameter.dtype == torch.float32
+        assert torch.equal(parameter, expected), name
+        is_short = torch.equal(parameter, parameter.bfloat16().float())
+        assert is_short == (not parameter.requires_grad), "what was trained should not be rounded"
+
+    folder = tmp_path / "checkpoints" / "checkpoint-4"
+    assert len(load_file(folder / "model.safetensors")) == len(set(map(id, named.values()))) + 1, "a weight is saved twice"
+    again = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32)
+    assert are_equal(weights_of(again), weights_of(model))
