@@ -21,7 +21,7 @@ from benchmarks.report import data_folder
 from benchmarks.speed.pack import DATASETS, EXCLUDE, TYPES
 from onym.kb import build_kb
 from onym.packs import build_pack
-from onym.packs.folders import KB, pack_folder
+from onym.packs.locate import KB, pack_folder
 from onym.packs.recipe import PipelineRecipe, read_recipe
 from onym.pipeline.config import FILE
 from onym.store.files.source import Source

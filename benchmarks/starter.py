@@ -19,8 +19,7 @@ from pathlib import Path
 from benchmarks.report import data_folder
 from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.kb.search import open_similarity
-from onym.packs.folders import STARTER
-from onym.packs.locate import located
+from onym.packs.locate import STARTER, locate
 
 RECIPE = Path(__file__).parent / "recipes" / "starter.toml"
 KEPT = ("LICENSE.md", "README.md", "pipeline.json", "reranker", "classifier")
@@ -28,7 +27,7 @@ KEPT = ("LICENSE.md", "README.md", "pipeline.json", "reranker", "classifier")
 
 def make_starter(folder: Path) -> None:
     """Write the starter into a folder that is not there yet."""
-    kept = located(STARTER)
+    kept = locate(STARTER)
     folder.mkdir(parents=True)
     build_kb(Recipe.from_toml(RECIPE), folder / "knowledge-base", root=data_folder())
     open_similarity(KnowledgeBase.open(folder / "knowledge-base"))

@@ -34,7 +34,7 @@ from benchmarks.serve.running import Running
 from benchmarks.serve.speeds import WARM_UP, measured, measured_on_ray
 from onym.corpora.base import documents_of
 from onym.corpora.formats import get
-from onym.packs.folders import STARTER
+from onym.packs.locate import STARTER
 from onym.packs.locate import load as load_pipeline
 from onym.pipeline.folder import build_pipeline
 from onym.store.files.source import Source

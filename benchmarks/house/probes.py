@@ -76,7 +76,7 @@ BATCH = (
     ("onym batch plan notes.txt --pipeline pipeline -o run", ""),
     ("onym batch run run --workers 1", ""),
 )
-RECIPES = "pipeline/recipes"
+RECIPES = "packs/recipes"
 RECIPE_TEXT = """name = "probe-recipe"
 title = "A probe"
 releases = [{name = "probe", title = "Probe", version = "1", licence = "CC0", attribution = "Probe", files = [
@@ -147,7 +147,7 @@ OUTPUT = Probe(
 OPTION_TEXT = '    probe_option: int = Field(default=3, ge=1, description="Probe.")\n'
 OPTION_SET = r"""["']probe_option["']:\s*7"""
 OPTION = Probe(
-    (Edit("pipeline/config.py", OPTION_TEXT, after=r"class PipelineConfig\((?:.*\n)+?    top_k: .*\n"),),
+    (Edit("pipeline/config.py", OPTION_TEXT, after=r"class PipelineOptions\((?:.*\n)+?    top_k: .*\n"),),
     (
         ("onym pipeline build --help", "--probe-option"),
         ("onym link --help", "--probe-option"),

@@ -84,17 +84,21 @@ class ModelReference(Strict):
         """What the model is called beside results: the folder's name, or its name on the hub."""
         return Path(self.path).name if Path(self.path).exists() else self.path
 
-    def pinned(self, base: Path, context: OpenContext) -> Self:
+    def pin(self, base: Path, context: OpenContext) -> Self:
         """Return the reference with its digest, as a pipeline in the folder `base` writes it."""
         found = self.folder(context)
         return self.model_copy(update={"path": written_path(found, base), "digest": folder_digest(found, self.FILES)})
 
-    def resolved(self, base: Path) -> Self:
-        """Return the reference with its path from here; what has changed since the pipeline was built is refused."""
+    def resolve(self, base: Path) -> Self:
+        """Return the reference with its path from here; a model that has changed since the pipeline was built is rejected.
+
+        Pipelines of earlier versions have digests that count `*.md` files: either digest is accepted.
+        """
         path = base / self.path
         if not path.is_dir():
             raise InputError("pipeline-missing", "a model of the pipeline is missing", where=str(path), fix=_FIX)
-        require_digest(self.path, self.digest, folder_digest(path, self.FILES), base)
+        if self.digest is not None and self.digest != folder_digest(path, self.FILES):
+            require_digest(self.path, self.digest, folder_digest(path, self.FILES, with_pages=True), base)
         return self.model_copy(update={"path": str(path)})
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from benchmarks.mesh_parts import RECIPE, _unpacked, differing
 
-from onym.packs.folders import pack_folder
+from onym.packs.locate import pack_folder
 from onym.packs.recipe import read_recipe
 from onym.store.models import folder_digest
-from tests.pipeline.pack.made import write_pack
+from tests.packs.made import write_pack
 
 
 def test_parts_of_a_pack(tmp_path: Path, tiny_kb: Path) -> None:

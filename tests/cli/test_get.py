@@ -9,10 +9,9 @@ from unittest.mock import patch
 import pytest
 
 from onym.packs import recipe as recipes
-from onym.packs.folders import installed
-from onym.packs.recipe import recipe_names
+from onym.packs.locate import installed_folder, recipe_names
 from tests.cli.command import onym
-from tests.pipeline.recipes.small import OBO, PATH, small_recipe, small_server
+from tests.packs.small import OBO, PATH, small_recipe, small_server
 from tests.robustness.cli.catalogue import FileServer
 
 
@@ -35,7 +34,7 @@ def test_the_catalogue_is_listed(tmp_path: Path) -> None:
 def test_a_pipeline_is_installed_from_a_mirror(tmp_path: Path, served: FileServer) -> None:
     with served.running():
         done = onym("get", "fevers", "--mirror", served.url, cwd=tmp_path)
-    assert f"installed\t{installed('fevers')}" in done.stdout
+    assert f"installed\t{installed_folder('fevers')}" in done.stdout
     assert "sha256" in done.stdout
     assert "Licence: CC0" in done.stderr
     again = json.loads(onym("get", "fevers", "--json", cwd=tmp_path).stdout)

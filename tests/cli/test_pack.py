@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import onym
-from tests.pipeline.pack.made import write_pipeline
+from tests.packs.made import write_pipeline
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from onym.packs.recipe import HubModel, PipelineParts, PipelineRecipe, Release, RemoteFile, Trained
+from onym.packs.recipe import HubModel, PipelineRecipe, Release, RemoteFile, Trained
+from onym.pipeline.config import PipelineDesign
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "pipeline-recipe.md").read_text("utf-8")
 TABLES: dict[str, type[BaseModel]] = {
@@ -18,7 +19,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "File": RemoteFile,
     "Model": HubModel,
     "Trained": Trained,
-    "Pipeline": PipelineParts,
+    "Pipeline": PipelineDesign,
 }
 
 

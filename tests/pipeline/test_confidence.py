@@ -8,10 +8,13 @@ import pytest
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
+from onym.linkers import linker_config, open_linker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline, confidence_of
+from onym.rerank.trees import Reranker
 from onym.types import Candidate, Document, Link, Mention
+from tests.linkers.test_reranker import written
 from tests.pipeline.calibrated import fitted
 
 FEVER = Mention(0, 5, "fever", type="Disease")
@@ -79,3 +82,26 @@ def test_junk_is_left_unlinked(tiny_kb: Path) -> None:
     pipeline = Pipeline(TfidfLinker(KnowledgeBase.open(tiny_kb)), calibration=fitted()).with_precision(0.95)
     for junk in ("n/a", "see notes 12/3", "?", "-", "fever see page 7 of the other notes"):
         assert pipeline.link(Document("1", junk, (Mention(0, len(junk), junk),))).links[0].concept_id is None
+
+
+def test_the_rerankers_own_confidence_is_not_computed_where_a_calibration_follows(
+    tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    asked: list[float] = []
+    linker = open_linker(linker_config("rerank", model=str(written(tmp_path / "model"))), kb)
+    doc = Document("1", "fevers, qqq", (Mention(0, 6, "fevers"), Mention(8, 11, "qqq")))
+    own = Pipeline(linker).link(doc)
+
+    def note(_self: Reranker, score: float) -> float:
+        asked.append(score)
+        return 0.5
+
+    monkeypatch.setattr(Reranker, "confidence", note)
+    calibrated = Pipeline(linker, calibration=fitted())
+    replaced = confidence_of(fitted())
+    assert replaced is not None
+    assert list(calibrated.link(doc).links) == replaced.of(own.links)
+    assert asked == []
+    found = fitted().model_copy(update={"mentions": "found"})
+    assert Pipeline(linker, calibration=found).for_terms().link(doc).links[0].confidence == 0.5

@@ -12,7 +12,7 @@ from onym.detect.dictionary import Config as DictionaryConfig
 from onym.errors import ConfigError, IntegrityError
 from onym.linkers import linker_config
 from onym.linkers.exact import Config as ExactConfig
-from onym.pipeline.config import PipelineConfig, PlugIn, plug_ins_of, require_plug_ins
+from onym.pipeline.config import PipelineConfig, PlugIn, find_plug_ins, require_plug_ins
 from onym.registry import LINKERS, Part
 
 PLAIN: dict[str, Any] = {
@@ -90,14 +90,14 @@ def test_anything_else_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_parts_of_onym_are_no_plug_ins() -> None:
-    assert plug_ins_of(linker_config("exact"), detector_config("dictionary")) == ()
-    assert plug_ins_of(linker_config("exact"), None) == ()
+    assert find_plug_ins(linker_config("exact"), detector_config("dictionary")) == ()
+    assert find_plug_ins(linker_config("exact"), None) == ()
 
 
 def test_a_plug_in_is_recorded_with_its_package_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
     linker, detector = linker_config("exact"), detector_config("dictionary")
     monkeypatch.setattr(LINKERS, "part", lambda name: Part("linker", name, "onym-soundex", "1.0"))
-    found = plug_ins_of(linker, detector)
+    found = find_plug_ins(linker, detector)
     assert found == (PlugIn(kind="linker", name="exact", package="onym-soundex", version="1.0"),)
 
 

@@ -23,7 +23,7 @@ from onym.kb.recipe import Recipe
 from onym.linkers import linker_config
 from onym.packs.locate import load, read_pipeline
 from onym.pipeline import pipeline as pipeline_module
-from onym.pipeline.config import FILE
+from onym.pipeline.config import FILE, PipelineOptions
 from onym.pipeline.folder import build_pipeline, describe, store_calibration
 from onym.testing.models import save_model, save_tokenizer
 from onym.types import Document
@@ -60,6 +60,35 @@ def test_what_was_built_is_loaded(tmp_path: Path, kb: Path) -> None:
     assert config.prefer == ("mesh",)
     assert config.assertion
     assert {("prefer", "mesh"), ("assertion", "yes")} <= set(describe(config))
+
+
+OPTIONS: dict[str, Any] = {
+    "types": ("C14",),
+    "concepts": ("mesh:D009203",),
+    "restrict": True,
+    "prefer": ("mesh",),
+    "threshold": 0.5,
+    "top_k": 3,
+    "assertion": True,
+}
+
+
+@pytest.mark.parametrize("name", PipelineOptions.model_fields)
+def test_each_option_is_written_opened_and_described(tmp_path: Path, kb: Path, name: str) -> None:
+    build_pipeline(kb, tmp_path / "p", **{name: OPTIONS[name]})
+    written = json.loads((tmp_path / "p" / "pipeline.json").read_text())
+    assert written[name] == (list(OPTIONS[name]) if isinstance(OPTIONS[name], tuple) else OPTIONS[name])
+    assert load(tmp_path / "p").options.changed_options() == {name: OPTIONS[name]}
+    assert name in dict(describe(read_pipeline(tmp_path / "p")))
+    assert PipelineOptions.model_fields[name].description
+
+
+def test_an_option_that_does_not_exist_is_refused(tmp_path: Path, kb: Path) -> None:
+    mistakes: list[dict[str, Any]] = [{"colour": "red"}, {"top_k": 0}, {"types": "C14"}, {"plug_ins": ()}]
+    for wrong in mistakes:
+        with pytest.raises(ConfigError, match="config-invalid"):
+            build_pipeline(kb, tmp_path / "p", **wrong)
+    assert not (tmp_path / "p").exists()
 
 
 def test_a_pipeline_that_says_nothing_of_assertion_marks_nothing(tmp_path: Path, kb: Path) -> None:
@@ -158,7 +187,7 @@ def dense(tmp_path: Path, kb: Path) -> Path:
 
 
 def test_a_change_of_any_file_of_a_model_is_refused(tmp_path: Path, dense: Path) -> None:
-    paths = [path for path in dense.rglob("*") if path.is_file()]
+    paths = [path for path in dense.rglob("*") if path.is_file() and path.suffix != ".md"]
     names = {path.relative_to(dense).as_posix() for path in paths}
     assert names >= {"config.json", "model.safetensors", "tokenizer.json", "modules.json", "1_Pooling/config.json"}
     for path in paths:
@@ -167,6 +196,7 @@ def test_a_change_of_any_file_of_a_model_is_refused(tmp_path: Path, dense: Path)
         with pytest.raises(IntegrityError, match="pipeline-changed"):
             load(tmp_path / "p")
         path.write_bytes(data)
+    (dense / "README.md").write_text("Another page.")
     load(tmp_path / "p")
 
 

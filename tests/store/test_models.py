@@ -164,7 +164,7 @@ def test_an_index_that_names_nothing(tmp_path: Path, text: str) -> None:
 
 
 def test_each_file_of_a_folder_counts(model: Path) -> None:
-    for name in ("README.md", "tokenizer.json", "spiece.model", "1_Pooling/config.json", "names/deep/model.safetensors", "odd"):
+    for name in ("tokenizer.json", "spiece.model", "1_Pooling/config.json", "names/deep/model.safetensors", "odd"):
         before = folder_digest(model)
         (model / name).parent.mkdir(parents=True, exist_ok=True)
         (model / name).write_text("1")
@@ -179,12 +179,22 @@ def test_a_file_under_another_name_is_another_folder(model: Path) -> None:
     assert folder_digest(model) != before
 
 
-@pytest.mark.parametrize("name", ["optimizer.pt", "pytorch_model.bin", "onnx/model.onnx", "code.PY", ".git/config", ".cache"])
+@pytest.mark.parametrize(
+    "name", ["optimizer.pt", "pytorch_model.bin", "onnx/model.onnx", "code.PY", ".git/config", ".cache", "README.md", "a/b.MD"]
+)
 def test_files_that_no_model_is_loaded_from_do_not_count(model: Path, name: str) -> None:
     before = folder_digest(model)
     (model / name).parent.mkdir(exist_ok=True)
     (model / name).write_text("1")
     assert folder_digest(model) == before
+
+
+def test_pages_counted_in_earlier_versions(model: Path) -> None:
+    without = folder_digest(model)
+    (model / "README.md").write_text("1")
+    before = folder_digest(model, with_pages=True)
+    (model / "README.md").write_text("22")
+    assert len({without, before, folder_digest(model, with_pages=True)}) == 3
 
 
 def test_only_some_files_may_count(model: Path) -> None:

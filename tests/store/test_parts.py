@@ -10,6 +10,7 @@ from pydantic import Field
 
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.parts import ModelReference, OpenContext, PartConfig, TokenizerReference, require_digest, require_model, written_path
+from onym.store.models import folder_digest
 
 
 class Inner(PartConfig):
@@ -87,23 +88,35 @@ def test_references_are_changed_wherever_they_are() -> None:
 
 
 def test_a_pinned_reference_is_found_again_until_the_model_changes(tmp_path: Path, model: Path) -> None:
-    pinned = ModelReference(path=str(model)).pinned(tmp_path, OpenContext())
+    pinned = ModelReference(path=str(model)).pin(tmp_path, OpenContext())
     assert (pinned.path, bool(pinned.digest)) == ("models/tiny", True)
-    assert pinned.resolved(tmp_path).path == str(model)
+    assert pinned.resolve(tmp_path).path == str(model)
     (model / "config.json").write_text('{"a": 1}')
     with pytest.raises(IntegrityError, match="pipeline-changed"):
-        pinned.resolved(tmp_path)
+        pinned.resolve(tmp_path)
     with pytest.raises(InputError, match="pipeline-missing"):
-        pinned.resolved(tmp_path / "elsewhere")
+        pinned.resolve(tmp_path / "elsewhere")
+
+
+def test_a_digest_that_counts_pages_is_accepted(tmp_path: Path, model: Path) -> None:
+    (model / "README.md").write_text("A model.")
+    pinned = ModelReference(path=str(model)).pin(tmp_path, OpenContext())
+    earlier = pinned.model_copy(update={"digest": folder_digest(model, with_pages=True)})
+    assert pinned.digest != earlier.digest
+    assert earlier.resolve(tmp_path).path == pinned.resolve(tmp_path).path == str(model)
+    (model / "README.md").write_text("Another page.")
+    assert pinned.resolve(tmp_path).path == str(model)
+    with pytest.raises(IntegrityError, match="pipeline-changed"):
+        earlier.resolve(tmp_path)
 
 
 def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, model: Path) -> None:
-    pinned = TokenizerReference(path=str(model)).pinned(tmp_path, OpenContext())
+    pinned = TokenizerReference(path=str(model)).pin(tmp_path, OpenContext())
     (model / "config.json").write_text('{"a": 1}')
-    assert pinned.resolved(tmp_path).path == str(model)
+    assert pinned.resolve(tmp_path).path == str(model)
     (model / "tokenizer.json").write_text('{"a": 1}')
     with pytest.raises(IntegrityError, match="pipeline-changed"):
-        pinned.resolved(tmp_path)
+        pinned.resolve(tmp_path)
 
 
 def test_a_model_that_is_no_folder_is_fetched_on_request_alone(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

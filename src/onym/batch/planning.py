@@ -9,7 +9,7 @@ from typing import Any
 from onym.batch.inputs import found_groups
 from onym.batch.plan import BatchPlan, InputGroup, Settings, Shard, key_of, write_plan
 from onym.errors import ConfigError, InputError
-from onym.packs.locate import load, located
+from onym.packs.locate import load, locate
 from onym.parts import OpenContext
 from onym.pipeline.pipeline import Pipeline
 from onym.store.limits import MIB
@@ -52,7 +52,7 @@ def plan_batch(
     storage = open_storage(out)
     if not is_address(out):
         require_folder(Path(out), force=True)  # one that has a plan is compared with it
-    found = located(pipeline)
+    found = locate(pipeline)
     settings = Settings(
         pipeline=str(found.resolve()),
         precision=precision,

@@ -55,7 +55,7 @@ def plan(
     Example: onym batch plan pubmed/ --pipeline mesh-pipeline -o linked
     """
     from onym.batch.planning import plan_batch
-    from onym.packs.folders import STARTER
+    from onym.packs.locate import STARTER
     from onym.store.limits import MIB
 
     if pipeline is None:

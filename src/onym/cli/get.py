@@ -54,7 +54,8 @@ def get(
 def _list(*, json: bool) -> None:
     """Print the catalogue."""
     from onym.packs.install import is_installed
-    from onym.packs.recipe import read_recipe, recipe_names
+    from onym.packs.locate import recipe_names
+    from onym.packs.recipe import read_recipe
 
     recipes = [(recipe, is_installed(recipe)) for recipe in map(read_recipe, recipe_names())]
     if json:

@@ -129,8 +129,7 @@ def link(
     from onym.linkers import linker_config, open_linker
     from onym.outputs.base import TABLE
     from onym.outputs.links import format_of, require_linked_output, write_linked, write_links
-    from onym.packs.folders import STARTER
-    from onym.packs.locate import load
+    from onym.packs.locate import STARTER, load
     from onym.parts import OpenContext
     from onym.pipeline.pipeline import DriftWatch
     from onym.store.output import STDOUT

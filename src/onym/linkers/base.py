@@ -174,6 +174,19 @@ def with_cache(linker: Linker) -> Linker:
     return linker.with_cache() if isinstance(linker, Cacheable) else linker
 
 
+class Confident(ABC):
+    """A linker that gives its links a confidence of its own."""
+
+    @abstractmethod
+    def without_confidence(self) -> Linker:
+        """Return the same linker whose links have no confidence."""
+
+
+def without_confidence(linker: Linker) -> Linker:
+    """Return a linker that does not compute confidences, for a caller that replaces them."""
+    return linker.without_confidence() if isinstance(linker, Confident) else linker
+
+
 class SurfaceLinker(Cacheable):
     """A linker that sees the mention alone: the same query has the same answer in any document.
 

@@ -21,7 +21,7 @@ from onym.kb.masks import ConceptMask
 from onym.kb.ranking import Ranked, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
-from onym.linkers.base import Cacheable, Linker, LinkerConfig, link_batches, with_cache
+from onym.linkers.base import Cacheable, Confident, Linker, LinkerConfig, link_batches, with_cache
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.evidence import Evidence, FeatureEffect, Reason, name_reasons
 from onym.rerank.features import NAMES, FeatureMaker
@@ -112,7 +112,7 @@ class RerankParts:
         }
 
 
-class RerankLinker(Cacheable):
+class RerankLinker(Cacheable, Confident):
     """Links a mention to the candidate that is most probably right; a score is that probability.
 
     Needs: a reranker trained by `onym train rerank`, best over the knowledge base that it was trained with.
@@ -122,6 +122,7 @@ class RerankLinker(Cacheable):
     def __init__(self, kb: KnowledgeBase, reranker: Reranker, parts: RerankParts, config: Config | None = None) -> None:
         self.kb, self.reranker, self.parts = kb, reranker, parts
         self._config = config or Config()
+        self.has_confidence = True
         memory = KbMemory(reranker.memory, kb)
         self._pooling, self._features = Pooling(kb, memory), FeatureMaker(kb, memory, parts.similarity)
 
@@ -150,6 +151,12 @@ class RerankLinker(Cacheable):
         """Return the same reranker whose parts have a cache. It reads the document, so its own answers are not kept."""
         made = copy(self)
         made.parts = self.parts.with_cache()
+        return made
+
+    def without_confidence(self) -> RerankLinker:
+        """Return the same reranker whose links have no confidence: a pipeline's calibration replaces it."""
+        made = copy(self)
+        made.has_confidence = False
         return made
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
@@ -198,7 +205,8 @@ class RerankLinker(Cacheable):
         link = ranked.link(mention)
         if not link.candidates:
             return link
-        return replace(link, stage=STAGE, confidence=self.reranker.confidence(link.candidates[0].score))
+        confidence = self.reranker.confidence(link.candidates[0].score) if self.has_confidence else None
+        return replace(link, stage=STAGE, confidence=confidence)
 
 
 def _memories(mention: PooledMention, concept: int) -> Iterator[Reason]:

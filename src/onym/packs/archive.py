@@ -10,16 +10,17 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from onym.config import Strict
 from onym.errors import ConfigError, InputError, IntegrityError, OnymError
+from onym.packs.provenance import NOT_STATED, FileDigest, PackedCorpus, PackedSource, Provenance, ShortText
 from onym.pipeline.config import FILE as PIPELINE
 from onym.store.archive import ArchiveWriter, Content, Written, read_member, require_plausible, unpack, whole_archive
 from onym.store.artefact import artefact_files
@@ -33,7 +34,6 @@ from onym.store.output import remove_folder, whole_folder
 SCHEMA: Literal[1] = 1
 FILE = "pack.json"
 CARD, LICENCES = "README.md", "LICENSE.md"
-NOT_STATED = "not stated"
 _MAX_NAME = 200
 _MAX_FILES = 9_999  # with the record, what an archive may hold
 _PART = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
@@ -42,31 +42,6 @@ FILE_NAME = re.compile(rf"{_PART}(?:/{_PART})*")
 VERSION = r"^[0-9]{1,6}(\.[0-9]{1,6}){0,3}$"
 
 FileName = Annotated[str, StringConstraints(pattern=rf"^{FILE_NAME.pattern}$", max_length=_MAX_NAME)]
-ShortText = Annotated[str, StringConstraints(max_length=1_000)]
-
-
-class PackedFile(Strict):
-    """The size and the SHA-256 of a file."""
-
-    bytes: int = Field(ge=0)
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-
-
-class PackedSource(Strict):
-    """A release that the knowledge base was built from. `vocabulary` is empty where Onym does not know it."""
-
-    name: ShortText
-    vocabulary: ShortText
-    release: ShortText
-    licence: ShortText
-
-
-class PackedCorpus(Strict):
-    """A corpus that a model of the pack was trained on."""
-
-    name: ShortText
-    documents: int = Field(ge=0)
-    licence: ShortText
 
 
 class PackedKb(Strict):
@@ -95,7 +70,7 @@ class PackRecord(PackName):
     kb: PackedKb
     sources: tuple[PackedSource, ...]
     corpora: tuple[PackedCorpus, ...]
-    files: dict[FileName, PackedFile] = Field(max_length=_MAX_FILES)
+    files: dict[FileName, FileDigest] = Field(max_length=_MAX_FILES)
 
     @model_validator(mode="after")
     def _require_apart(self) -> Self:
@@ -116,8 +91,13 @@ class PackRecord(PackName):
     @property
     def unstated(self) -> list[str]:
         """The sources and corpora whose licence nobody has stated."""
-        found = [(each.name, each.licence) for each in self.sources] + [(each.name, each.licence) for each in self.corpora]
-        return [name for name, licence in found if licence == NOT_STATED]
+        sources = [each.name for each in self.sources if each.licence == NOT_STATED]
+        return sources + [each.name for each in self.corpora if each.licence == NOT_STATED]
+
+    @property
+    def provenance(self) -> dict[str, Sequence[Provenance]]:
+        """What the pack is made of, by sections of the page of licences."""
+        return {"Knowledge base": self.sources, "Training data of the models": self.corpora}
 
     def to_bytes(self) -> bytes:
         """Return the one way to write this record."""
@@ -165,7 +145,6 @@ def _malformed(what: str, where: str) -> InputError:
 
 
 _UNPACKED = "packs"
-_FIX = "fetch or build the pack again"
 _FIRST = b"PK\x03\x04"
 _MAX_DEPTH = 50
 EXTRA_MISSING = "extra-missing"
@@ -205,11 +184,11 @@ def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
     with file.opener() as raw:
         head = raw.read(4)
     if head != _FIRST:  # an archive may begin with something else, and a pack may not
-        raise InputError("pack-malformed", "this is no pack", where=where, fix=_FIX)
+        raise _malformed("this is no pack", where)
     found = list(zip_files(path, limits))
     members = {each.name: each for each in found}
     if len(members) < len(found) or FILE not in members:
-        raise InputError("pack-malformed", f"two members have one name, or there is no {FILE}", where=where, fix=_FIX)
+        raise _malformed(f"two members have one name, or there is no {FILE}", where)
     record = PackRecord.from_bytes(read_member(members[FILE], limits.manifest_bytes), where)
     _require_listed(record, members, where)
     require_plausible(record.listed, file.size, limits, where)
@@ -218,8 +197,8 @@ def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
 
 
 @contextmanager
-def unpacked(path: Path | str) -> Iterator[Path]:
-    """Give the folder that a pack is unpacked in, once for all; a new one is removed again where the block refuses it."""
+def unpack_to_cache(path: Path | str) -> Iterator[Path]:
+    """Yield the folder of a pack in the cache directory, unpacked on first use; a new one is removed if the block raises."""
     pack = open_pack(path)
     folder = pack.folder
     is_new = not pack.is_unpacked(folder)
@@ -247,22 +226,22 @@ def _require_listed(record: PackRecord, members: Mapping[str, InputFile], where:
     sizes = {name: each.size for name, each in members.items() if name != FILE}
     if sizes != {name: each.bytes for name, each in record.files.items()}:
         what = "the members of the archive are not those that the pack lists"
-        raise InputError("pack-malformed", what, where=where, fix=_FIX)
+        raise _malformed(what, where)
 
 
 def _require_whole(record: PackRecord, members: Mapping[str, InputFile], limits: Limits, where: str) -> None:
     """Refuse a pipeline that refers to anything but folders of its own pack."""
     if PIPELINE not in members:
-        raise InputError("pack-malformed", f"there is no {PIPELINE}", where=where, fix=_FIX)
+        raise _malformed(f"there is no {PIPELINE}", where)
     try:
         values = json.loads(read_member(members[PIPELINE], limits.model_json_bytes))
         paths = list(_paths(values, _MAX_DEPTH))
     except (ValueError, RecursionError) as e:
-        raise InputError("pack-malformed", f"{PIPELINE} is not valid JSON", where=where, fix=_FIX) from e
+        raise _malformed(f"{PIPELINE} is not valid JSON", where) from e
     folders = {name[:at] for name in record.files for at in range(len(name)) if name[at] == "/"}
     if not paths or any(not FILE_NAME.fullmatch(path) or path not in folders for path in paths):
         what = "the pipeline refers to something that is not in the pack"
-        raise InputError("pack-malformed", what, where=where, fix=_FIX)
+        raise _malformed(what, where)
 
 
 def _paths(value: Any, depth: int) -> Iterator[str]:
@@ -284,7 +263,7 @@ class PackWriter:
 
     def __init__(self, archive: ArchiveWriter) -> None:
         self._archive = archive
-        self.files: dict[str, PackedFile] = {}
+        self.files: dict[str, FileDigest] = {}
 
     def add(self, name: str, content: Content) -> str:
         """Write a file, and return its SHA-256."""
@@ -292,7 +271,7 @@ class PackWriter:
             fix = "rename the file; letters, digits, and . _ - are allowed"
             raise ConfigError("pack-name", "a file has a name that packs cannot hold", where=name, fix=fix)
         written = self._archive.add(name, content)
-        self.files[name] = PackedFile(bytes=written.bytes, sha256=written.sha256)
+        self.files[name] = FileDigest(bytes=written.bytes, sha256=written.sha256)
         return written.sha256
 
     def add_artefact(self, name: str, folder: Path) -> None:
@@ -302,8 +281,7 @@ class PackWriter:
 
     def add_model(self, name: str, files: Mapping[str, Content]) -> str:
         """Write the files of a model as the folder `name`, and return the digest that a pipeline refers to it by."""
-        written = [(each, self.add(f"{name}/{each}", content)) for each, content in files.items()]
-        return digest_of_files(sorted(written, key=lambda each: PurePosixPath(each[0])))
+        return digest_of_files({each: self.add(f"{name}/{each}", content) for each, content in files.items()})
 
     def add_record(self, record: PackRecord) -> None:
         """Write the record, which ends the pack."""

@@ -24,24 +24,13 @@ from onym.linkers import dense
 from onym.models.onnx_shape import write_quantized
 from onym.models.opening import open_encoder
 from onym.models.tensors import is_quantized
-from onym.packs.archive import (
-    CARD,
-    LICENCES,
-    NOT_STATED,
-    PackedCorpus,
-    PackedFile,
-    PackedKb,
-    PackedSource,
-    PackName,
-    PackRecord,
-    PackWriter,
-    whole_pack,
-)
+from onym.packs.archive import CARD, LICENCES, PackedKb, PackName, PackRecord, PackWriter, whole_pack
 from onym.packs.archive import FILE as RECORD
-from onym.packs.card import OWN_HEADING, card, licences_page
-from onym.packs.folders import KB, PACK_ENDING
+from onym.packs.card import pack_card, pack_licences
 from onym.packs.licences import packed_sources, restricted_ids, restricted_in, undeclared_in, value_for
-from onym.packs.locate import located, read_pipeline
+from onym.packs.locate import KB, PACK_ENDING, locate, read_pipeline
+from onym.packs.provenance import NOT_STATED, OWN_HEADING, FileDigest, PackedCorpus, PackedSource
+from onym.packs.recipe import ATTRIBUTION
 from onym.parts import ModelReference, OpenContext, PartConfig
 from onym.pipeline.config import FILE as PIPELINE
 from onym.pipeline.config import PipelineConfig, Reference
@@ -59,7 +48,7 @@ from onym.types import Document
 
 
 @contextmanager
-def compressed(config: PipelineConfig, base: Path, context: OpenContext) -> Iterator[PipelineConfig]:
+def compress_pipeline(config: PipelineConfig, base: Path, context: OpenContext) -> Iterator[PipelineConfig]:
     """Give the configuration of a pipeline in the folder `base` with smaller parts, which are there until the block ends."""
     kb = KnowledgeBase.open(base / config.kb.path, verify=context.verify, prefer=config.prefer)
     with scratch_folder() as folder:
@@ -78,7 +67,7 @@ def _smaller(part: dense.Config, base: Path, folder: Path, kb: KnowledgeBase, co
     """Write the encoder of a dense part, build its index, and return the part with both."""
     if part.model is None:
         return part
-    source = Path(part.model.resolved(base).path)
+    source = Path(part.model.resolve(base).path)
     small = source if is_quantized(source) else folder / f"{source.name}-int8"
     if not small.exists():
         write_quantized(source, small)
@@ -95,12 +84,12 @@ _MANIFEST, _POINTER = "manifest.json", "CURRENT"
 _ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][^/\\\n]+){2,}[/\\]?")
 
 
-def portable_files(files: Mapping[str, Path]) -> dict[str, Content]:
+def make_portable(files: Mapping[str, Path]) -> dict[str, Content]:
     """Return the files of a folder by name, with records in which no path of a machine is left.
 
     >>> path = getfixture("tmp_path") / "training.json"
     >>> _ = path.write_text('{"kb": "/home/me/kbs/mesh"}')
-    >>> json.loads(portable_files({"training.json": path})["training.json"])
+    >>> json.loads(make_portable({"training.json": path})["training.json"])
     {'kb': 'mesh'}
     """
     found: dict[str, Content] = dict(files)
@@ -160,7 +149,7 @@ class PackedModels:
 
     def add(self, reference: ModelReference, base: Path) -> ModelReference:
         """Take a model, which must be what it was when the pipeline was built, and return how the pack refers to it."""
-        key = Path(reference.resolved(base).path).resolve(), reference.FILES
+        key = Path(reference.resolve(base).path).resolve(), reference.FILES
         name = self._names.setdefault(key, f"{FOLDER}/{self._free_name(key[0].name)}")
         return reference.model_copy(update={"path": name})
 
@@ -174,7 +163,7 @@ class PackedModels:
         for (folder, names), name in self._names.items():
             paths = model_files(folder) if names is None else [find_model_file(folder, each) for each in names]
             own = {path.relative_to(folder).as_posix(): path for path in paths if path is not None}
-            yield name, dict(sorted(portable_files(own).items(), key=lambda each: PurePosixPath(each[0])))
+            yield name, dict(sorted(make_portable(own).items(), key=lambda each: PurePosixPath(each[0])))
 
     def _free_name(self, name: str) -> str:
         plain = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).lstrip("._-") or "model"
@@ -183,7 +172,7 @@ class PackedModels:
         return next(each for each in (plain, *others) if each not in taken)
 
 
-def packed_corpora(folders: list[Path], licences: Mapping[str, str] | None = None) -> tuple[PackedCorpus, ...]:
+def find_corpora(folders: list[Path], licences: Mapping[str, str] | None = None) -> tuple[PackedCorpus, ...]:
     """Return the corpora that models were trained on, by what their records say."""
     found: dict[str, PackedCorpus] = {}
     for folder in folders:
@@ -198,7 +187,7 @@ def packed_corpora(folders: list[Path], licences: Mapping[str, str] | None = Non
     return tuple(found[name] for name in sorted(found))
 
 
-def restricted_models(folders: list[Path]) -> list[str]:
+def find_restricted_models(folders: list[Path]) -> list[str]:
     """Return why models may not be passed on: corpora whose annotations may not, and ids of restricted vocabularies."""
     found = []
     for folder in folders:
@@ -234,8 +223,8 @@ def _is_private(record: Mapping[str, Any]) -> bool:
     return isinstance(data, dict) and bool(data.get("private"))
 
 
-_PROBE = tuple(Document(str(number), "Fever.") for number in range(16))  # so many texts that all that is derived is opened
-_NO_FILE = PackedFile(bytes=0, sha256="0" * 64)
+_PROBE = tuple(Document(str(number), "Fever.") for number in range(16))  # enough texts to trigger every lazily built cache
+_NO_FILE = FileDigest(bytes=0, sha256="0" * 64)
 
 
 def build_pack(
@@ -263,20 +252,20 @@ def build_pack(
     """
     output = require_pack_output(Path(output), force=force)
     named = PackName.of({"name": name or output.name.removesuffix(PACK_ENDING).lower(), "version": version})
-    base, config = located(pipeline), read_pipeline(pipeline)
+    base, config = locate(pipeline), read_pipeline(pipeline)
     context = context or OpenContext()
     stated = _Stated(named, private, releases or {}, licences or {})
     draft = _draft(config, base, stated, context)
-    with compressed(config, base, context) if compress else nullcontext(config) as parts:
+    with compress_pipeline(config, base, context) if compress else nullcontext(config) as parts:
         kb, derived = _open_all(parts, base, context)
         models = PackedModels()
-        packed = _changed(parts, lambda reference: models.add(reference, base))
+        packed = _refer(parts, lambda reference: models.add(reference, base))
         with whole_pack(output, force=force) as pack:
             _write_kb(pack, kb, derived)
             packed = _write_models(pack, models, packed)
             pack.add(PIPELINE, packed.model_dump_json(indent=1).encode() + b"\n")
-            pack.add(CARD, card(draft, packed).encode())
-            pack.add(LICENCES, licences_page(draft, _own_licences(base)).encode())
+            pack.add(CARD, pack_card(draft, packed).encode())
+            pack.add(LICENCES, pack_licences(draft, _own_licences(base)).encode())
             record = PackRecord.of({**dict(draft), "files": pack.files})
             pack.add_record(record)
     return record
@@ -308,13 +297,13 @@ class _Stated(NamedTuple):
 def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenContext) -> PackRecord:
     """Return the record of a pack without its files; what may not be passed on is refused, before anything is made."""
     kb, models = KnowledgeBase.open(base / config.kb.path, verify=context.verify), PackedModels()
-    _changed(config, lambda reference: models.add(reference, base))
+    _refer(config, lambda reference: models.add(reference, base))
     sources = packed_sources(kb, stated.releases, stated.licences)
-    corpora = packed_corpora(models.folders, stated.licences)
+    corpora = find_corpora(models.folders, stated.licences)
     _require_known({**stated.releases, **stated.licences}, sources, corpora)
     undeclared = undeclared_in(kb, stated.licences)
     unknown = (f"{name} (its ids are of no known vocabulary, and no licence is stated)" for name in undeclared)
-    restricted = (*restricted_in(kb), *unknown, *restricted_models(models.folders))
+    restricted = (*restricted_in(kb), *unknown, *find_restricted_models(models.folders))
     if restricted and not stated.private:
         what = f"this may not be passed on: {', '.join(restricted)}"
         fix = f'; or state the licence, with --licence "{undeclared[0]}=..."' if undeclared else ""
@@ -351,15 +340,13 @@ def _write_kb(pack: PackWriter, kb: KnowledgeBase, derived: list[Path]) -> None:
 def _write_models(pack: PackWriter, models: PackedModels, config: PipelineConfig) -> PipelineConfig:
     """Write all models, and return the configuration with their digests as they are in the pack."""
     digests = {name: pack.add_model(name, files) for name, files in models.files()}
-    return _changed(config, lambda reference: reference.model_copy(update={"digest": digests[reference.path]}))
+    return _refer(config, lambda reference: reference.model_copy(update={"digest": digests[reference.path]}))
 
 
-def _changed(config: PipelineConfig, change: Callable[[ModelReference], ModelReference]) -> PipelineConfig:
+def _refer(config: PipelineConfig, change: Callable[[ModelReference], ModelReference]) -> PipelineConfig:
     """Return a configuration with other references to models, and with the knowledge base of the pack."""
-    linker = config.linker.with_references(change)
-    detector = config.detector and config.detector.with_references(change)
     kb = Reference(path=KB, digest=config.kb.digest)
-    return config.model_copy(update={"kb": kb, "linker": linker, "detector": detector})
+    return config.with_references(change).model_copy(update={"kb": kb})
 
 
 def _require_known(stated: Mapping[str, str], sources: tuple[PackedSource, ...], corpora: tuple[PackedCorpus, ...]) -> None:
@@ -372,8 +359,9 @@ def _require_known(stated: Mapping[str, str], sources: tuple[PackedSource, ...],
 
 
 def _own_licences(base: Path) -> str:
-    """Return what the pipeline's folder itself says of licences."""
-    if not (base / LICENCES).is_file():
+    """Return what the pipeline's folder itself states about licences: a page of its own, or that of its recipe."""
+    path = next((base / name for name in (LICENCES, ATTRIBUTION) if (base / name).is_file()), None)
+    if path is None:
         return ""
-    text = read_regular(base / LICENCES, DEFAULT_LIMITS.model_json_bytes).decode("utf-8", "replace")
+    text = read_regular(path, DEFAULT_LIMITS.model_json_bytes).decode("utf-8", "replace")
     return text.partition(OWN_HEADING)[2] if (base / RECORD).is_file() else text  # the rest of a pack's page is made anew

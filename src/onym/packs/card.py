@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onym.packs.archive import LICENCES, NOT_STATED, PackRecord
+from onym.packs.archive import LICENCES, PackRecord
+from onym.packs.provenance import NOT_STATED, licences_page, show
 from onym.pipeline.config import FittedCalibration, PipelineConfig
+from onym.store.markdown import code, front_matter, table
 
-OWN_HEADING = "## As the pipeline states"
 _TAGS = ("onym", "entity-linking", "biomedical", "named-entity-recognition")
 _PRIVATE = "This pack is private: it may not be passed on."
+_ABOUT = "The pack is data. It is not under the licence of Onym's code."
 
 
-def card(record: PackRecord, config: PipelineConfig, results: Sequence[Mapping[str, Any]] = ()) -> str:
+def pack_card(record: PackRecord, config: PipelineConfig, results: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return the card of a pack; `results` are entries of a `model-index`."""
     lines = [
-        "---",
-        *front_matter(record, results),
-        "---",
+        *front_matter(card_metadata(record, results)),
         f"# {record.name}",
         "",
-        *([f"**{_PRIVATE}** It holds: {', '.join(_cell(each) for each in record.restricted) or 'what its owner marked'}.", ""]
-          if record.private else []),
+        *_private(record),
         f"A pipeline of Onym for biomedical entity linking, version {record.version}.",
         "",
-        "```python",
-        "import onym",
-        "",
-        f'pipeline = onym.load("{record.name}.onymp")',
-        'pipeline.link("Patients with breast cancer (BC)")',
-        "```",
+        *code(
+            "python",
+            "import onym",
+            "",
+            f'pipeline = onym.load("{record.name}.onymp")',
+            'pipeline.link("Patients with breast cancer (BC)")',
+        ),
         "",
         f"- Detector: {config.detector.kind if config.detector else 'none: mentions must be annotated'}",
         f"- Linker: {config.linker.kind}",
@@ -43,14 +42,20 @@ def card(record: PackRecord, config: PipelineConfig, results: Sequence[Mapping[s
         f"- Built by: Onym {record.onym}",
         "",
         *_sources(record),
+        "",
         *_corpora(record),
         f"Licences and attributions are in {LICENCES}.",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 
-def front_matter(record: PackRecord, results: Sequence[Mapping[str, Any]] = ()) -> list[str]:
-    """Return the lines of YAML at the beginning of a card. Values are written as JSON, which is YAML as well."""
+def pack_licences(record: PackRecord, own: str = "") -> str:
+    """Return the page of licences of a pack; `own` is what the pipeline itself states."""
+    return licences_page(record.name, _ABOUT, record.provenance, own)
+
+
+def card_metadata(record: PackRecord, results: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return the front matter of a card."""
     values: dict[str, Any] = {
         "library_name": "onym",
         "license": "other",
@@ -60,43 +65,27 @@ def front_matter(record: PackRecord, results: Sequence[Mapping[str, Any]] = ()) 
         "pipeline_tag": "token-classification",
         "tags": [*_TAGS, *(["private"] if record.private else [])],
     }
-    if results:
-        values["model-index"] = [{"name": record.name, "results": list(results)}]
-    return [f"{key}: {json.dumps(value)}" for key, value in values.items()]
+    return values | ({"model-index": [{"name": record.name, "results": list(results)}]} if results else {})
 
 
-def licences_page(record: PackRecord, own: str = "") -> str:
-    """Return the page of licences: what is known of each source and corpus, and what the pipeline itself says."""
-    lines = [f"# Licences of {record.name}", "", "The pack is data. It is not under the licence of Onym's code.", ""]
-    lines += ["## Knowledge base", ""]
-    for source in record.sources:
-        vocabulary = f" ({_cell(source.vocabulary)})" if source.vocabulary not in ("", source.name) else ""
-        lines.append(
-            f"- **{_cell(source.name)}**{vocabulary}, release {_cell(source.release)}. Licence: {_cell(source.licence)}"
-        )
-    lines += ["", "Names are normalised and indexed; they are kept as the source writes them, too.", ""]
-    if record.corpora:
-        lines += ["## Training data of the models", ""]
-        lines += [f"- **{_cell(each.name)}**. Licence: {_cell(each.licence)}" for each in record.corpora]
-        lines.append("")
-    if own:
-        lines += [OWN_HEADING, "", own.strip(), ""]
-    return "\n".join(lines)
+def _private(record: PackRecord) -> list[str]:
+    if not record.private:
+        return []
+    return [f"**{_PRIVATE}** It holds: {', '.join(map(show, record.restricted)) or 'what its owner marked'}.", ""]
 
 
 def _sources(record: PackRecord) -> list[str]:
-    rows = [
-        f"| {_cell(each.name)} | {_cell(each.vocabulary or 'own')} | {_cell(each.release)} | {_cell(each.licence)} |"
-        for each in record.sources
-    ]
-    return ["| source | vocabulary | release | licence |", "|---|---|---|---|", *rows, ""]
+    header = dict.fromkeys(("source", "vocabulary", "release", "licence"), "---")
+    rows = [(each.name, each.vocabulary or "own", each.release, each.licence) for each in record.sources]
+    return table(header, ([cell.strip() or NOT_STATED for cell in row] for row in rows))
 
 
 def _corpora(record: PackRecord) -> list[str]:
     if not record.corpora:
         return []
-    rows = [f"| {_cell(each.name)} | {each.documents:,} | {_cell(each.licence)} |" for each in record.corpora]
-    return ["| trained on | documents | licence |", "|---|--:|---|", *rows, ""]
+    header = {"trained on": "---", "documents": "--:", "licence": "---"}
+    rows = [(each.name, f"{each.documents:,}", each.licence) for each in record.corpora]
+    return [*table(header, ([cell.strip() or NOT_STATED for cell in row] for row in rows)), ""]
 
 
 def _calibrated(what: str, fitted: FittedCalibration | None) -> list[str]:
@@ -104,9 +93,3 @@ def _calibrated(what: str, fitted: FittedCalibration | None) -> list[str]:
         return []
     quality = fitted.calibration.quality
     return [f"- {what}: calibrated on {fitted.dataset} ({fitted.split}), {quality.answers:,} answers, ECE {quality.ece:.3f}"]
-
-
-def _cell(text: str) -> str:
-    """Return a text of somebody else's for a table: on one line, and without marks of Markdown and HTML."""
-    plain = " ".join(text.split()) or NOT_STATED
-    return "".join(f"\\{each}" if each in "\\|`*_[]<>#" else each for each in plain)

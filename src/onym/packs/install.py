@@ -19,8 +19,7 @@ from onym.errors import ConfigError, OnymError, missing_extra
 from onym.kb import build_kb
 from onym.models.tokens import VOCABULARY, wordpiece_tokenizer
 from onym.packs.archive import EXTRA_MISSING, PackRecord, open_pack
-from onym.packs.folders import KB, NAME, STARTER, installed, pack_folder
-from onym.packs.locate import load, read_pipeline
+from onym.packs.locate import KB, NAME, STARTER, installed_folder, load, pack_folder, read_pipeline
 from onym.packs.recipe import (
     RECORD,
     FileRecord,
@@ -32,7 +31,6 @@ from onym.packs.recipe import (
     gather_inputs,
     identity_of,
     read_record,
-    record_of,
     require_origin,
     write_record,
 )
@@ -61,8 +59,8 @@ class Installation:
 
 def is_installed(recipe: PipelineRecipe) -> bool:
     """Tell whether the pipeline of a recipe is there, as this Onym would make it."""
-    record = read_record(installed(recipe.name))
-    return record is not None and record.recipe == identity_of(recipe)
+    record = read_record(installed_folder(recipe.name))
+    return record is not None and record.recipe_digest == identity_of(recipe)
 
 
 def install(
@@ -77,14 +75,14 @@ def install(
 
     One that is there is left as it is, without a look at the network; `force` makes it again, of the same downloads.
     """
-    origin, dest = origin or Origin(), installed(recipe.name)
+    origin, dest = origin or Origin(), installed_folder(recipe.name)
     if not force and not origin.is_local and is_installed(recipe):
         return _installation(dest, is_new=False)
     _require_extra(recipe)
     require_origin(recipe, origin)
     with exclusive_at(dest.with_name(f".{recipe.name}.lock")):
         inputs = gather_inputs(recipe, origin, progress=progress, patience=patience)
-        record = record_of(recipe, inputs)
+        record = InstallRecord.of_inputs(recipe, inputs)
         if not force and (found := read_record(dest)) is not None and found.key == record.key:
             return _installation(dest, is_new=False)
         work = dest.with_name(f".{recipe.name}.{record.key}")
@@ -141,7 +139,7 @@ def _make_kb(
 def _twin(record: InstallRecord, pipelines: Path) -> Path | None:
     for path in sorted(pipelines.glob(f"[!.]*/{RECORD}")):
         found = read_record(path.parent)
-        if found is not None and found.kb == record.kb and (path.parent / KB / _CURRENT).is_file():
+        if found is not None and found.kb_digest == record.kb_digest and (path.parent / KB / _CURRENT).is_file():
             return path.parent / KB
     return None
 
@@ -162,24 +160,19 @@ def _make_model(files: tuple[RecipeInput, ...], folder: Path) -> None:
 
 def _make_pipeline(recipe: PipelineRecipe, work: Path, progress: Progress) -> None:
     """Write the pipeline's own file, again where it is there: it may lack its calibration."""
-    parts = recipe.pipeline
 
     def inside(reference: ModelReference) -> ModelReference:
         return reference.model_copy(update={"path": str(work / reference.path)})
 
+    design = recipe.pipeline.with_references(inside)
     build_pipeline(
         work / KB,
         work,
-        linker=parts.linker.with_references(inside),
-        detector=parts.detector and parts.detector.with_references(inside),
-        types=parts.types,
-        restrict=parts.restrict,
-        prefer=parts.prefer,
-        threshold=parts.threshold,
-        top_k=parts.top_k,
-        assertion=parts.assertion,
+        linker=design.linker,
+        detector=design.detector,
         force=True,
         context=OpenContext(progress=progress),
+        **design.option_values(),
     )
     if recipe.trained is not None and recipe.trained.calibration:
         trained = read_pipeline(pack_folder(recipe.trained.pack))
@@ -205,7 +198,7 @@ def install_pack(path: Path | str, name: str = "", *, force: bool = False) -> tu
     if not NAME.fullmatch(name) or name == STARTER:
         fix = "use lower-case letters, digits, - and _; the starter comes with Onym"
         raise ConfigError("config-invalid", f"a pipeline cannot be installed as {name!r}", fix=fix)
-    folder = installed(name)
+    folder = installed_folder(name)
     if pack.is_unpacked(folder) and not force:
         return pack.record, folder
     if folder.exists() and not force:

@@ -19,7 +19,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.export import join_frame
 from onym.kb.order import iter_prefixes
-from onym.packs.archive import NOT_STATED, PackedSource
+from onym.packs.provenance import NOT_STATED, PackedSource
 from onym.store.arrays import Strings
 from onym.vocabularies import Vocabulary, canonical_prefix, find_vocabulary, vocabularies
 

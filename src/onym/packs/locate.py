@@ -14,15 +14,26 @@ from pathlib import Path
 
 from onym.errors import InputError
 from onym.packs.archive import FILE as RECORD
-from onym.packs.archive import PackRecord, unpacked
-from onym.packs.folders import DATA, GROUP, NAME, PACK_ENDING, STARTER, installed, pack_folder
-from onym.packs.recipe import recipe_names
+from onym.packs.archive import PackRecord, unpack_to_cache
 from onym.parts import OpenContext
 from onym.pipeline.config import FILE, PipelineConfig
 from onym.pipeline.folder import open_pipeline, read_folder
 from onym.pipeline.pipeline import Pipeline
+from onym.store.cache import cache_folder
 from onym.store.models import read_small
 
+STARTER = "starter"
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+GROUP = "onym.packs"
+"""The entry-point group by which a Python package names the pack that it carries."""
+DATA = "pack"
+"""The folder of such a package that holds the pack."""
+PACK_ENDING = ".onymp"
+KB = "knowledge-base"
+"""The folder of the knowledge base in a self-contained pipeline."""
+_OWN = Path(__file__).parent
+_INSTALLED = "pipelines"
+RECIPES = _OWN / "recipes"
 _MODULE = re.compile(r"[a-z0-9_]+")
 
 
@@ -38,13 +49,13 @@ def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
     >>> load(folder).link("No fever.").links[0].mention.start
     3
     """
-    with ready(folder) as path:
+    with open_folder(folder) as path:
         return open_pipeline(_read(path, str(folder)), path, context)
 
 
 def read_pipeline(folder: Path | str) -> PipelineConfig:
     """Return what a pipeline's folder says, without opening anything that it refers to."""
-    with ready(folder) as path:
+    with open_folder(folder) as path:
         return _read(path, str(folder))
 
 
@@ -55,25 +66,25 @@ def _read(path: Path, name: str) -> PipelineConfig:
     return read_folder(path, name)
 
 
-def located(folder: Path | str) -> Path:
+def locate(folder: Path | str) -> Path:
     """Return the folder of a pipeline: the one at that path, else the installed one of that name. A pack is unpacked first.
 
-    >>> located("starter").joinpath("pipeline.json").is_file(), located("my/pipeline").as_posix()
+    >>> locate("starter").joinpath("pipeline.json").is_file(), locate("my/pipeline").as_posix()
     (True, 'my/pipeline')
     """
-    with ready(folder) as path:
+    with open_folder(folder) as path:
         return path
 
 
 @contextmanager
-def ready(folder: Path | str) -> Iterator[Path]:
-    """Give the folder of a pipeline, as `located` does. What was unpacked for it is removed if the block refuses it."""
+def open_folder(folder: Path | str) -> Iterator[Path]:
+    """Yield the folder of a pipeline, as `locate` does. A pack that was unpacked for it is removed if the block rejects it."""
     path = Path(folder)
     if is_pack(path):
-        with unpacked(path) as found:
+        with unpack_to_cache(path) as found:
             yield found
     else:
-        yield _found(path, str(folder))
+        yield _find(path, str(folder))
 
 
 def is_pack(path: Path) -> bool:
@@ -85,15 +96,15 @@ def is_pack(path: Path) -> bool:
     return path.suffix == PACK_ENDING and path.is_file()
 
 
-def _found(path: Path, name: str) -> Path:
+def _find(path: Path, name: str) -> Path:
     if (path / FILE).exists() or not NAME.fullmatch(name):
         return path
     if name == STARTER:
         return pack_folder(STARTER)
-    return installed(name) if (installed(name) / FILE).is_file() else _carried(name) or path
+    return installed_folder(name) if (installed_folder(name) / FILE).is_file() else _find_carried(name) or path
 
 
-def _carried(name: str) -> Path | None:
+def _find_carried(name: str) -> Path | None:
     """Return the folder of the pack of that name that an installed package carries; the package's code is not run."""
     from importlib.metadata import entry_points  # a tenth of a second, which the others do not need
 
@@ -108,3 +119,30 @@ def _carried(name: str) -> Path | None:
 
 def _require_schema(folder: Path) -> None:
     PackRecord.from_bytes(read_small(folder / RECORD), str(folder))
+
+
+def pack_folder(name: str) -> Path:
+    """Return the folder of what comes with Onym under that name: the starter, or trained parts of other pipelines.
+
+    >>> (pack_folder("starter") / "reranker").is_dir()
+    True
+    """
+    return _OWN / name
+
+
+def installed_folder(name: str) -> Path:
+    """Return the folder in the cache directory that a pipeline of that name is installed in.
+
+    >>> installed_folder("hpo-phenotypes").parts[-2:]
+    ('pipelines', 'hpo-phenotypes')
+    """
+    return cache_folder() / _INSTALLED / name
+
+
+def recipe_names() -> list[str]:
+    """Return the names of all recipes, in order.
+
+    >>> "hpo-phenotypes" in recipe_names()
+    True
+    """
+    return sorted(path.stem for path in RECIPES.glob("*.toml"))

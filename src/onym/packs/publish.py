@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from onym.errors import ConfigError, InputError
 from onym.packs.archive import CARD, FILE, LICENCES, Pack, PackRecord, open_pack
-from onym.packs.card import card
-from onym.packs.folders import DATA, GROUP, PACK_ENDING
+from onym.packs.card import pack_card
+from onym.packs.locate import DATA, GROUP, PACK_ENDING
 from onym.pipeline.config import FILE as PIPELINE
 from onym.pipeline.config import PipelineConfig
 from onym.store.archive import ArchiveWriter, Content, Written, read_member, require_listed, unpack, whole_archive
@@ -46,7 +46,7 @@ def write_hub_folder(
     require_folder(Path(folder), force=force)
     pack = open_pack(path)
     require_publishable(pack.record)
-    page = card(pack.record, _config(pack), results).encode()
+    page = pack_card(pack.record, _config(pack), results).encode()
     whole = InputFile.from_path(pack.path)
     with whole_folder(Path(folder), force=force) as new:
         with new.file(CARD) as file:

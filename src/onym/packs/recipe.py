@@ -1,4 +1,4 @@
-"""Recipes of pipelines: releases and models with their terms, the knowledge base, trained parts, the pipeline; the catalogue.
+"""Recipes of pipelines: releases and models with their terms, the knowledge base, trained parts, and the pipeline.
 
 Frozen and strict. `kb` is a recipe of `onym kb build`: its sources are the files of the releases, by name. Parts of the
 pipeline refer to models and to trained parts by their folder inside the pipeline.
@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from onym._version import __version__
 from onym.config import Strict, read_toml
 from onym.errors import ConfigError, InputError
 from onym.kb import Recipe
-from onym.packs.folders import KB, NAME, pack_folder
-from onym.parts import ModelReference
-from onym.pipeline.config import FILE, AnyDetector, AnyLinker, digest_of
+from onym.packs.locate import KB, NAME, RECIPES, pack_folder, recipe_names
+from onym.packs.provenance import FileDigest, Provenance, Terms, licences_page
+from onym.pipeline.config import FILE, PipelineDesign, digest_of
 from onym.store.cache import file_digest
 from onym.store.download import Patience, StoredFile, fetch_file, file_name, local_file
 from onym.store.models import folder_digest
@@ -29,7 +29,6 @@ from onym.store.output import whole_file
 from onym.types import Progress, silent
 
 HUB = "https://huggingface.co"
-"""The folder of the knowledge base inside a pipeline."""
 _FOLDER = r"^[a-z0-9][a-z0-9-]*$"
 _SHA256 = r"^([0-9a-f]{64})?$"
 
@@ -45,15 +44,6 @@ class RemoteFile(Strict):
     def name(self) -> str:
         """The name of the file."""
         return file_name(self.url)
-
-
-class Terms(Strict):
-    """Under which terms something may be used, and how it is cited."""
-
-    title: str = Field(min_length=1)
-    version: str = Field(min_length=1)
-    licence: str = Field(min_length=1)
-    attribution: str = Field(min_length=1)
 
 
 class Release(Terms):
@@ -106,32 +96,6 @@ class Trained(Strict):
     calibration: bool = True
 
 
-class PipelineParts(Strict):
-    """What the pipeline is built of, as `pipeline.json` says it."""
-
-    detector: AnyDetector | None
-    linker: AnyLinker
-    types: tuple[str, ...] = ()
-    restrict: bool = False
-    prefer: tuple[str, ...] = ()
-    threshold: float | None = Field(default=None, allow_inf_nan=False)
-    top_k: int = Field(default=10, ge=1, le=1000)
-    assertion: bool = False
-
-    def references(self) -> list[str]:
-        """Return the folders that the parts refer to."""
-        found: list[str] = []
-
-        def note(reference: ModelReference) -> ModelReference:
-            found.append(reference.path)
-            return reference
-
-        self.linker.with_references(note)
-        if self.detector is not None:
-            self.detector.with_references(note)
-        return found
-
-
 class PipelineRecipe(Strict):
     """A whole recipe. `extra` are the packages of Onym that its pipeline needs."""
 
@@ -142,7 +106,7 @@ class PipelineRecipe(Strict):
     kb: Recipe
     models: tuple[HubModel, ...] = ()
     trained: Trained | None = None
-    pipeline: PipelineParts
+    pipeline: PipelineDesign
 
     @classmethod
     def from_toml(cls, path: Path) -> PipelineRecipe:
@@ -160,6 +124,11 @@ class PipelineRecipe(Strict):
         files = [file.megabytes for release in self.releases for file in release.files]
         return sum(files) + sum(file.megabytes for model in self.models for file in model.files)
 
+    @property
+    def provenance(self) -> dict[str, Sequence[Provenance]]:
+        """What the pipeline is made of, by sections of the page of licences."""
+        return {"Knowledge base": self.releases, "Models": self.models}
+
     @model_validator(mode="after")
     def _require_whole(self) -> Self:
         """Refuse a recipe that refers to what it does not have."""
@@ -172,7 +141,7 @@ class PipelineRecipe(Strict):
         folders = {model.folder for model in self.models} | set(self.trained.parts if self.trained else ())
         if KB in folders:
             raise ValueError(f"{KB} is the folder of the knowledge base")
-        if unknown := set(self.pipeline.references()) - folders:
+        if unknown := {reference.path for reference in self.pipeline.references()} - folders:
             raise ValueError(f"a part of the pipeline is neither a model nor a trained part: {min(unknown)}")
         return self
 
@@ -275,42 +244,53 @@ def _licensed(release: Release, path: Path) -> RecipeInput:
 RECORD, ATTRIBUTION = "recipe.json", "ATTRIBUTION.md"
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(FileDigest):
     """A file that an installed pipeline was made of. `is_pinned` says that the recipe itself has its digest."""
 
     part: str
     name: str
     url: str
-    bytes: int
-    sha256: str
     is_pinned: bool
 
 
-@dataclass(frozen=True, slots=True)
-class InstallRecord:
-    """What was installed, as digests: `recipe` of all that Onym brings, `kb` of all that the knowledge base is made of."""
+class InstallRecord(Strict):
+    """The content of `recipe.json`: `recipe_digest` covers all that Onym brings, `kb_digest` all inputs of the KB."""
 
-    recipe: str
-    kb: str
-    inputs: str
-    files: tuple[FileRecord, ...] = ()
+    onym: str
+    recipe_digest: str
+    kb_digest: str
+    inputs_digest: str
+    files: tuple[FileRecord, ...]
+    recipe: dict[str, Any]
 
     @property
     def key(self) -> str:
         """The digest of all of it."""
-        return _digest([self.recipe, self.kb, self.inputs])
+        return _digest([self.recipe_digest, self.kb_digest, self.inputs_digest])
 
-
-def record_of(recipe: PipelineRecipe, inputs: Inputs) -> InstallRecord:
-    """Return the record of a recipe and its files."""
-    files = tuple(
-        FileRecord(each.part, each.name, each.stored.url, each.stored.bytes, each.stored.sha256, each.is_pinned)
-        for each in inputs.all()
-    )
-    made_of = [[each.name, each.stored.sha256] for each in inputs.releases]
-    kb = _digest([recipe.kb.model_dump(mode="json"), made_of])
-    return InstallRecord(identity_of(recipe), kb, _digest([[each.part, each.name, each.sha256] for each in files]), files)
+    @classmethod
+    def of_inputs(cls, recipe: PipelineRecipe, inputs: Inputs) -> Self:
+        """Make the record of a recipe and its files."""
+        files = tuple(
+            FileRecord(
+                part=each.part,
+                name=each.name,
+                url=each.stored.url,
+                bytes=each.stored.bytes,
+                sha256=each.stored.sha256,
+                is_pinned=each.is_pinned,
+            )
+            for each in inputs.all()
+        )
+        values = recipe.model_dump(mode="json")
+        return cls(
+            onym=__version__,
+            recipe_digest=identity_of(recipe),
+            kb_digest=_digest([values["kb"], [[each.name, each.stored.sha256] for each in inputs.releases]]),
+            inputs_digest=_digest([[each.part, each.name, each.sha256] for each in files]),
+            files=files,
+            recipe=values,
+        )
 
 
 def identity_of(recipe: PipelineRecipe) -> str:
@@ -324,63 +304,28 @@ def identity_of(recipe: PipelineRecipe) -> str:
 
 
 def read_record(folder: Path) -> InstallRecord | None:
-    """Return the record of an installed pipeline; None where there is none that can be read.
+    """Return the record of an installed pipeline; None if it is missing or cannot be read.
 
     >>> read_record(getfixture("tmp_path")) is None
     True
     """
     try:
-        values = json.loads((folder / RECORD).read_bytes())
-        files = tuple(FileRecord(**each) for each in values["files"])
-        return InstallRecord(values["recipe_digest"], values["kb_digest"], values["inputs_digest"], files)
-    except (OSError, ValueError, KeyError, TypeError):
+        return InstallRecord.model_validate_json((folder / RECORD).read_bytes())
+    except (OSError, ValidationError):
         return None
 
 
 def write_record(recipe: PipelineRecipe, record: InstallRecord, folder: Path) -> None:
-    """Write both files; the record, which says that all is there, comes last."""
+    """Write the page of licences, then the record: it says that the pipeline is complete."""
+    about = f"Made by Onym {record.onym} from the recipe `{recipe.name}`."
     with whole_file(folder / ATTRIBUTION, force=True) as file:
-        file.write("\n".join(_attribution(recipe)).encode() + b"\n")
-    values: dict[str, Any] = {
-        "onym": __version__,
-        "recipe_digest": record.recipe,
-        "kb_digest": record.kb,
-        "inputs_digest": record.inputs,
-        "files": [asdict(each) for each in record.files],
-        "recipe": recipe.model_dump(mode="json"),
-    }
+        file.write(licences_page(recipe.name, about, recipe.provenance).encode())
     with whole_file(folder / RECORD, force=True) as file:
-        file.write(json.dumps(values, indent=1, ensure_ascii=False).encode() + b"\n")
-
-
-def _attribution(recipe: PipelineRecipe) -> Iterator[str]:
-    yield f"# {recipe.title}"
-    yield ""
-    yield f"Made by Onym {__version__} from the recipe `{recipe.name}`. Names are normalised, indexed and filtered."
-    terms: tuple[Terms, ...] = (*recipe.releases, *recipe.models)
-    for each in terms:
-        yield ""
-        yield f"## {each.title}, {each.version}"
-        yield ""
-        yield f"Licence: {each.licence}"
-        yield ""
-        yield each.attribution
+        file.write(record.model_dump_json(indent=1).encode() + b"\n")
 
 
 def _digest(values: Any) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
-
-
-_RECIPES = Path(__file__).parent / "recipes"
-
-
-def recipe_names() -> list[str]:
-    """Return the names of all recipes, in order.
-
-    >>> "hpo-phenotypes" in recipe_names()
-    True
-    """
-    return sorted(path.stem for path in _RECIPES.glob("*.toml"))
 
 
 def read_recipe(name: str) -> PipelineRecipe:
@@ -391,4 +336,4 @@ def read_recipe(name: str) -> PipelineRecipe:
     """
     if not NAME.fullmatch(name) or name not in recipe_names():
         raise ConfigError("recipe-unknown", f"no recipe is named {name!r}", fix=f"known are {', '.join(recipe_names())}")
-    return PipelineRecipe.from_toml(_RECIPES / f"{name}.toml")
+    return PipelineRecipe.from_toml(RECIPES / f"{name}.toml")

@@ -5,8 +5,8 @@ Always true here: a folder refers to everything by path and digest, and what has
 
 from __future__ import annotations
 
-from onym.pipeline.config import PipelineConfig
+from onym.pipeline.config import PipelineConfig, PipelineOptions
 from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 
-__all__ = ["Pipeline", "PipelineConfig", "build_pipeline"]
+__all__ = ["Pipeline", "PipelineConfig", "PipelineOptions", "build_pipeline"]

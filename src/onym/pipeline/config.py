@@ -1,4 +1,4 @@
-"""What a pipeline's folder says: `pipeline.json`, format 2, frozen and typed. Unknown keys are refused.
+"""The configuration of a pipeline: its options, its components, and `pipeline.json` (format 2). Unknown keys are rejected.
 
 The linker and the detector are configured by their own classes: `kind` is the short name by which the registry finds them. A
 part that comes from a plug-in is recorded with its package and version.
@@ -7,7 +7,8 @@ part that comes from a plug-in is recorded with its package and version.
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, ValidationInfo
 
@@ -16,6 +17,7 @@ from onym.config import Strict
 from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, IntegrityError
 from onym.linkers.base import LinkerConfig
+from onym.parts import ModelReference
 from onym.registry import DETECTORS, LINKERS, Registry
 
 FILE = "pipeline.json"
@@ -85,29 +87,92 @@ AnyLinker = Annotated[SerializeAsAny[LinkerConfig], _of_kind(LINKERS)]
 AnyDetector = Annotated[SerializeAsAny[DetectorConfig], _of_kind(DETECTORS)]
 
 
-class PipelineConfig(Strict):
-    """A whole pipeline. With `types` or `concepts`, other concepts are neither looked for nor answered, but compete.
+class PipelineOptions(Strict):
+    """The options of a pipeline. They are declared here and nowhere else.
 
-    A mention whose best meaning is one of the others is left unlinked (NIL), unless `restrict` is set.
-    Where scores are equal, concepts of the vocabularies in `prefer` come first, in that order.
-    `threshold` is the minimum score; below it a mention is left unlinked (NIL). Without a detector, mentions must be annotated.
-    With `assertion`, links say what the text asserts of their mentions.
-    `calibration` gives links their confidence, `term_calibration` those of terms without a text; `onym calibrate` fits both.
-    `onym` is the version that built the pipeline.
+    Keys of `pipeline.json` and of a recipe's table `pipeline`, keywords of `build_pipeline` and `Pipeline`, and command-line
+    options all follow from these fields.
     """
+
+    types: tuple[str, ...] = Field(
+        default=(), description="Semantic groups or types to detect and link; empty means all. Other concepts still compete."
+    )
+    concepts: tuple[str, ...] = Field(
+        default=(), description="Ids of concepts to detect and link; empty means all. Other concepts still compete."
+    )
+    restrict: bool = Field(
+        default=False, description="Ignore the concepts that types and concepts leave out: they do not compete."
+    )
+    prefer: tuple[str, ...] = Field(
+        default=(), description="Vocabularies that win ties, best first; empty means the order of the recipe."
+    )
+    threshold: float | None = Field(
+        default=None, allow_inf_nan=False, description="Minimum score; below it a mention is left unlinked (NIL)."
+    )
+    top_k: int = Field(default=10, ge=1, le=1000, description="Maximum number of candidates per mention.")
+    assertion: bool = Field(
+        default=False, description="Mark what the text asserts of each mention: negated, historical, hypothetical, and so on."
+    )
+
+    def option_values(self) -> dict[str, Any]:
+        """Return the value of each option by name.
+
+        >>> PipelineOptions(threshold=0.5).option_values()["threshold"]
+        0.5
+        """
+        return {name: getattr(self, name) for name in PipelineOptions.model_fields}
+
+    def changed_options(self) -> dict[str, Any]:
+        """Return the options that differ from their defaults, by name.
+
+        >>> PipelineOptions(threshold=0.5, top_k=10).changed_options()
+        {'threshold': 0.5}
+        """
+        defaults = {name: info.get_default() for name, info in PipelineOptions.model_fields.items()}
+        return {name: value for name, value in self.option_values().items() if value != defaults[name]}
+
+
+class PipelineComponents(Strict):
+    """The detector and the linker of a pipeline. Without a detector, mentions must be annotated."""
+
+    detector: AnyDetector | None
+    linker: AnyLinker
+
+    def references(self) -> list[ModelReference]:
+        """Return the references to models, those of nested components included."""
+        found: list[ModelReference] = []
+
+        def note(reference: ModelReference) -> ModelReference:
+            found.append(reference)
+            return reference
+
+        self.with_references(note)
+        return found
+
+    def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
+        """Return the same with every reference to a model changed."""
+        detector = self.detector and self.detector.with_references(change)
+        return self.model_copy(update={"detector": detector, "linker": self.linker.with_references(change)})
+
+
+class PipelineDesign(PipelineOptions, PipelineComponents):
+    """All that a user decides about a pipeline; a recipe's table `pipeline` is one."""
+
+
+class _Built(Strict):
+    """What the building of a pipeline adds. `onym` is the version that built it."""
 
     format: Literal[2] = FORMAT
     onym: str
     kb: Reference
-    detector: AnyDetector | None
-    linker: AnyLinker
-    types: tuple[str, ...] = ()
-    concepts: tuple[str, ...] = ()
-    restrict: bool = False
-    prefer: tuple[str, ...] = ()
-    threshold: float | None = Field(default=None, allow_inf_nan=False)
-    top_k: int = Field(default=10, ge=1, le=1000)
-    assertion: bool = False
+
+
+class PipelineConfig(PipelineDesign, _Built):
+    """A whole pipeline, as `pipeline.json` has it.
+
+    `calibration` gives links their confidence, `term_calibration` those of terms without a text; `onym calibrate` fits both.
+    """
+
     plug_ins: tuple[PlugIn, ...] = ()
     calibration: FittedCalibration | None = None
     term_calibration: FittedCalibration | None = None
@@ -117,11 +182,11 @@ class PipelineConfig(Strict):
         return self.model_copy(update={"term_calibration" if fitted.mentions == "terms" else "calibration": fitted})
 
 
-def plug_ins_of(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, ...]:
+def find_plug_ins(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, ...]:
     """Return the packages of the parts that are not Onym's own.
 
     >>> from onym.linkers import linker_config
-    >>> plug_ins_of(linker_config("exact"), None)
+    >>> find_plug_ins(linker_config("exact"), None)
     ()
     """
     registries = [LINKERS if isinstance(part, LinkerConfig) else DETECTORS for part in parts if part is not None]
@@ -143,7 +208,7 @@ def require_plug_ins(values: dict[str, Any], where: str) -> None:
 
 
 def _plug_ins(value: object) -> list[PlugIn]:
-    """Return the plug-ins that a file names; what is none is refused with the rest of the file."""
+    """Parse the plug-in list; invalid entries are rejected later by full validation."""
     try:
         return [PlugIn.model_validate(each) for each in value] if isinstance(value, list) else []
     except ValidationError:

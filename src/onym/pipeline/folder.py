@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -22,7 +22,16 @@ from onym.kb.masks import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
 from onym.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path
-from onym.pipeline.config import FILE, FORMAT, FittedCalibration, PipelineConfig, Reference, plug_ins_of, require_plug_ins
+from onym.pipeline.config import (
+    FILE,
+    FORMAT,
+    FittedCalibration,
+    PipelineConfig,
+    PipelineOptions,
+    Reference,
+    find_plug_ins,
+    require_plug_ins,
+)
 from onym.pipeline.pipeline import Pipeline
 from onym.store.models import read_small
 from onym.store.output import require_file, whole_file
@@ -36,50 +45,34 @@ def build_pipeline(
     *,
     linker: LinkerConfig | str = "exact",
     detector: DetectorConfig | str | None = "dictionary",
-    types: Collection[str] = (),
-    concepts: Collection[str] = (),
-    restrict: bool = False,
-    prefer: Sequence[str] = (),
-    threshold: float | None = None,
-    top_k: int = 10,
-    assertion: bool = False,
     force: bool = False,
     context: OpenContext | None = None,
+    **options: Any,
 ) -> Pipeline:
-    """Write a pipeline's folder, and open it: what cannot be opened is not written.
+    """Write a pipeline's folder, and open it: a pipeline that cannot be opened is not written.
 
-    The folder may hold a knowledge base and models already. `linker` and `detector` are configurations, or short names;
-    without a detector, mentions must be annotated. Of concepts with equal scores, those of vocabularies in `prefer` come first.
-    With `assertion`, links say what the text asserts of their mentions.
+    The folder may contain the knowledge base and models. `linker` and `detector` are configurations, or short names; without a
+    detector, mentions must be annotated. `options` are the fields of `PipelineOptions`.
 
     >>> folder = getfixture("tmp_path") / "pipeline"
-    >>> build_pipeline(getfixture("tiny_kb"), folder).link("fever").links[0].concept_id
+    >>> build_pipeline(getfixture("tiny_kb"), folder, top_k=3).link("fever").links[0].concept_id
     'mesh:D005334'
     """
     folder, context = Path(folder), context or OpenContext()
     require_file(folder / FILE, force=force)
+    values = PipelineOptions.of(options).option_values()
     linker = linker_config(linker) if isinstance(linker, str) else linker
     detector = detector_config(detector) if isinstance(detector, str) else detector
-
-    def pin(reference: ModelReference) -> ModelReference:
-        return reference.pinned(folder, context)
-
     config = PipelineConfig.of(
         {
             "onym": __version__,
             "kb": Reference(path=written_path(Path(kb), folder), digest=KnowledgeBase.open(kb).digest),
-            "detector": detector and detector.with_references(pin),
-            "linker": linker.with_references(pin),
-            "types": tuple(types),
-            "concepts": tuple(concepts),
-            "restrict": restrict,
-            "prefer": tuple(prefer),
-            "threshold": threshold,
-            "top_k": top_k,
-            "assertion": assertion,
-            "plug_ins": plug_ins_of(linker, detector),
+            "detector": detector,
+            "linker": linker,
+            "plug_ins": find_plug_ins(linker, detector),
+            **values,
         }
-    )
+    ).with_references(lambda reference: reference.pin(folder, context))
     pipeline = open_pipeline(config, folder, context)
     _write(config, folder, force=force)
     return pipeline
@@ -132,69 +125,63 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
     require_digest(config.kb.path, config.kb.digest, kb.digest, folder)
     only = select_concepts(kb, config.types, config.concepts)
 
-    def resolve(reference: ModelReference) -> ModelReference:
-        return reference.resolved(folder)
-
-    linker = open_linker(config.linker.with_references(resolve), kb, context)
+    config = config.with_references(lambda reference: reference.resolve(folder))
+    linker = open_linker(config.linker, kb, context)
     found = config.detector
-    detector = None if found is None else open_detector(found.with_references(resolve), kb, context, only=only)
+    detector = None if found is None else open_detector(found, kb, context, only=only)
     _log.info("opened %s: detector %s, linker %s", folder, found.kind if found else "none", config.linker.kind)
     return Pipeline(
         linker,
         detector,
         only=only,
-        restrict=config.restrict,
-        threshold=config.threshold,
-        top_k=config.top_k,
-        assertion=config.assertion,
         calibration=config.calibration,
         term_calibration=config.term_calibration,
+        **config.option_values(),
     )
 
 
 def describe(config: PipelineConfig) -> list[tuple[str, str]]:
-    """Return what a configuration says, as rows for people: everything that is not as it is by default.
+    """Describe a configuration as (label, value) rows, non-default values only.
 
     >>> kb = Reference(path="/kbs/mesh", digest="ab12")
     >>> describe(PipelineConfig(onym="0.1.0", kb=kb, detector=None, linker=linker_config("exact"), threshold=0.5))
     [('kb', '/kbs/mesh (ab12)'), ('detector', 'none'), ('linker', 'exact'), ('threshold', '0.5'), ('built by', 'onym 0.1.0')]
     """
     rows: list[tuple[str, object]] = [("kb", config.kb), ("detector", config.detector.kind if config.detector else "none")]
-    rows += [(f"detector {name}", value) for name, value in _said(config.detector)]
-    rows += [("linker", config.linker.kind), *_said(config.linker)]
-    rows += [("types", ", ".join(config.types) or None), ("concepts", len(config.concepts) or None)]
-    rows += [
-        ("restrict", "yes" if config.restrict else None),
-        ("prefer", ", ".join(config.prefer) or None),
-        ("threshold", config.threshold),
-        ("assertion", "yes" if config.assertion else None),
-        ("calibrated on", _shown_calibration(config.calibration)),
-        ("terms calibrated on", _shown_calibration(config.term_calibration)),
-    ]
+    rows += [(f"detector {name}", value) for name, value in _changed_options(config.detector)]
+    rows += [("linker", config.linker.kind), *_changed_options(config.linker)]
+    rows += [(name, _show_option(name, value)) for name, value in config.changed_options().items()]
+    calibrations = (("calibrated on", config.calibration), ("terms calibrated on", config.term_calibration))
+    rows += [(name, _show_calibration(fitted)) for name, fitted in calibrations if fitted]
     rows += [("plug-in", f"{each.kind} {each.name} of {each.package} {each.version}") for each in config.plug_ins]
     rows.append(("built by", f"onym {config.onym}"))
-    return [(name, _shown(value)) for name, value in rows if value is not None]
+    return [(name, _show(value)) for name, value in rows if value is not None]
 
 
-def _shown_calibration(fitted: FittedCalibration | None) -> str | None:
-    if fitted is None:
-        return None
+def _show_option(name: str, value: object) -> str:
+    """Return an option for people: concepts are counted, there may be many."""
+    if isinstance(value, tuple):
+        return f"{len(value):,}" if name == "concepts" else ", ".join(map(str, value))
+    return "yes" if value is True else str(value)
+
+
+def _show_calibration(fitted: FittedCalibration) -> str:
     quality = fitted.calibration.quality
     figures = f"{quality.answers:,} answers, {100 * quality.accuracy:.1f} % right, ECE {quality.ece:.3f}"
     return f"{fitted.dataset} ({fitted.split}): {figures}"
 
 
-def _said(config: PartConfig | None) -> list[tuple[str, object]]:
-    """Return what a part was told that is not its default; the parts of a part under their own names."""
+def _changed_options(config: PartConfig | None) -> list[tuple[str, object]]:
+    """List non-default options of a component, recursing into nested components."""
     rows: list[tuple[str, object]] = []
     for name, info in type(config).model_fields.items() if config else ():
         value = getattr(config, name)
         if isinstance(value, PartConfig):
-            rows += [(f"{name} {inner}", each) for inner, each in _said(value)]
+            rows += [(f"{name} {inner}", each) for inner, each in _changed_options(value)]
         elif name != "kind" and value != info.get_default(call_default_factory=True):
             rows.append((name, value))
     return rows
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     return f"{value.path} ({value.digest})" if isinstance(value, Reference | ModelReference) else str(value)

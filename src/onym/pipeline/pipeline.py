@@ -18,8 +18,8 @@ from onym.detect import with_assertion
 from onym.detect.base import Detected, Detector
 from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask, select_concepts
-from onym.linkers.base import Linker, describe_filter, link_among, source_of
-from onym.pipeline.config import FittedCalibration, digest_of
+from onym.linkers.base import Linker, describe_filter, link_among, source_of, without_confidence
+from onym.pipeline.config import FittedCalibration, PipelineOptions, digest_of
 from onym.text.analysis import AnalysedDocument, analysed, plain
 from onym.types import Candidate, Document, Link, LinkedDocument, iter_checked, require_text
 
@@ -79,21 +79,21 @@ def _threshold(curve: PrecisionCurve, precision: float) -> float:
 
 
 _BATCH = 64  # documents that a detector sees together
+_DESCRIBED = {"types", "concepts", "restrict", "prefer", "top_k"}  # by `describe_filter` and `source_of`
 
 
 class Pipeline:
     """A detector and a linker over one knowledge base. Without a detector, mentions must be annotated.
 
-    With `only`, the answers are among these concepts, and a mention whose best meaning is another one is left unlinked. With
-    `restrict`, the others are as if they were not there: for mentions that are known to be of these concepts.
+    `options` are the fields of `PipelineOptions`; `prefer` takes effect when the knowledge base is opened. `only` replaces
+    the concepts that the options `types` and `concepts` select: answers are among these, and a mention whose best concept is
+    another one is left unlinked (NIL). With the option `restrict`, the other concepts do not compete.
 
-    With a `calibration`, links have a confidence; those of `for_terms` are of the `term_calibration`. With `precision`, answers
-    that are not confident enough for it are left unlinked; with `coverage`, the candidates are cut to the fewest that hold the
-    right one that often.
+    With a `calibration`, links have a confidence; `for_terms` uses the `term_calibration`. With `precision`, answers that are
+    not confident enough for it are left unlinked; with `coverage`, candidate sets are the smallest that contain the right
+    concept with this probability.
 
-    With `assertion`, links say what the text asserts of their mentions: `negated`, `historical` and so on. No link is dropped.
-
-    It may be called from several threads at once.
+    Threads may share a pipeline.
 
     >>> from onym.detect.dictionary import DictionaryDetector
     >>> from onym.kb import KnowledgeBase
@@ -110,21 +110,20 @@ class Pipeline:
         detector: Detector | None = None,
         *,
         only: ConceptMask | None = None,
-        restrict: bool = False,
-        threshold: float | None = None,
-        top_k: int = 10,
         calibration: FittedCalibration | None = None,
         term_calibration: FittedCalibration | None = None,
         precision: float | None = None,
         coverage: float | None = None,
-        assertion: bool = False,
+        **options: Any,
     ) -> None:
         self.kb = linker.kb
         self.linker, self.detector, self.calibration = linker, detector, calibration
         self.term_calibration = term_calibration
-        self._only, self._restrict, self._threshold, self._top_k = only, restrict, threshold, top_k
-        self._precision, self._coverage, self._assertion = precision, coverage, assertion
+        self.options = PipelineOptions.of(options)
+        self._only = select_concepts(self.kb, self.options.types, self.options.concepts) if only is None else only
+        self._precision, self._coverage = precision, coverage
         self._confidence = confidence_of(calibration, precision, coverage)
+        self._answering = without_confidence(linker) if self._confidence else linker
 
     def __enter__(self) -> Self:
         return self
@@ -134,36 +133,37 @@ class Pipeline:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used, part by part."""
-        limited = describe_filter(self._only, restrict=self._restrict)
+        """The configuration in use, component by component; of the options, those that differ from their defaults."""
         detector = {"detector": "none"} if self.detector is None else self.detector.config
-        wanted = {"precision": self._precision, "coverage": self._coverage, "assertion": self._assertion or None}
+        wanted = {"precision": self._precision, "coverage": self._coverage}
         said: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+        said |= {name: value for name, value in self.options.changed_options().items() if name not in _DESCRIBED}
         said |= {"calibration": digest_of(self.calibration)} if self.calibration else {}
-        return {"detector": detector, "linker": self.linker.config, "threshold": self._threshold, **said, **limited}
+        limited = describe_filter(self._only, restrict=self.options.restrict)
+        return {"detector": detector, "linker": self.linker.config, "threshold": self.options.threshold, **said, **limited}
 
     def source(self) -> dict[str, Any]:
         """Return what the answers depend on, for the first line of a file of predictions."""
         own = {name: value for name, value in self.config.items() if name != "linker"}
-        return source_of(self.linker, self._top_k, **own)
+        return source_of(self.linker, self.options.top_k, **own)
 
     def with_threshold(self, threshold: float | None) -> Pipeline:
-        """Return the same pipeline with another threshold."""
-        return self._changed(threshold=threshold)
+        """Return a copy with another minimum score."""
+        return self._change(threshold=threshold)
 
     def with_precision(self, precision: float | None) -> Pipeline:
-        """Return the same pipeline with answers that are right that often; the others are left unlinked, candidates kept.
+        """Return a copy whose answers have this precision; less confident ones are left unlinked, with their candidates.
 
-        It is a promise about texts like those that the pipeline was calibrated on.
+        The precision holds for texts like those that the pipeline was calibrated on.
         """
-        return self._changed(precision=precision)
+        return self._change(precision=precision)
 
     def with_coverage(self, coverage: float | None) -> Pipeline:
-        """Return the same pipeline with as few candidates for each mention as hold the right one that often."""
-        return self._changed(coverage=coverage)
+        """Return a copy whose candidate sets contain the right concept with probability >= coverage (conformal sets)."""
+        return self._change(coverage=coverage)
 
     def with_assertion(self, assertion: bool = True) -> Pipeline:
-        """Return the same pipeline whose links say what the text asserts of their mentions.
+        """Return a copy whose links say what the text asserts of their mentions.
 
         >>> from onym.detect.dictionary import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
@@ -173,12 +173,12 @@ class Pipeline:
         >>> [(link.mention.surface, link.assertion) for link in pipeline.link("High fever, no heart attack.").links]
         [('fever', ()), ('heart attack', ('negated',))]
         """
-        return self._changed(assertion=assertion)
+        return self._change(assertion=assertion)
 
     def with_types(self, types: Sequence[str]) -> Pipeline:
-        """Return the same pipeline with answers of these semantic groups or types alone, among those that it has.
+        """Return a copy that answers with these semantic groups or types only, among those that it has.
 
-        What the detector finds is the same: a mention whose best meaning is of another type is left unlinked.
+        The detector finds the same mentions: one whose best concept is of another type is left unlinked.
 
         >>> from onym.detect.dictionary import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
@@ -190,11 +190,11 @@ class Pipeline:
         """
         wanted = select_concepts(self.kb, types)
         masks = [mask for mask in (self._only, wanted) if mask is not None]
-        return self._changed(only=np.logical_and.reduce(masks) if masks else None)
+        return self._change(only=np.logical_and.reduce(masks) if masks else None)
 
     def without_detector(self) -> Pipeline:
-        """Return the same pipeline that links annotated mentions alone: a text without any has no links."""
-        return self._changed(detector=None)
+        """Return a copy that links annotated mentions only: a text without any has no links."""
+        return self._change(detector=None)
 
     def for_terms(self) -> Pipeline:
         """Return the pipeline for terms without a text, such as the cells of a column: each is one mention.
@@ -209,21 +209,18 @@ class Pipeline:
         True
         """
         annotated = self.calibration if self.calibration and self.calibration.mentions != "found" else None
-        threshold = None if self.term_calibration else self._threshold
-        return self._changed(detector=None, threshold=threshold, calibration=self.term_calibration or annotated)
+        threshold = None if self.term_calibration else self.options.threshold
+        return self._change(detector=None, threshold=threshold, calibration=self.term_calibration or annotated)
 
-    def _changed(self, **changes: Any) -> Pipeline:
+    def _change(self, **changes: Any) -> Pipeline:
         own: dict[str, Any] = {
             "detector": self.detector,
             "only": self._only,
-            "restrict": self._restrict,
-            "threshold": self._threshold,
-            "top_k": self._top_k,
             "calibration": self.calibration,
             "term_calibration": self.term_calibration,
             "precision": self._precision,
             "coverage": self._coverage,
-            "assertion": self._assertion,
+            **self.options.option_values(),
         }
         return Pipeline(self.linker, **own | changes)
 
@@ -262,11 +259,12 @@ class Pipeline:
         ['1', '2']
         """
         detected: deque[Detected] = deque()
-        documents = self._detected(_documents(texts), detected)
-        for linked in link_among(self.linker, documents, top_k=self._top_k, only=self._only, restrict=self._restrict):
-            yield self._finished(linked, detected.popleft())
+        documents = self._detect(_documents(texts), detected)
+        top_k, restrict = self.options.top_k, self.options.restrict
+        for linked in link_among(self._answering, documents, top_k=top_k, only=self._only, restrict=restrict):
+            yield self._finish(linked, detected.popleft())
 
-    def _detected(self, documents: Iterable[Document], detected: deque[Detected]) -> Iterator[Document]:
+    def _detect(self, documents: Iterable[Document], detected: deque[Detected]) -> Iterator[Document]:
         """Yield documents with their mentions; `detected` keeps what the detector said of each, in order.
 
         They carry the analysis of their text, so that the linker finds what the detector found.
@@ -284,18 +282,18 @@ class Pipeline:
                 detected.append(each)
                 yield replace(doc, mentions=each.document.mentions)
 
-    def _finished(self, linked: LinkedDocument, detected: Detected) -> LinkedDocument:
+    def _finish(self, linked: LinkedDocument, detected: Detected) -> LinkedDocument:
         """Return a document with all that is known of its links."""
         scores = detected.scores if linked.links and detected.scores else (None,) * len(linked.links)
-        links = [self._finished_link(link, score) for link, score in zip(linked.links, scores, strict=True)]
+        links = [self._finish_link(link, score) for link, score in zip(linked.links, scores, strict=True)]
         links = self._confidence.of(links) if self._confidence else links
         finished = replace(linked, links=tuple(links), problems=(*detected.problems, *linked.problems))
-        finished = with_assertion(finished) if self._assertion else finished
+        finished = with_assertion(finished) if self.options.assertion else finished
         return replace(finished, document=plain(linked.document))
 
-    def _finished_link(self, link: Link, score: float | None) -> Link:
+    def _finish_link(self, link: Link, score: float | None) -> Link:
         """Return a link with the detector's score, and with the reason why there is no answer."""
-        is_below = self._threshold is not None and link.candidates and link.candidates[0].score < self._threshold
+        is_below = self.options.threshold is not None and link.candidates and link.candidates[0].score < self.options.threshold
         reason = link.nil_reason or ("below-threshold" if is_below else None)
         return replace(link, detection_score=score, nil_reason=reason)
 
@@ -343,6 +341,6 @@ class DriftWatch:
         if index <= MAX_INDEX:
             return None
         return (
-            f"confidences are spread otherwise than on {self._fitted.dataset} ({self._fitted.split}), which the pipeline was "
-            f"calibrated on: they may not hold here (population stability index {index:.2f}, limit {MAX_INDEX})"
+            f"the confidence distribution differs from the calibration data, {self._fitted.dataset} ({self._fitted.split}): "
+            f"confidences may be wrong here (population stability index {index:.2f}, limit {MAX_INDEX})"
         )

@@ -24,7 +24,7 @@ from typing import Any
 
 from onym.batch.on_ray import LOCAL, cluster
 from onym.errors import ConfigError, OnymError, coded, is_failure, missing_extra
-from onym.packs.locate import located
+from onym.packs.locate import locate
 from onym.serve.answers import Answers, Said
 from onym.serve.process import BusyError, ProcessEndedError
 from onym.serve.settings import ServeSettings
@@ -70,7 +70,7 @@ class Replicas:
 
     async def open(self, lane: int, folder: Path, precision: float | None) -> dict[str, str]:
         """Return the release: that of the deployment at first, and for a lane that follows another what is there now."""
-        is_path = folder.is_file() or located(folder) == folder  # a pack, or a folder; else the name of an installed one
+        is_path = folder.is_file() or locate(folder) == folder  # a pack, or a folder; else the name of an installed one
         path = str(folder.absolute() if is_path else folder)
         if lane > self.size:
             return await self._release(path, precision)

@@ -7,9 +7,9 @@ import json
 import math
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
@@ -254,26 +254,29 @@ def weights_digest(folder: Path) -> str:
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
 
-def folder_digest(folder: Path, names: Sequence[str] | None = None) -> str:
+def folder_digest(folder: Path, names: Sequence[str] | None = None, *, with_pages: bool = False) -> str:
     """Return the first 16 digits of a digest of a model's folder: of the names and contents of the files that count.
 
-    All files count that may be loaded, see `model_files`. With `names`, only these files count.
+    These are the files that may be loaded, see `model_files`, or those in `names`. Pages for people (`*.md`) do not count,
+    unless `with_pages` is set: they did in earlier versions, whose pipelines and packs must open.
 
     >>> folder = getfixture("tmp_path")
     >>> before = folder_digest(folder)
-    >>> _ = (folder / "config.json").write_text("{}")
-    >>> folder_digest(folder) == before
-    False
+    >>> _ = (folder / "README.md").write_text("A model."), (folder / "config.json").write_text("{}")
+    >>> folder_digest(folder) == before, folder_digest(folder) == folder_digest(folder, ["config.json"])
+    (False, True)
     """
     named = [find_model_file(folder, name) for name in names or ()]
     paths = model_files(folder) if names is None else [path for path in named if path]
-    return digest_of_files([(path.relative_to(folder).as_posix(), file_digest(path)) for path in sorted(paths)])
+    digests = {path.relative_to(folder).as_posix(): file_digest(path) for path in paths}
+    return digest_of_files(digests, with_pages=with_pages)
 
 
-def digest_of_files(entries: Sequence[tuple[str, str]]) -> str:
-    """Return the digest of a folder by the names of its files and their SHA-256, in the order of paths.
+def digest_of_files(files: Mapping[str, str], *, with_pages: bool = False) -> str:
+    """Return the digest of a folder by the names of its files and the SHA-256 of each, as `folder_digest` does.
 
-    >>> digest_of_files([("a", "12")]) == digest_of_files([("b", "12")])
+    >>> digest_of_files({"a": "12"}) == digest_of_files({"b": "12"})
     False
     """
-    return hashlib.sha256(json.dumps(list(entries)).encode()).hexdigest()[:16]
+    counted = [name for name in sorted(files, key=PurePosixPath) if with_pages or not name.lower().endswith(".md")]
+    return hashlib.sha256(json.dumps([(name, files[name]) for name in counted]).encode()).hexdigest()[:16]

@@ -21,7 +21,7 @@ import polars as pl
 from benchmarks.models import model_folder
 
 from onym.kb import KnowledgeBase, readers
-from onym.packs.folders import STARTER, pack_folder
+from onym.packs.locate import STARTER, pack_folder
 from onym.packs.recipe import PipelineRecipe
 from onym.store.download import download_path
 from onym.store.files.source import Source

@@ -28,9 +28,8 @@ from types import MappingProxyType
 
 from benchmarks.report import data_folder
 
-from onym.packs.folders import installed
-from onym.packs.locate import load
-from onym.packs.recipe import PipelineRecipe, read_recipe, recipe_names
+from onym.packs.locate import installed_folder, load, recipe_names
+from onym.packs.recipe import PipelineRecipe, read_recipe
 from onym.store.cache import cache_folder
 from tests.robustness.cli.catalogue import FileServer, Ledger, Stop, write_releases, write_umls
 from tests.robustness.harness import own_cache
@@ -199,6 +198,6 @@ def _is_right(recipe: PipelineRecipe, scene: Scene) -> bool:
 def _files(cache: Path, recipe: PipelineRecipe) -> dict[str, bytes]:
     """Return the files of an installed pipeline; embeddings depend on which were computed together, in their last bits."""
     with own_cache(cache):
-        folder = installed(recipe.name)
+        folder = installed_folder(recipe.name)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in paths.items() if "/indexes/" not in name and "/vectors/" not in name}

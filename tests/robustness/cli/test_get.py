@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from onym.errors import DownloadError
-from onym.packs.recipe import recipe_names
+from onym.packs.locate import recipe_names
 from onym.store.download import Patience, download_path, fetch_file
-from tests.pipeline.recipes.small import OBO, PATH, URL, small_recipe, small_server
+from tests.packs.small import OBO, PATH, URL, small_recipe, small_server
 from tests.robustness.cli.catalogue import FileServer, Ledger, Sent, Stop, path_of
 from tests.robustness.cli.get import QUICK, TEXTS
 

@@ -26,8 +26,7 @@ from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.linkers import linker_config, open_linker
 from onym.linkers.rerank import RerankLinker
 from onym.packs import load
-from onym.packs.folders import STARTER
-from onym.packs.locate import located
+from onym.packs.locate import STARTER, locate
 from onym.parts import OpenContext
 from onym.pipeline import Pipeline
 from onym.pipeline.explanation import Explanation
@@ -112,7 +111,7 @@ def _without_names(group: Sequence[Explained]) -> list[str | None]:
     with tempfile.TemporaryDirectory() as name:
         kb = Path(name) / "kb"
         build_kb(recipe, kb, root=data_folder(), sources={path: _release(path, removed)})
-        config = linker_config("rerank", model=located(STARTER) / "reranker")
+        config = linker_config("rerank", model=locate(STARTER) / "reranker")
         linker = open_linker(config, KnowledgeBase.open(kb), OpenContext())
         linked = linker.link([each.document for each in group], top_k=1)
         return [each.links[0].concept_id for each in linked]

@@ -34,7 +34,7 @@ from benchmarks.commands.serve_speed import abstracts
 from benchmarks.report import own_bytes
 from benchmarks.serve.running import Running
 
-from onym.packs.folders import STARTER
+from onym.packs.locate import STARTER
 
 _TIMEOUT_S = 2
 _RATES = (2, 5, 10)

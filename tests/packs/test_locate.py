@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.starter import make_starter
 
-from onym.packs.folders import STARTER, installed
-from onym.packs.locate import load, located
+from onym.packs.locate import STARTER, installed_folder, load, locate
 from onym.pipeline.folder import build_pipeline
 from tests.cli.command import onym, onym_bytes
 
@@ -50,26 +49,26 @@ def test_it_is_the_default_of_onym_link(tmp_path: Path) -> None:
 def test_a_folder_of_that_name_comes_first(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path(STARTER).mkdir()
-    assert located(STARTER).is_absolute(), "a folder without a pipeline is none"
+    assert locate(STARTER).is_absolute(), "a folder without a pipeline is none"
     build_pipeline(tiny_kb, STARTER)
-    assert located(STARTER) == Path(STARTER)
+    assert locate(STARTER) == Path(STARTER)
     assert load(STARTER).link("fever").links[0].concept_id == "mesh:D005334"
-    assert located("other") == Path("other")
+    assert locate("other") == Path("other")
 
 
 def test_an_installed_pipeline_is_found_by_its_name(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    assert located("fevers") == Path("fevers"), "nothing of that name is installed"
-    build_pipeline(tiny_kb, installed("fevers"))
-    assert located("fevers") == installed("fevers")
+    assert locate("fevers") == Path("fevers"), "nothing of that name is installed"
+    build_pipeline(tiny_kb, installed_folder("fevers"))
+    assert locate("fevers") == installed_folder("fevers")
     assert load("fevers").link("fever").links[0].concept_id == "mesh:D005334"
-    assert located("../pipelines/fevers") == Path("../pipelines/fevers"), "a path is no name"
+    assert locate("../pipelines/fevers") == Path("../pipelines/fevers"), "a path is no name"
 
 
 @pytest.mark.real_data
 def test_the_starter_is_made_again_byte_by_byte(tmp_path: Path) -> None:
-    made, kept = tmp_path / "made", located(STARTER)
+    made, kept = tmp_path / "made", locate(STARTER)
     make_starter(made)
 
     def files(folder: Path) -> dict[str, bytes]:

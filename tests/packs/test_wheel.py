@@ -16,9 +16,9 @@ import pytest
 
 import onym
 from onym.errors import ConfigError, IntegrityError
-from onym.packs.locate import located
+from onym.packs.locate import locate
 from onym.packs.publish import write_wheel
-from tests.pipeline.pack.made import write_pack
+from tests.packs.made import write_pack
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_pip_installs_it_and_onym_finds_it_by_name(pack: Path, tmp_path: Path, m
     (found,) = entry_points(group="onym.packs", name="tiny-diseases")
     assert found.value == "onym_pack_tiny_diseases"
     assert onym.load("tiny-diseases").link("fever").links[0].concept_id == "mesh:D005334"
-    assert located("tiny-diseases") == site / "onym_pack_tiny_diseases" / "pack"
+    assert locate("tiny-diseases") == site / "onym_pack_tiny_diseases" / "pack"
     assert "onym_pack_tiny_diseases" not in sys.modules, "none of its code was run"
     package = __import__("onym_pack_tiny_diseases")
     assert package.__version__ == "1.2"

@@ -9,9 +9,9 @@ import pytest
 import onym
 from onym.errors import ConfigError
 from onym.packs.publish import read_results, write_hub_folder
-from tests.pipeline.pack.made import members, write_pack
+from tests.packs.made import members, write_pack
 
-ROWS = Path(__file__).parents[3] / "results" / "e2e" / "rows.json"
+ROWS = Path(__file__).parents[2] / "results" / "e2e" / "rows.json"
 
 
 @pytest.fixture

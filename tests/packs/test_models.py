@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onym.packs.build import PackedModels, packed_corpora, restricted_models
+from onym.packs.build import PackedModels, find_corpora, find_restricted_models
 from onym.parts import ModelReference, TokenizerReference
 from onym.testing.models import save_reranker
 
@@ -33,12 +33,12 @@ def test_of_a_tokenizers_folder_only_the_tokenizer_is_copied(tmp_path: Path) -> 
 def test_corpora_have_the_licences_of_their_records(tmp_path: Path) -> None:
     corpora = [{"name": "biored", "licence": "MIT", "documents": 3}, {"name": "mine", "licence": "one's own"}]
     folders = [save_reranker(tmp_path / "a", {"corpora": corpora}), save_reranker(tmp_path / "b", {"corpus": corpora[0]})]
-    assert [(each.name, each.documents, each.licence) for each in packed_corpora(folders)] == [
+    assert [(each.name, each.documents, each.licence) for each in find_corpora(folders)] == [
         ("biored", 3, "MIT"),
         ("mine", 0, "not stated"),
     ]
-    assert packed_corpora(folders, {"Mine": "CC0"})[1].licence == "CC0"
-    assert packed_corpora([save_reranker(tmp_path / "c", {"corpus": {}})]) == ()
+    assert find_corpora(folders, {"Mine": "CC0"})[1].licence == "CC0"
+    assert find_corpora([save_reranker(tmp_path / "c", {"corpus": {}})]) == ()
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,6 @@ def test_corpora_have_the_licences_of_their_records(tmp_path: Path) -> None:
     ],
 )
 def test_what_may_not_be_passed_on(tmp_path: Path, record: dict[str, Any], meaning: str, expected: list[str]) -> None:
-    assert restricted_models([save_reranker(tmp_path / "a", record, {"fever": meaning})]) == expected
+    assert find_restricted_models([save_reranker(tmp_path / "a", record, {"fever": meaning})]) == expected
     (tmp_path / "no-memory").mkdir()
-    assert restricted_models([tmp_path / "no-memory"]) == []
+    assert find_restricted_models([tmp_path / "no-memory"]) == []

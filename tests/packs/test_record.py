@@ -10,8 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from onym.errors import InputError, IntegrityError
-from onym.packs.archive import NOT_STATED, PackedSource, PackRecord
-from tests.pipeline.pack.made import record_of, write_pack
+from onym.packs.archive import PackRecord
+from onym.packs.provenance import NOT_STATED, PackedSource
+from tests.packs.made import record_of, write_pack
 
 
 @pytest.fixture

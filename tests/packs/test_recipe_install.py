@@ -9,14 +9,13 @@ import pytest
 
 from onym.errors import ConfigError, DownloadError, IntegrityError
 from onym.packs import install as module
-from onym.packs.folders import installed
 from onym.packs.install import install, is_installed
-from onym.packs.locate import load, read_pipeline
+from onym.packs.locate import installed_folder, load, read_pipeline
 from onym.packs.recipe import RECORD, Origin
 from onym.store.download import Patience
 from onym.store.stage import exclusive
-from tests.pipeline.recipes.small import OBO, PATH, TERMS, TRAINED, small_recipe, small_server
-from tests.pipeline.recipes.test_record import RERANK
+from tests.packs.small import OBO, PATH, TERMS, TRAINED, small_recipe, small_server
+from tests.packs.test_recipe_record import RERANK
 from tests.robustness.cli.catalogue import FileServer, Stop
 
 ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
@@ -39,7 +38,7 @@ def test_a_pipeline_is_installed_and_found_by_its_name(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
         done = install(recipe, Origin(server.url))
     assert done.is_new
-    assert done.folder == installed("fevers")
+    assert done.folder == installed_folder("fevers")
     assert [link.concept_id for link in load("fevers").link("Pyrexia and cough").links] == ["hp:0001945", "hp:0012735"]
     assert read_pipeline("fevers").kb.path == "knowledge-base"
     assert is_installed(recipe)
@@ -91,9 +90,9 @@ def test_after_an_interruption_it_goes_on(step: str, is_after: bool, whole: dict
             install(recipe, Origin(server.url))
         assert is_installed(recipe) == (step == "move_folder" and is_after)
         install(recipe, Origin(server.url))
-    assert sorted(path.name for path in installed("fevers").parent.iterdir()) == [".fevers.lock", "fevers"]
+    assert sorted(path.name for path in installed_folder("fevers").parent.iterdir()) == [".fevers.lock", "fevers"]
     assert _requests(server) == [(0, len(OBO))]
-    found = _files(installed("fevers"))
+    found = _files(installed_folder("fevers"))
     assert [name for name in whole if name != RECORD and found[name] != whole[name]] == []
     assert found.keys() == whole.keys()
 
@@ -174,7 +173,7 @@ def test_an_extra_that_is_missing_is_said_before_anything_is_fetched() -> None:
 
 
 def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
-    lock = installed("fevers").with_name(".fevers.lock")
+    lock = installed_folder("fevers").with_name(".fevers.lock")
     lock.parent.mkdir(parents=True)
     with exclusive(lock), pytest.raises(IntegrityError, match="artefact-locked"):
         install(small_recipe(), Origin("http://127.0.0.1:1"))

@@ -13,12 +13,12 @@ import pytest
 import onym
 from onym.errors import ConfigError
 from onym.linkers import linker_config
-from onym.packs.build import build_pack, compressed
+from onym.packs.build import build_pack, compress_pipeline
 from onym.packs.locate import read_pipeline
 from onym.parts import OpenContext
 from onym.pipeline.folder import build_pipeline
 from onym.testing.models import save_encoder
-from tests.pipeline.pack.made import members, write_pipeline
+from tests.packs.made import members, write_pipeline
 
 TEXT = "High blood pressure, and a heart attack"
 
@@ -81,7 +81,7 @@ def test_the_same_bytes_each_time_and_of_a_pack(tmp_path: Path, pipeline: Path) 
 def test_names_are_not_encoded_again(tmp_path: Path, pipeline: Path) -> None:
     vectors = tmp_path / "kb" / "vectors"
     before = {path.name for path in vectors.iterdir()}
-    with compressed(read_pipeline(pipeline), pipeline, OpenContext()) as smaller:
+    with compress_pipeline(read_pipeline(pipeline), pipeline, OpenContext()) as smaller:
         assert smaller.linker.model_dump()["index"] == "sq8"
         folder = Path(smaller.linker.model_dump()["model"]["path"])
         assert folder.is_dir()

@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import ConfigError, DownloadError, InputError
 from onym.packs.recipe import Origin, gather_inputs
-from tests.pipeline.recipes.small import OBO, TERMS, URL, small_recipe, small_server
+from tests.packs.small import OBO, TERMS, URL, small_recipe, small_server
 
 LICENSED = {
     "releases": [{"name": "fevers", **TERMS, "how": "Ask the nurse."}],

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from onym.errors import ConfigError, InputError
-from onym.packs.folders import pack_folder
-from onym.packs.locate import load
-from onym.packs.recipe import read_recipe, recipe_names
+from onym.packs.locate import load, pack_folder, recipe_names
+from onym.packs.recipe import read_recipe
 from onym.pipeline.config import FILE
 from onym.vocabularies import downloads
 

@@ -15,7 +15,7 @@ from onym.kb.recipe import Recipe
 from onym.kb.search import FOLDER as SIMILARITIES
 from onym.packs.build import build_pack
 from onym.pipeline.folder import build_pipeline
-from tests.pipeline.pack.made import LICENCES, members, record_of, write_pack, write_pipeline
+from tests.packs.made import LICENCES, members, record_of, write_pack, write_pipeline
 
 
 @pytest.fixture(autouse=True)

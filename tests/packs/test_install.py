@@ -8,10 +8,10 @@ import pytest
 
 import onym
 from onym.errors import ConfigError, InputError, IntegrityError
-from onym.packs.folders import installed
 from onym.packs.install import install_pack
+from onym.packs.locate import installed_folder
 from onym.store.archive import whole_archive
-from tests.pipeline.pack.made import members, write_pack
+from tests.packs.made import members, write_pack
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_an_installed_pack_is_loaded_by_name(pack: Path) -> None:
     with pytest.raises(InputError, match="pipeline-missing"):
         onym.load("tiny")
     record, folder = install_pack(pack)
-    assert (record.name, folder) == ("tiny", installed("tiny"))
+    assert (record.name, folder) == ("tiny", installed_folder("tiny"))
     assert onym.load("tiny").link("fever").links[0].concept_id == "mesh:D005334"
     assert install_pack(pack)[1] == folder, "once more is nothing new"
     install_pack(pack, "fevers")
@@ -39,7 +39,7 @@ def test_another_one_of_that_name_is_replaced_by_force_alone(pack: Path, tiny_kb
         install_pack(other, "tiny")
     assert install_pack(other, "tiny", force=True)[0].version == "2.0"
     assert onym.load("tiny").link("fever").links
-    assert [path.name for path in installed("tiny").parent.iterdir()] == ["tiny"]
+    assert [path.name for path in installed_folder("tiny").parent.iterdir()] == ["tiny"]
 
 
 @pytest.mark.parametrize("name", ["starter", "../evil", "A", "a/b"])
@@ -56,7 +56,7 @@ def test_what_fails_to_open_is_not_installed(pack: Path, tmp_path: Path, monkeyp
             archive.add(name, data.replace(b"Onym", b"Omym") if name == "README.md" else data)
     with pytest.raises(IntegrityError, match="pack-corrupt"):
         install_pack(tmp_path / "bad.onymp", "bad")
-    assert not installed("bad").exists()
+    assert not installed_folder("bad").exists()
 
     def refuse(_: Path) -> None:
         raise InputError("pipeline-malformed", "no")
@@ -75,4 +75,4 @@ def test_a_missing_package_is_no_fault_of_the_pack(pack: Path, monkeypatch: pyte
 
     monkeypatch.setattr("onym.packs.install.load", without_torch)
     install_pack(pack)
-    assert (installed("tiny") / "pipeline.json").is_file()
+    assert (installed_folder("tiny") / "pipeline.json").is_file()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.packs.build import portable_files
+from onym.packs.build import make_portable
 from onym.rerank.trees import open_reranker
 from onym.testing.models import save_reranker
 
@@ -20,7 +20,7 @@ def files_of(folder: Path) -> dict[str, Path]:
 
 def test_an_artefact_with_a_changed_record_is_a_sound_one(tmp_path: Path) -> None:
     model = save_reranker(tmp_path / "model", {"kb": "/home/me/kbs/mesh", "seed": 3, "note": "a/b and /"})
-    files = portable_files(files_of(model))
+    files = make_portable(files_of(model))
     assert all(isinstance(files[name], Path) for name in files if name.startswith("memory/"))
     for name, content in files.items():
         path = tmp_path / "copy" / name
@@ -35,7 +35,7 @@ def test_an_artefact_with_a_changed_record_is_a_sound_one(tmp_path: Path) -> Non
 
 def test_what_names_no_path_stays_as_it_is(tmp_path: Path) -> None:
     model = save_reranker(tmp_path / "model", {"kb": "mesh", "relative": "kbs/mesh"})
-    assert portable_files(files_of(model)) == files_of(model)
+    assert make_portable(files_of(model)) == files_of(model)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_names_no_path_stays_as_it_is(tmp_path: Path) -> None:
 def test_paths_are_distinguished_from_other_strings(tmp_path: Path, value: object, expected: object) -> None:
     path = tmp_path / "tokenizer_config.json"
     path.write_text(json.dumps({"value": value}))
-    content = portable_files({path.name: path})[path.name]
+    content = make_portable({path.name: path})[path.name]
     data = content if isinstance(content, bytes) else path.read_bytes()
     assert json.loads(data) == {"value": expected}
 
@@ -64,7 +64,7 @@ def test_paths_are_distinguished_from_other_strings(tmp_path: Path, value: objec
 def test_the_shape_of_a_model_is_never_changed(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text('{"_name_or_path": "minilm"}')
-    assert portable_files({"1_Pooling/config.json": path}) == {"1_Pooling/config.json": path}
+    assert make_portable({"1_Pooling/config.json": path}) == {"1_Pooling/config.json": path}
     path.write_text('{"_name_or_path": "/home/me/minilm"}')
     with pytest.raises(ConfigError, match="pack-path"):
-        portable_files({"config.json": path})
+        make_portable({"config.json": path})

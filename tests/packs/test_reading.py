@@ -9,10 +9,10 @@ import pytest
 
 import onym
 from onym.errors import InputError, IntegrityError
-from onym.packs.archive import open_pack, unpacked
-from onym.packs.locate import is_pack, located, read_pipeline
+from onym.packs.archive import open_pack, unpack_to_cache
+from onym.packs.locate import is_pack, locate, read_pipeline
 from onym.store.archive import whole_archive
-from tests.pipeline.pack.made import members, write_pack
+from tests.packs.made import members, write_pack
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def pack(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 def test_a_pack_is_loaded_and_unpacked_once(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert onym.load(pack).link("heart attack and fever").links[1].concept_id == "mesh:D005334"
-    folder = located(pack)
+    folder = locate(pack)
     assert (folder / "pipeline.json").is_file()
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     monkeypatch.setattr("onym.packs.archive.unpack", None)
@@ -33,7 +33,7 @@ def test_a_pack_is_loaded_and_unpacked_once(pack: Path, monkeypatch: pytest.Monk
 
 
 def test_a_copy_that_lost_its_record_is_unpacked_again(pack: Path) -> None:
-    (located(pack) / "pack.json").unlink()
+    (locate(pack) / "pack.json").unlink()
     assert onym.load(pack).link("fever").links
 
 
@@ -50,11 +50,11 @@ def test_what_is_refused_leaves_nothing(pack: Path, tmp_path: Path) -> None:
 
 
 def test_what_fails_to_open_is_removed_unless_a_package_is_missing(pack: Path) -> None:
-    with pytest.raises(InputError), unpacked(pack) as folder:
+    with pytest.raises(InputError), unpack_to_cache(pack) as folder:
         raise InputError("pipeline-malformed", "no")
     assert not folder.exists()
     missing = onym.ConfigError("extra-missing", "no torch")
-    with pytest.raises(onym.ConfigError), unpacked(pack) as folder:
+    with pytest.raises(onym.ConfigError), unpack_to_cache(pack) as folder:
         raise missing
     assert folder.exists()
 
@@ -85,5 +85,5 @@ def test_what_is_no_pack(tmp_path: Path) -> None:
 
 
 def test_an_unpacked_folder_can_be_moved(pack: Path, tmp_path: Path) -> None:
-    moved = shutil.move(located(pack), tmp_path / "moved")
+    moved = shutil.move(locate(pack), tmp_path / "moved")
     assert onym.load(moved).link("fever").links[0].concept_id == "mesh:D005334"

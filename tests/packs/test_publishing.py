@@ -8,7 +8,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.packs.publish import require_publishable
-from tests.pipeline.pack.made import record_of, write_pack
+from tests.packs.made import record_of, write_pack
 
 
 def test_what_may_be_passed_on(tmp_path: Path, tiny_kb: Path) -> None:

@@ -8,14 +8,14 @@ from onym.packs.recipe import (
     ATTRIBUTION,
     RECORD,
     Inputs,
+    InstallRecord,
     Origin,
     gather_inputs,
     identity_of,
     read_record,
-    record_of,
     write_record,
 )
-from tests.pipeline.recipes.small import OBO, TRAINED, small_recipe
+from tests.packs.small import OBO, TRAINED, small_recipe
 
 RERANK = {
     "detector": {"kind": "dictionary", "classifier": "classifier"},
@@ -31,7 +31,7 @@ def _inputs(folder: Path, text: str = OBO) -> Inputs:
 
 def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
     recipe = small_recipe()
-    record = record_of(recipe, _inputs(tmp_path))
+    record = InstallRecord.of_inputs(recipe, _inputs(tmp_path))
     write_record(recipe, record, tmp_path)
     assert read_record(tmp_path) == record
     text = (tmp_path / ATTRIBUTION).read_text()
@@ -46,11 +46,14 @@ def test_one_that_is_torn_is_none(tmp_path: Path) -> None:
 
 def test_files_and_the_recipe_make_the_difference(tmp_path: Path) -> None:
     recipe = small_recipe()
-    first, second = record_of(recipe, _inputs(tmp_path / "a")), record_of(recipe, _inputs(tmp_path / "b", OBO + "\n"))
-    assert first.kb != second.kb
+    first, second = (
+        InstallRecord.of_inputs(recipe, _inputs(tmp_path / "a")),
+        InstallRecord.of_inputs(recipe, _inputs(tmp_path / "b", OBO + "\n")),
+    )
+    assert first.kb_digest != second.kb_digest
     assert first.key != second.key
-    other = record_of(small_recipe(title="Others"), _inputs(tmp_path / "a"))
-    assert other.kb == first.kb
+    other = InstallRecord.of_inputs(small_recipe(title="Others"), _inputs(tmp_path / "a"))
+    assert other.kb_digest == first.kb_digest
     assert other.key != first.key
 
 

@@ -28,7 +28,7 @@ def test_rows_become_entries(tmp_path: Path) -> None:
 
 
 def test_those_of_the_project_are_read() -> None:
-    found = read_results(Path(__file__).parents[3] / "results" / "e2e" / "rows.json")
+    found = read_results(Path(__file__).parents[2] / "results" / "e2e" / "rows.json")
     assert len(found) > 20
     assert all(isinstance(metric["value"], float | int) for entry in found for metric in entry["metrics"])
 
