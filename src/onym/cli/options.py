@@ -185,19 +185,10 @@ def _pipeline_config() -> type[BaseModel]:
     return PipelineConfig
 
 
-_DESCRIPTIONS = {
-    "types": "Only concepts of these semantic groups or types, separated by commas.",
-    "restrict": "With --types or --concepts: ignore all other concepts. By default they compete, and a mention whose best "
-    "concept is one of them is left unlinked (NIL).",
-    "prefer": "Vocabularies that win ties, in this order, separated by commas: mesh,mondo. By default the order of the recipe.",
-    "threshold": "Minimum score; below it a mention is left unlinked (NIL).",
-    "assertion": "Mark mentions that are negated, possible, historical, hypothetical or about a family member (NegEx, ConText)."
-    " No link is dropped.",
-}
 LINKER_OPTIONS = PartOptions(LINKERS)
 DETECTOR_OPTIONS = PartOptions(DETECTORS, "detector_")
-PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, _DESCRIPTIONS)
-SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, _DESCRIPTIONS, is_partial=True)
+PIPELINE_OPTIONS = ConfigOptions(_pipeline_config)
+SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, is_partial=True)
 
 
 def part_options(registry: Registry, prefix: str = "") -> list[inspect.Parameter]:
