@@ -13,13 +13,16 @@ import pyarrow as pa
 
 from onym.kb import readers
 from onym.kb.curie import prefix_of
-from onym.kb.groups import assign_groups
+from onym.kb.groups import groups_of_type
 from onym.kb.identity import Identity, identify
 from onym.kb.recipe import JoinConfig, Recipe, SourceConfig
 from onym.store.artefact import InputEntry
 from onym.store.files.source import Source
 from onym.text.normal import normal_names
 from onym.types import NameKind, Progress
+from onym.vocabularies import vocabularies
+
+_GENERATIONS = 20  # deeper than the tree of any vocabulary in which only the top is typed
 
 _COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, not as views
 _NO_NAMES = pl.DataFrame(
@@ -295,3 +298,63 @@ def _left_out(found: Gathered, identity: Identity) -> pl.DataFrame:
     for end in ("concept", "final"):
         lent = lent.join(identity.joins, left_on="concept", right_on=end, how="anti")
     return lent.sort("concept")
+
+
+def assign_groups(
+    ids: pl.DataFrame,
+    *,
+    stated: pl.DataFrame,
+    types: pl.DataFrame,
+    xrefs: pl.DataFrame,
+    broader: pl.DataFrame,
+    names: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the groups of concepts, as (concept, group). `ids` has a column `concept`, `names` has (concept, name).
+
+    >>> none = {column: pl.DataFrame(schema={"concept": pl.String, column: pl.String}) for column in ("group", "xref", "name")}
+    >>> types = pl.DataFrame({"concept": ["mesh:D1"], "type": ["D03"]})
+    >>> mapped = pl.DataFrame({"concept": ["mesh:C1"], "broader": ["mesh:D1"]})
+    >>> ids = pl.DataFrame({"concept": ["mesh:C1", "mesh:D1"]})
+    >>> assign_groups(ids, stated=none["group"], types=types, xrefs=none["xref"], broader=mapped, names=none["name"]).rows()
+    [('mesh:C1', 'Chemical'), ('mesh:D1', 'Chemical')]
+    """
+    own = pl.concat(
+        [stated, _groups_of_types(types), _groups_of_vocabulary(ids, "concept"), _groups_of_vocabulary(xrefs, "xref")]
+    )
+    found = own.join(ids, on="concept", how="semi").unique()
+    found = _groups_of_broader(found, broader.join(ids, on="concept", how="semi"))
+    return _groups_of_names(found, ids, names).sort("concept", "group")
+
+
+def _groups_of_types(types: pl.DataFrame) -> pl.DataFrame:
+    known = types.select("type").unique()
+    groups = [groups_of_type(name) for name in known["type"]]
+    table = known.with_columns(group=pl.Series(groups, dtype=pl.List(pl.String))).explode("group").drop_nulls()
+    return types.join(table, on="type").select("concept", "group")
+
+
+def _groups_of_vocabulary(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    groups = {prefix: list(each.groups) for prefix, each in vocabularies().items() if each.groups}
+    table = pl.DataFrame({"prefix": list(groups), "group": list(groups.values())}).explode("group")
+    return rows.select("concept", prefix=prefix_of(column)).join(table, on="prefix").select("concept", "group")
+
+
+def _groups_of_broader(found: pl.DataFrame, broader: pl.DataFrame) -> pl.DataFrame:
+    """Let concepts without a group take those of most of their broader concepts, from the top of a hierarchy downwards."""
+    for _ in range(_GENERATIONS):
+        waiting = broader.unique().join(found, on="concept", how="anti")
+        above = waiting.join(found.rename({"concept": "broader"}), on="broader").group_by("concept", "group").len()
+        if above.is_empty():
+            break
+        commonest = above.filter(pl.col("len") == pl.col("len").max().over("concept"))
+        found = pl.concat([found, commonest.select("concept", "group")])
+    return found
+
+
+def _groups_of_names(found: pl.DataFrame, ids: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """Let concepts without a group take those of the concepts of the same vocabulary that share a name with them."""
+    without = names.join(ids.join(found, on="concept", how="anti"), on="concept", how="semi")
+    sharing = names.join(without, on="name", how="semi").rename({"concept": "other"})
+    pairs = without.join(sharing, on="name").filter(prefix_of("concept") == prefix_of("other"))
+    taken = pairs.join(found.rename({"concept": "other"}), on="other").select("concept", "group")
+    return pl.concat([found, taken.unique()])

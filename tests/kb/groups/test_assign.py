@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from onym.kb.groups import assign_groups
+from onym.kb.gather import assign_groups
 
 Rows = Sequence[tuple[str, str]]
 
