@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.detect._assertion import (
+from onym.detect.assertion import (
     _MAX_WORDS,
     BACKWARD,
     FORWARD,

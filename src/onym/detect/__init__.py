@@ -7,16 +7,19 @@ file that is neither in `HELPERS` nor private is a detector.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from onym.detect._assertion import assertion_marks, with_assertion
+from onym._lazy import lazy
 from onym.detect.base import Detected, Detector, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
 from onym.kb.masks import ConceptMask
 from onym.parts import OpenContext
 from onym.registry import DETECTORS
 
-HELPERS = ("classifier", "overlaps", "spans")  # modules that are not detectors
+if TYPE_CHECKING:
+    from onym.detect.assertion import assertion_marks, with_assertion
+
+HELPERS = ("assertion", "classifier", "overlaps", "spans")  # modules that are not detectors
 __all__ = [
     "Detected",
     "Detector",
@@ -28,6 +31,7 @@ __all__ = [
     "open_detector",
     "with_assertion",
 ]
+__getattr__ = lazy(__name__, dict.fromkeys(("assertion_marks", "with_assertion"), "onym.detect.assertion"))
 
 
 def detector_config(name: str, **options: Any) -> DetectorConfig:

@@ -13,16 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, cast
 
 from onym.corpora.base import Style
 from onym.errors import ConfigError
 from onym.linkers.base import AnswerSource
-from onym.outputs.terms import TermMapping
 from onym.outputs.vocabularies import Vocabularies
 from onym.registry import OUTPUTS
 from onym.store.output import whole_file
 from onym.types import FhirVersion, IdStyle, LinkedDocument
+
+if TYPE_CHECKING:
+    from onym.outputs.terms import TermMapping
 
 PREDICTIONS, TABLE = "predictions", "table"
 

@@ -13,7 +13,6 @@ from onym.corpora.corpus import require_output, require_writable, unwritable, wr
 from onym.corpora.isolation import INTERNAL
 from onym.corpora.problems import ProblemLog
 from onym.corpora.reading import is_loss
-from onym.detect import with_assertion
 from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among, source_of
@@ -98,7 +97,11 @@ def write_links(
 
     def link(docs: Iterable[Document]) -> Iterable[LinkedDocument]:
         linked = link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
-        return map(with_assertion, linked) if assertion else linked
+        if not assertion:
+            return linked
+        from onym.detect.assertion import with_assertion  # its patterns are compiled only where they are used
+
+        return map(with_assertion, linked)
 
     return write_linked(
         items,

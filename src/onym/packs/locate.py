@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from onym.errors import InputError
-from onym.packs.archive import FILE as RECORD
-from onym.packs.archive import PackRecord, unpack_to_cache
 from onym.parts import OpenContext
 from onym.pipeline.config import FILE, PipelineConfig
 from onym.pipeline.folder import open_pipeline, read_folder
@@ -81,6 +79,8 @@ def open_folder(folder: Path | str) -> Iterator[Path]:
     """Yield the folder of a pipeline, as `locate` does. A pack that was unpacked for it is removed if the block rejects it."""
     path = Path(folder)
     if is_pack(path):
+        from onym.packs.archive import unpack_to_cache
+
         with unpack_to_cache(path) as found:
             yield found
     else:
@@ -118,6 +118,9 @@ def _find_carried(name: str) -> Path | None:
 
 
 def _require_schema(folder: Path) -> None:
+    from onym.packs.archive import FILE as RECORD
+    from onym.packs.archive import PackRecord
+
     PackRecord.from_bytes(read_small(folder / RECORD), str(folder))
 
 

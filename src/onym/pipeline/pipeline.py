@@ -14,7 +14,6 @@ import numpy as np
 from onym.calibrate import Answers, PrecisionCurve, ScoredAnswer, require_coverage
 from onym.calibrate.measures import MAX_INDEX
 from onym.corpora.isolation import require_complete
-from onym.detect import with_assertion
 from onym.detect.base import Detected, Detector
 from onym.errors import ConfigError
 from onym.kb.masks import ConceptMask, select_concepts
@@ -288,7 +287,10 @@ class Pipeline:
         links = [self._finish_link(link, score) for link, score in zip(linked.links, scores, strict=True)]
         links = self._confidence.of(links) if self._confidence else links
         finished = replace(linked, links=tuple(links), problems=(*detected.problems, *linked.problems))
-        finished = with_assertion(finished) if self.options.assertion else finished
+        if self.options.assertion:
+            from onym.detect.assertion import with_assertion  # its patterns are compiled only where they are used
+
+            finished = with_assertion(finished)
         return replace(finished, document=plain(linked.document))
 
     def _finish_link(self, link: Link, score: float | None) -> Link:
