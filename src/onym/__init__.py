@@ -62,7 +62,7 @@ __all__ = [
     "read_predictions",
     "write_corpus",
 ]
-_ROOMS = {
+_PACKAGES = {
     "corpora": ("read_corpus", "write_corpus"),
     "datasets": ("open_dataset",),
     "detect": ("Detector", "detector_config", "open_detector"),
@@ -74,7 +74,7 @@ _ROOMS = {
     "parts": ("OpenContext",),
     "pipeline": ("Pipeline", "build_pipeline"),
 }
-__getattr__ = lazy("onym", {name: f"onym.{room}" for room, names in _ROOMS.items() for name in names})
+__getattr__ = lazy("onym", {name: f"onym.{package}" for package, names in _PACKAGES.items() for name in names})
 
 
 def __dir__() -> list[str]:

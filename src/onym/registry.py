@@ -1,11 +1,10 @@
 """Parts by short name: linkers, detectors, readers, corpus formats and output formats, Onym's own and those of plug-ins.
 
-A built-in part is a module of its room, named by its file; a name with a leading underscore, `base`,
-and the names in the package's `HELPERS` are not parts. A
-plug-in is an installed package with an entry point in the room's group. Nothing else can be named: a configuration holds
-short names, never a path to code.
+A built-in part is a module of its package, named by its file; a name with a leading underscore, `base`, and the names in the
+package's `HELPERS` are not parts. A plug-in is an installed package with an entry point in the group of its kind. Nothing else
+can be named: a configuration holds short names, never a path to code.
 
-| parts | room | entry point group | what a part has |
+| parts | package | entry point group | what a part has |
 |---|---|---|---|
 | linkers | `onym.linkers` | `onym.linkers` | `Config`, `open(config, kb, context)` |
 | detectors | `onym.detect` | `onym.detectors` | `Config`, `open(config, kb, context)` |
@@ -49,28 +48,28 @@ class Part:
 
 
 class Registry:
-    """The parts of one room.
+    """The parts of one kind.
 
-    A room whose parts recognise files has an `ORDER` in which they are tried, the most particular first and the most general
+    A package whose parts recognise files has an `ORDER` in which they are tried, the most particular first and the most general
     last; a part that it does not name comes before the last.
 
     >>> LINKERS.part("exact").package
     'onym'
     """
 
-    def __init__(self, kind: str, room: str, group: str, has: tuple[str, ...]) -> None:
-        self.kind, self.room, self.group, self._has = kind, room, group, has
+    def __init__(self, kind: str, package: str, group: str, has: tuple[str, ...]) -> None:
+        self.kind, self.package, self.group, self._has = kind, package, group, has
 
     @cached_property
     def _built_in(self) -> dict[str, Part]:
-        return {name: Part(self.kind, name, load=partial(import_module, f"{self.room}.{name}")) for name in self._modules()}
+        return {name: Part(self.kind, name, load=partial(import_module, f"{self.package}.{name}")) for name in self._modules()}
 
     def _modules(self) -> list[str]:
-        room = import_module(self.room)
-        found = sorted(each.name for each in iter_modules(room.__path__))
-        helpers = ("base", *getattr(room, "HELPERS", ()))
+        package = import_module(self.package)
+        found = sorted(each.name for each in iter_modules(package.__path__))
+        helpers = ("base", *getattr(package, "HELPERS", ()))
         names = [name for name in found if not name.startswith("_") and name not in helpers]
-        order: tuple[str, ...] = getattr(room, "ORDER", ())
+        order: tuple[str, ...] = getattr(package, "ORDER", ())
         return [*order[:-1], *(name for name in names if name not in order), *order[-1:]]
 
     @cached_property

@@ -17,7 +17,7 @@ from tests.docs.test_examples import PAGES, Block, blocks, commands, name_of
 SRC = Path(onym.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
 TEXT = PAGE.read_text("utf-8")
-ROOMS = sorted(path.parent.name for path in SRC.glob("*/__init__.py"))
+PACKAGES = sorted(path.parent.name for path in SRC.glob("*/__init__.py"))
 FILE = re.compile(r"cat > \S+\.py <<\s*['\"]?(\w+)['\"]?\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 AUTODOC = re.compile(r"^::: (\S+)\n(?:    options:\n      members: \[([^\]]+)\])?", re.MULTILINE)
 
@@ -113,21 +113,21 @@ def test_examples_import_public_names_from_one_level_below(page: Path) -> None:
     assert private_imports(page.read_text("utf-8")) == []
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_an_exported_name_is_not_a_module(room: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_an_exported_name_is_not_a_module(package: str) -> None:
     """A module of the same name would shadow the exported one as soon as it is imported."""
-    module = importlib.import_module(f"onym.{room}")
+    module = importlib.import_module(f"onym.{package}")
     for name in getattr(module, "__all__", []):
         _ = getattr(module, name)  # imports whatever it needs
         assert not isinstance(getattr(module, name), ModuleType), name
 
 
-def test_the_rooms_of_the_page_export_what_it_says() -> None:
-    section = TEXT.split("\n## Sub-packages\n")[1].split("\n### ")[0]
-    for rooms, names in re.findall(r"^\| (`onym\.[^|]+) \| (.+) \|$", section, re.MULTILINE):
-        modules = [importlib.import_module(room) for room in re.findall(r"`([\w.]+)`", rooms)]
+def test_the_packages_of_the_page_export_what_it_says() -> None:
+    section = TEXT.split("\n## Packages\n")[1].split("\n### ")[0]
+    for packages, names in re.findall(r"^\| (`onym\.[^|]+) \| (.+) \|$", section, re.MULTILINE):
+        modules = [importlib.import_module(package) for package in re.findall(r"`([\w.]+)`", packages)]
         exported = {name for module in modules for name in module.__all__}
-        assert set(re.findall(r"`(\w+)`", names)) <= exported, rooms
+        assert set(re.findall(r"`(\w+)`", names)) <= exported, packages
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -59,8 +59,8 @@ def test_what_is_derived_and_used_comes_along(tmp_path: Path, tiny_kb: Path, mon
     kb = shutil.copytree(tiny_kb, tmp_path / "kb")
     (kb / "tries").mkdir()
     write_pack(tmp_path / "a", kb)
-    rooms = {name.split("/")[1] for name in members(tmp_path / "a" / "tiny.onymp") if name.startswith("knowledge-base/")}
-    assert rooms >= {"CURRENT", SIMILARITIES, "name-tables"}
+    folders = {name.split("/")[1] for name in members(tmp_path / "a" / "tiny.onymp") if name.startswith("knowledge-base/")}
+    assert folders >= {"CURRENT", SIMILARITIES, "name-tables"}
     monkeypatch.setattr("onym.kb.search.write_similarity", None)
     monkeypatch.setattr("onym.kb.name_table.write_name_table", None)
     loaded = onym.load(tmp_path / "a" / "tiny.onymp")
@@ -159,9 +159,9 @@ def test_an_encoder_and_its_index_come_along(tmp_path: Path, tiny_kb: Path, monk
     build_pack(tmp_path / "p", tmp_path / "dense.onymp")
     expected = onym.load(tmp_path / "p").link("fever, heart attack")
     found = members(tmp_path / "dense.onymp")
-    rooms = {name.split("/")[1] for name in found if name.startswith("knowledge-base/")}
-    assert "indexes" in rooms
-    assert "vectors" not in rooms, "an index is built of them, and found without"
+    folders = {name.split("/")[1] for name in found if name.startswith("knowledge-base/")}
+    assert "indexes" in folders
+    assert "vectors" not in folders, "an index is built of them, and found without"
     assert "models/minilm/model.safetensors" in found
     monkeypatch.setattr("onym.index.build.stage_index", None)
     shutil.rmtree(tmp_path / "p")

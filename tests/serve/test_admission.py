@@ -36,7 +36,7 @@ class Watch:
         return self.wait
 
 
-class Door:
+class Guarded:
     """An admission before an application that says yes, and what came out of it."""
 
     def __init__(self, app: Any = None, **changes: Any) -> None:
@@ -72,49 +72,49 @@ class Door:
 
 
 def test_a_right_request_is_let_in() -> None:
-    door = Door()
-    status, headers, body = door.answer()
+    guarded = Guarded()
+    status, headers, body = guarded.answer()
     assert (status, body, len(headers["x-request-id"])) == (200, b"yes", 32)
-    assert door.watch.answers == [("/v1/link", 200)]
-    assert door.admission.in_flight == 0
+    assert guarded.watch.answers == [("/v1/link", 200)]
+    assert guarded.admission.in_flight == 0
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "-"])
 def test_another_host_is_refused(host: str) -> None:
-    door = Door()
-    assert door.answer(host=host)[::2] == (421, "serve-host")
-    assert (door.reads, door.watch.refusals) == (0, ["serve-host"])
+    guarded = Guarded()
+    assert guarded.answer(host=host)[::2] == (421, "serve-host")
+    assert (guarded.reads, guarded.watch.refusals) == (0, ["serve-host"])
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8080", "[::1]:8080", "onym.example"])
 def test_own_hosts_are_answered(host: str) -> None:
-    assert Door(allow_hosts=("onym.example",)).answer(host=host)[0] == 200
+    assert Guarded(allow_hosts=("onym.example",)).answer(host=host)[0] == 200
 
 
 @pytest.mark.parametrize("sent", ["-", "", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN])
 def test_a_wrong_token_is_refused_before_the_body(sent: str) -> None:
-    door = Door(token=TOKEN)
-    status, headers, code = door.answer(authorization=sent)
-    assert (status, code, headers["www-authenticate"], door.reads) == (401, "serve-token", "Bearer", 0)
-    assert door.answer("/metrics", authorization=sent)[0] == 401
-    assert door.answer("/live", authorization=sent)[0] == door.answer("/ready", authorization=sent)[0] == 200
+    guarded = Guarded(token=TOKEN)
+    status, headers, code = guarded.answer(authorization=sent)
+    assert (status, code, headers["www-authenticate"], guarded.reads) == (401, "serve-token", "Bearer", 0)
+    assert guarded.answer("/metrics", authorization=sent)[0] == 401
+    assert guarded.answer("/live", authorization=sent)[0] == guarded.answer("/ready", authorization=sent)[0] == 200
 
 
 def test_the_right_token_is_let_in() -> None:
-    assert Door(token=TOKEN).answer(authorization=f"Bearer {TOKEN}")[0] == 200
+    assert Guarded(token=TOKEN).answer(authorization=f"Bearer {TOKEN}")[0] == 200
 
 
 def test_a_large_body_is_refused_by_its_length() -> None:
-    door = Door(max_body=100)
-    assert door.answer(content_length="100")[0] == 200
-    status, headers, code = door.answer(content_length="101")
-    assert (status, code, headers["connection"], door.reads) == (413, "serve-body", "close", 0)
-    assert door.answer("/v1/link/batch", content_length="101")[0] == 200
+    guarded = Guarded(max_body=100)
+    assert guarded.answer(content_length="100")[0] == 200
+    status, headers, code = guarded.answer(content_length="101")
+    assert (status, code, headers["connection"], guarded.reads) == (413, "serve-body", "close", 0)
+    assert guarded.answer("/v1/link/batch", content_length="101")[0] == 200
 
 
 @pytest.mark.parametrize("size", ["-1", "1e3", "", "9" * 5_000, "1 2"])
 def test_a_length_that_is_none_is_refused(size: str) -> None:
-    assert Door().answer(content_length=size)[::2] == (400, "request-malformed")
+    assert Guarded().answer(content_length=size)[::2] == (400, "request-malformed")
 
 
 def test_too_many_requests_are_refused_at_once_and_know_when_to_come() -> None:
@@ -122,45 +122,45 @@ def test_too_many_requests_are_refused_at_once_and_know_when_to_come() -> None:
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         await waiting.wait()
-        await door.yes(scope, receive, send)
+        await guarded.yes(scope, receive, send)
 
     async def act() -> None:
-        first = [asyncio.create_task(door.ask()) for _ in range(2)]
+        first = [asyncio.create_task(guarded.ask()) for _ in range(2)]
         await asyncio.sleep(0)
-        assert door.admission.in_flight == 2
-        status, headers, code = await door.ask()
+        assert guarded.admission.in_flight == 2
+        status, headers, code = await guarded.ask()
         assert (status, code, int(headers["retry-after"])) == (429, "serve-overloaded", 1)
-        assert (await door.ask("/metrics"))[0] == 200 if waiting.is_set() else True
+        assert (await guarded.ask("/metrics"))[0] == 200 if waiting.is_set() else True
         waiting.set()
         assert [status for status, *_ in await asyncio.gather(*first)] == [200, 200]
-        assert (await door.ask())[0] == 200
+        assert (await guarded.ask())[0] == 200
 
-    door = Door(slow, max_requests=2)
+    guarded = Guarded(slow, max_requests=2)
     asyncio.run(act())
 
 
 def test_a_long_wait_is_refused_with_about_its_length() -> None:
-    door = Door(max_wait=10)
-    door.watch.wait = 9.9
-    assert door.answer()[0] == 200
-    door.watch.wait = 50.0
-    status, headers, _ = door.answer()
+    guarded = Guarded(max_wait=10)
+    guarded.watch.wait = 9.9
+    assert guarded.answer()[0] == 200
+    guarded.watch.wait = 50.0
+    status, headers, _ = guarded.answer()
     assert status == 429
     assert 40 <= int(headers["retry-after"]) <= 60
-    assert door.answer("/ready")[0] == 200
+    assert guarded.answer("/ready")[0] == 200
 
 
 def test_ids_of_requests_are_kept_if_they_are_ids() -> None:
-    assert Door().answer(x_request_id="a-1.B_2")[1]["x-request-id"] == "a-1.B_2"
+    assert Guarded().answer(x_request_id="a-1.B_2")[1]["x-request-id"] == "a-1.B_2"
     for wrong in (SECRET, "a" * 65, "a\nb"):
-        assert Door().answer(x_request_id=wrong)[1]["x-request-id"] != wrong
+        assert Guarded().answer(x_request_id=wrong)[1]["x-request-id"] != wrong
 
 
 def test_answers_of_a_draining_service_end_their_connections() -> None:
-    door = Door()
-    door.watch.is_draining = True
-    assert door.answer()[1]["connection"] == "close"
-    assert door.answer(host="evil.example")[1]["connection"] == "close"
+    guarded = Guarded()
+    guarded.watch.is_draining = True
+    assert guarded.answer()[1]["connection"] == "close"
+    assert guarded.answer(host="evil.example")[1]["connection"] == "close"
 
 
 def test_exceptions_are_codes_in_answers_and_logs(caplog: pytest.LogCaptureFixture) -> None:
@@ -171,8 +171,8 @@ def test_exceptions_are_codes_in_answers_and_logs(caplog: pytest.LogCaptureFixtu
         raise InputError("request-malformed", "no JSON")
 
     caplog.set_level(logging.INFO)
-    assert Door(fail).answer(f"/v1/{SECRET}")[::2] == (500, "internal-error")
-    assert Door(refuse).answer()[::2] == (400, "request-malformed")
+    assert Guarded(fail).answer(f"/v1/{SECRET}")[::2] == (500, "internal-error")
+    assert Guarded(refuse).answer()[::2] == (400, "request-malformed")
     assert "internal-error" in caplog.text
     assert "Smith" not in caplog.text
 
@@ -183,9 +183,9 @@ def test_an_exception_after_the_head_leaves_the_answer_unfinished() -> None:
         await send({"type": "http.response.body", "body": b"yes", "more_body": True})
         raise ValueError(SECRET)
 
-    door = Door(fail)
-    assert door.answer()[::2] == (200, b"yes")
-    assert door.watch.answers == [("other", 200)]
+    guarded = Guarded(fail)
+    assert guarded.answer()[::2] == (200, b"yes")
+    assert guarded.watch.answers == [("other", 200)]
 
 
 def test_a_client_that_does_not_read_is_left() -> None:
@@ -194,30 +194,30 @@ def test_a_client_that_does_not_read_is_left() -> None:
             await asyncio.sleep(60)
 
         scope = {"type": "http", "path": "/v1/link", "method": "POST", "headers": [(b"host", b"localhost")]}
-        await asyncio.wait_for(door.admission(scope, door.receive, send), 5)
+        await asyncio.wait_for(guarded.admission(scope, guarded.receive, send), 5)
 
-    door = Door(timeout=0.05)
+    guarded = Guarded(timeout=0.05)
     asyncio.run(act())
-    assert door.admission.in_flight == 0
+    assert guarded.admission.in_flight == 0
 
 
 def test_a_page_of_another_origin_is_refused_before_the_body() -> None:
-    door = Door()
-    assert door.answer(origin="http://evil.example")[::2] == (403, "serve-origin")
-    assert door.answer(sec_fetch_site="cross-site")[::2] == (403, "serve-origin")
-    assert (door.reads, door.watch.refusals) == (0, ["serve-origin", "serve-origin"])
-    assert door.answer(sec_fetch_site="same-origin", origin="http://localhost:8080")[0] == 200
-    assert door.answer("/reconcile", sec_fetch_site="cross-site")[0] == 200
+    guarded = Guarded()
+    assert guarded.answer(origin="http://evil.example")[::2] == (403, "serve-origin")
+    assert guarded.answer(sec_fetch_site="cross-site")[::2] == (403, "serve-origin")
+    assert (guarded.reads, guarded.watch.refusals) == (0, ["serve-origin", "serve-origin"])
+    assert guarded.answer(sec_fetch_site="same-origin", origin="http://localhost:8080")[0] == 200
+    assert guarded.answer("/reconcile", sec_fetch_site="cross-site")[0] == 200
 
 
 def test_the_page_needs_no_token_and_is_answered_under_load() -> None:
-    door = Door(token=TOKEN, max_wait=1)
-    door.watch.wait = 100.0
-    assert door.answer("/", sec_fetch_site="cross-site")[0] == door.answer("/page/page.js")[0] == 200
+    guarded = Guarded(token=TOKEN, max_wait=1)
+    guarded.watch.wait = 100.0
+    assert guarded.answer("/", sec_fetch_site="cross-site")[0] == guarded.answer("/page/page.js")[0] == 200
 
 
 def test_refusals_have_safe_headers() -> None:
-    headers = Door().answer(host="evil.example")[1]
+    headers = Guarded().answer(host="evil.example")[1]
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
 
 

@@ -1,4 +1,4 @@
-"""What a door says to bytes of any kind."""
+"""What a reader says to bytes of any kind."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Corpus-scale linking: a plan of shards, each linked by a pure function and published whole, by any number of processes.
 
-May import: pipeline and what is below it. Always true here: the same inputs give the same bytes, what is done is what the
-footers of the output say, and there is no state besides.
+Always true here: the same inputs give the same bytes, what is done is what the footers of the output say, and there is no
+state besides.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Calibration: from scores and outcomes to probabilities, thresholds and sets. Pure functions over arrays.
 
-May import: types, errors. Always true here: no file is read, and nothing is known of concepts or gold ids.
+Always true here: no file is read, and nothing is known of concepts or gold ids.
 """
 
 from onym.calibrate.calibration import Calibration

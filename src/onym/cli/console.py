@@ -43,9 +43,9 @@ def tell(line: str) -> None:
 
 
 @contextmanager
-def log_to_stderr(room: str) -> Iterator[None]:
-    """Show the log of a room, such as `onym.train`, on stderr while the block runs; of several processes the first one does."""
-    log, handler = logging.getLogger(room), logging.StreamHandler()
+def log_to_stderr(name: str) -> Iterator[None]:
+    """Show a log, such as `onym.train`, on stderr while the block runs; of several processes the first one does."""
+    log, handler = logging.getLogger(name), logging.StreamHandler()
     level = log.level
     if os.environ.get("RANK", "0") == "0":
         log.addHandler(handler)

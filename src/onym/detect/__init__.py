@@ -1,8 +1,7 @@
 """Detectors: documents in, the mentions in them out. Each reads from top to bottom in one file.
 
-May import: encoders, trie, predictions, datasets, corpora, kb, text, store, registry, types, errors. Detectors do not import
-each other. Always true here: offsets are code points of the raw text, a mention's surface is the text at its offsets, and a
-file that is neither in `HELPERS` nor private is a detector.
+Detectors do not import each other. Always true here: offsets are code points of the raw text, a mention's surface is the text
+at its offsets, and a file that is neither in `HELPERS` nor private is a detector.
 """
 
 from __future__ import annotations

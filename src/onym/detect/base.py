@@ -1,6 +1,6 @@
 """What every detector offers: mentions that nobody annotated, each with a score.
 
-A detector is one file of this room: a `Config`, how to `open` it, and the class itself. Its short name is the file's name.
+A detector is one file of this package: a `Config`, how to `open` it, and the class itself. Its short name is the file's name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The index: vectors in, the nearest names out. FAISS behind one small class, on files that are checked before it reads them.
 
-May import: encoders, kb, text, store, types, errors. Always true here: a result is the id of a name of the knowledge base.
+Always true here: a result is the id of a name of the knowledge base.
 """
 
 from onym.index.build import build_index, open_derived_index

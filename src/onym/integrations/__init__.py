@@ -1,6 +1,6 @@
 """Onym inside other programs: spaCy, dataframes, assistants.
 
-May import: pipeline, linkers and all rooms below. What it connects to is an extra, and imported only where it is used.
+What it connects to is an extra, and imported only where it is used.
 Always true here: offsets, ids and scores are those of the pipeline; nothing is computed a second way.
 """
 

@@ -1,6 +1,6 @@
 """Knowledge bases: readers of releases, the build that decides once, and the artefact that every linker opens.
 
-May import: text, store, types, errors. Always true here: whatever is dropped is counted by its reason.
+Always true here: whatever is dropped is counted by its reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which ids are one concept: successors of retired ids, joins through cross-references, alternative ids.
 
-Two concepts of one source are never fused. The recipe chooses the joins (`joins/`); by default a cross-reference joins two
+Two concepts of one source are never fused. The recipe chooses the joins (`joins`); by default a cross-reference joins two
 concepts if it is one-to-one between their sources, and otherwise the names are added to each target. An id known only as a
 cross-reference is an alternative id. An id that a source states as another id of a concept leads to it, and to every other
 concept of which that is stated.

@@ -1,8 +1,7 @@
 """Linkers: documents with mentions in, ranked candidates out. Each reads from top to bottom in one file.
 
-May import: calibrate, detect, decoding, index, encoders, trie, predictions, datasets, corpora, kb, text, store, registry,
-types, errors. Linkers do not import each other; a cascade and a reranker compose them. Always true here: a candidate is a
-concept of the linker's own knowledge base, and a file without a leading underscore is a linker.
+Linkers do not import each other; a cascade and a reranker compose them. Always true here: a candidate is a concept of the
+linker's own knowledge base, and a file without a leading underscore is a linker.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Encoders: texts in, vectors out. A model is opened carefully, and texts of like lengths are read together.
+"""Models: encoders, tokenizers, and templates of what a model reads. ONNX Runtime and torch are behind one interface.
 
-May import: corpora, kb, text, store, types, errors. Always true here: no code of a model's own is run, and nothing is fetched.
+Always true here: no code of a model's own is run, and nothing is fetched.
 """

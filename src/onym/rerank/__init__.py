@@ -1,4 +1,4 @@
 """Reranking: the pool of candidates for a mention, their features, the memory of training mentions, and the trees.
 
-May import: calibrate, kb, text, store, types, errors. The linker `rerank` puts these together; training fits them.
+The linker `rerank` puts these together; training fits them.
 """

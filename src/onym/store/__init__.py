@@ -1,6 +1,6 @@
-"""The only door to disk and network.
+"""Disk and network: no other package writes files or downloads.
 
-Reads hostile files within limits, publishes artefacts whole or not at all, maps them into memory. May import: errors.
+Reads hostile files within limits, publishes artefacts whole or not at all, maps them into memory.
 Always true here: nothing is unpickled, nothing is fetched unless asked, no half-written file ever has a final name.
 """
 

@@ -1,6 +1,6 @@
 """Derived artefacts: made of a knowledge base, kept with it, built on first use and opened ever after.
 
-    FOLDER/<room>/<16 hex digits>/      an artefact, named by a digest of what it is made of
+    FOLDER/<kind>/<16 hex digits>/      an artefact, named by a digest of what it is made of
 
 Where the folder cannot be written, the artefact is kept in the cache directory. One that is torn or out of date is built again.
 """
@@ -34,7 +34,7 @@ class Locations(NamedTuple):
     cached: Path
 
     @classmethod
-    def of(cls, folder: Path, room: str, made_of: Sequence[str]) -> Locations:
+    def of(cls, folder: Path, kind: str, made_of: Sequence[str]) -> Locations:
         """Return the locations of what is made of these things; `folder` is that of the knowledge base.
 
         >>> own, cached = Locations.of(Path("kb"), "tries", ["ab12", "letters"])
@@ -42,7 +42,7 @@ class Locations(NamedTuple):
         ('kb/tries', True, 16)
         """
         key = hashlib.sha256(json.dumps(list(made_of)).encode()).hexdigest()[:16]
-        return cls(folder / room / key, cache_folder() / room / key)
+        return cls(folder / kind / key, cache_folder() / kind / key)
 
 
 @contextmanager
@@ -92,9 +92,9 @@ def open_derived(
             return _collected(open_artefact(dest), dest)
 
 
-def find_derived(folder: Path, room: str, is_own: Callable[[Path], bool]) -> list[Path]:
-    """Return the artefacts of a room that are kept in `folder`, and those in the cache directory that belong to it."""
-    kept, cached = (sorted(path.glob(f"{room}/*/CURRENT")) for path in (folder, cache_folder()))
+def find_derived(folder: Path, kind: str, is_own: Callable[[Path], bool]) -> list[Path]:
+    """Return the artefacts of a kind that are kept in `folder`, and those in the cache directory that belong to it."""
+    kept, cached = (sorted(path.glob(f"{kind}/*/CURRENT")) for path in (folder, cache_folder()))
     return [pointer.parent for pointer in kept] + [pointer.parent for pointer in cached if _is_sound(is_own, pointer.parent)]
 
 

@@ -1,4 +1,4 @@
-"""The only door to the network: one file, streamed, resumed where it broke off, and never half there.
+"""Download, here alone: one file, streamed, resumed where it broke off, and never half there.
 
     NAME.part           what has come so far; NAME.part.json says of which version of the file it is a part, and its size
     NAME                the whole file; NAME.json records its address, size and SHA-256

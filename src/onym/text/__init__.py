@@ -1,4 +1,4 @@
-"""The only door to offsets: normalisation, boundaries, windows. May import: store, types, errors."""
+"""Offsets of texts, which no other package computes: normalisation, boundaries, abbreviations, windows, similarity."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The packed prefix tree over tokenised names: built with NumPy, mapped from disk, shared by processes, walked by a decoder.
 
-May import: kb, text, store, types, errors. Always true here: no model library is needed, and no object is made per node.
+Always true here: no model library is needed, and no object is made per node.
 """
 
 from onym.trie.artefact import Origin, build_trie, open_derived_trie, open_trie

@@ -124,7 +124,7 @@ class _Workers:
         self._cache.cleanup()
 
 
-# Small honest files, one for each door.
+# Small honest files, one for each reader.
 
 _FILES = {
     "MRCONSO.RRF": ROW * 1000,
@@ -147,7 +147,7 @@ def honest(folder: Path) -> Iterator[Path]:
 
 
 def honest_corpora(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Write a corpus for each door into a folder, and yield their paths and formats."""
+    """Write a corpus for each format into a folder, and yield their paths and formats."""
     documents = [Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))]
     folder.mkdir()
     for name in ("jsonl", "bioc_json", "bioc_xml", "parquet", "docbin", "cometa", "brat"):

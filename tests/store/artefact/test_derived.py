@@ -1,4 +1,4 @@
-"""Derived artefacts: built once, opened ever after, and once each time. What each room keeps so has tests of its own."""
+"""Derived artefacts: built once, opened ever after, and once each time. What each package keeps so has tests of its own."""
 
 from __future__ import annotations
 

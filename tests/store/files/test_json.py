@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError, OnymError
-from onym.store.files import json as door
+from onym.store.files import json as json_files
 from onym.store.files.json import first_byte, iter_items, iter_pairs, parsed_line
 from onym.store.files.source import InputFile
 from onym.store.limits import Limits
@@ -37,14 +37,14 @@ READS = st.sampled_from([1, 2, 3, 7, 64, 65536])
 @settings(max_examples=50)
 @given(st.lists(VALUE, max_size=5), READS, st.booleans())
 def test_items_are_those_of_the_whole(values: list[Any], size: int, ascii_only: bool) -> None:
-    with patch.object(door, "_READ", size):
+    with patch.object(json_files, "_READ", size):
         assert items(json.dumps(values, ensure_ascii=ascii_only)) == values
 
 
 @settings(max_examples=50)
 @given(st.dictionaries(TEXT, VALUE, max_size=5), READS)
 def test_pairs_are_those_of_the_whole(values: dict[str, Any], size: int) -> None:
-    with patch.object(door, "_READ", size):
+    with patch.object(json_files, "_READ", size):
         assert dict(iter_pairs(file(json.dumps(values)))) == values
 
 
@@ -75,7 +75,7 @@ def test_the_first_byte(data: bytes, first: str) -> None:
     ],
 )
 def test_deep_nesting_is_refused(data: str, size: int) -> None:
-    with patch.object(door, "_READ", size), pytest.raises(LimitError, match="limit-depth"):
+    with patch.object(json_files, "_READ", size), pytest.raises(LimitError, match="limit-depth"):
         items(data)
 
 
@@ -83,7 +83,7 @@ def test_deep_nesting_is_refused(data: str, size: int) -> None:
 def test_depth_is_exact(depth: int, size: int, text: str) -> None:
     quoted = json.dumps(text)
     data = f"[{quoted},{'[' * (depth - 1)}{quoted}{']' * (depth - 1)}]"
-    with patch.object(door, "_READ", size):
+    with patch.object(json_files, "_READ", size):
         assert items(data, json_depth=depth)[0] == text
         with pytest.raises(LimitError, match="limit-depth"):
             items(data, json_depth=depth - 1)
@@ -101,14 +101,14 @@ def test_depth_is_exact(depth: int, size: int, text: str) -> None:
     ],
 )
 def test_a_large_item_is_refused(data: str, limits: dict[str, int]) -> None:
-    with patch.object(door, "_READ", 64), pytest.raises(LimitError, match="limit-json"):
+    with patch.object(json_files, "_READ", 64), pytest.raises(LimitError, match="limit-json"):
         items(data, **limits)
 
 
 def test_many_small_items_pass_and_so_does_much_next_to_them() -> None:
     limits = {"json_item_bytes": 500, "json_item_values": 50, "json_token_bytes": 100}
     many = [{"id": n, "names": ["a", "b"]} for n in range(2_000)]
-    with patch.object(door, "_READ", 64):
+    with patch.object(json_files, "_READ", 64):
         assert items(json.dumps(many), **limits) == many
         graph = {"graphs": [{"nodes": [1], "edges": [{"sub": n} for n in range(2_000)]}]}
         assert items(json.dumps(graph), "graphs.item.nodes.item", **limits) == [1]
@@ -121,7 +121,7 @@ HALVES = [r"\ud800", r"\uDFFF", r"\ud83d\ud83d", r"\udc00\ud800", r"\ud800\\\udc
 @pytest.mark.parametrize("half", HALVES)
 def test_half_of_a_surrogate_pair_is_refused(half: str, size: int) -> None:
     for data in (f'["a{half}b"]', f'[{{"{half}": 1}}]'):
-        with patch.object(door, "_READ", size), pytest.raises(OnymError) as caught:
+        with patch.object(json_files, "_READ", size), pytest.raises(OnymError) as caught:
             items(data)
         assert caught.value.code == "input-encoding"
     with pytest.raises(InputError, match="input-encoding"):
@@ -132,7 +132,7 @@ def test_half_of_a_surrogate_pair_is_refused(half: str, size: int) -> None:
 def test_a_text_is_refused_just_when_it_holds_half_a_pair(parts: list[str], size: int) -> None:
     data = f'["{"".join(parts)}"]'
     expected = json.loads(data)
-    with patch.object(door, "_READ", size):
+    with patch.object(json_files, "_READ", size):
         if any("\ud800" <= char <= "\udfff" for char in expected[0]):
             with pytest.raises(InputError, match="input-encoding"):
                 items(data)
@@ -143,7 +143,7 @@ def test_a_text_is_refused_just_when_it_holds_half_a_pair(parts: list[str], size
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 11, 65536])
 def test_whole_pairs_and_escaped_backslashes_pass(size: int) -> None:
     data = r'["\ud83d\ude00", "\\ud800", "\\\\udc00", "\\\ud83d\ude00", "\u00e9"]'
-    with patch.object(door, "_READ", size):
+    with patch.object(json_files, "_READ", size):
         assert items(data) == ["\U0001f600", "\\ud800", "\\\\udc00", "\\\U0001f600", "\u00e9"]
     assert parsed_line(data.encode(), "a:1")[1] == "\\ud800"
 

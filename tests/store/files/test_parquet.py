@@ -1,4 +1,4 @@
-"""The door to Parquet: batches of one schema, and refusals."""
+"""Parquet files: batches of one schema, and refusals."""
 
 from __future__ import annotations
 

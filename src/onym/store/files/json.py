@@ -1,4 +1,4 @@
-"""The only door to JSON files of any size: items are read one by one, within limits of depth and size.
+"""Read JSON files of any size, here alone: items are read one by one, within limits of depth and size.
 
 The limits are counted in the bytes, before the parser builds anything of them.
 """

@@ -1,4 +1,4 @@
-"""The only door to Parquet files: batches of rows of one schema, in bounded memory.
+"""Read Parquet files, here alone: batches of rows of one schema, in bounded memory.
 
 What a file would take is found in its headers first. Then text is read as dictionaries, so that a value which many rows share
 is held once, and rows are counted by what they stand for before they are made.

@@ -1,4 +1,4 @@
-"""The only door to delimited tables: a stream of Arrow batches, every row with exactly the expected number of fields."""
+"""Read delimited tables, here alone: a stream of Arrow batches, every row with exactly the expected number of fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only door to spreadsheets (.xlsx): the cells of the first sheet as text, and rows written as cells that never compute.
+"""Spreadsheets (.xlsx), here alone: the cells of the first sheet as text, and rows written as cells that never compute.
 
 An .xlsx is a zip archive of XML. Its directory is checked as that of any archive, and what it unpacks to is bounded, before
 openpyxl reads it row by row. Formulas are not computed: their last value counts.

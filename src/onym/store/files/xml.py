@@ -1,4 +1,4 @@
-"""The only door to XML: a stream of records, one at a time, with everything dangerous refused.
+"""Read XML, here alone: a stream of records, one at a time, with everything dangerous refused.
 
 A DOCTYPE is allowed, since genuine MeSH, PubMed and BioC files have one; declaring an entity or a default attribute is
 not. Nothing outside the file is ever read. What is costly is counted in bytes, before the parser sees it: the bytes and
