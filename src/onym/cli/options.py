@@ -137,7 +137,7 @@ class PartOptions:
 
 @dataclass(frozen=True)
 class ConfigOptions:
-    """An option for each field of a configuration class that has a description; `descriptions` adds some to the class's own.
+    """An option for each field of a configuration class that has a description.
 
     A field that the command names itself is no further option: the command's own gets the field's description and bounds, if it
     has no help. `own` are fields for which the command has an option of another name. An added option follows that of the field
@@ -145,7 +145,6 @@ class ConfigOptions:
     """
 
     config: Callable[[], type[BaseModel]]
-    descriptions: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
     is_partial: bool = False
 
@@ -153,7 +152,7 @@ class ConfigOptions:
         """Add options in the order of the fields."""
         added, after = [], len(params)
         for name, info in self.config().model_fields.items():
-            text = info.description or self.descriptions.get(name, "")
+            text = info.description or ""
             named = [number for number, each in enumerate(params) if each.name == self.own.get(name, name)]
             if named:
                 after = named[0] + 1
@@ -185,19 +184,10 @@ def _pipeline_config() -> type[BaseModel]:
     return PipelineConfig
 
 
-_DESCRIPTIONS = {
-    "types": "Only concepts of these semantic groups or types, separated by commas.",
-    "restrict": "With --types or --concepts: ignore all other concepts. By default they compete, and a mention whose best "
-    "concept is one of them is left unlinked (NIL).",
-    "prefer": "Vocabularies that win ties, in this order, separated by commas: mesh,mondo. By default the order of the recipe.",
-    "threshold": "Minimum score; below it a mention is left unlinked (NIL).",
-    "assertion": "Mark mentions that are negated, possible, historical, hypothetical or about a family member (NegEx, ConText)."
-    " No link is dropped.",
-}
 LINKER_OPTIONS = PartOptions(LINKERS)
 DETECTOR_OPTIONS = PartOptions(DETECTORS, "detector_")
-PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, _DESCRIPTIONS)
-SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, _DESCRIPTIONS, is_partial=True)
+PIPELINE_OPTIONS = ConfigOptions(_pipeline_config)
+SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, is_partial=True)
 
 
 def part_options(registry: Registry, prefix: str = "") -> list[inspect.Parameter]:

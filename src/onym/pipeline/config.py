@@ -95,23 +95,27 @@ class PipelineOptions(Strict):
     """
 
     types: tuple[str, ...] = Field(
-        default=(), description="Semantic groups or types to detect and link; empty means all. Other concepts still compete."
+        default=(), description="Only concepts of these semantic groups or types, separated by commas."
     )
-    concepts: tuple[str, ...] = Field(
-        default=(), description="Ids of concepts to detect and link; empty means all. Other concepts still compete."
-    )
+    concepts: tuple[str, ...] = Field(default=(), description="Only the concepts with these ids.")
     restrict: bool = Field(
-        default=False, description="Ignore the concepts that types and concepts leave out: they do not compete."
+        default=False,
+        description="With --types or --concepts: ignore all other concepts. By default they compete, and a mention whose best "
+        "concept is one of them is left unlinked (NIL).",
     )
     prefer: tuple[str, ...] = Field(
-        default=(), description="Vocabularies that win ties, best first; empty means the order of the recipe."
+        default=(),
+        description="Vocabularies that win ties, in this order, separated by commas: mesh,mondo. By default the order of the "
+        "recipe.",
     )
     threshold: float | None = Field(
         default=None, allow_inf_nan=False, description="Minimum score; below it a mention is left unlinked (NIL)."
     )
     top_k: int = Field(default=10, ge=1, le=1000, description="Maximum number of candidates per mention.")
     assertion: bool = Field(
-        default=False, description="Mark what the text asserts of each mention: negated, historical, hypothetical, and so on."
+        default=False,
+        description="Mark mentions that are negated, possible, historical, hypothetical or about a family member (NegEx, "
+        "ConText). No link is dropped.",
     )
 
     def option_values(self) -> dict[str, Any]:
