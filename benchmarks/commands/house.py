@@ -58,8 +58,8 @@ TARGETS = {
     "link_forms": 1, "files_to_add_linker": 2, "files_to_add_reader": 2, "files_to_add_output": 2, "files_to_add_route": 2,
     "files_to_add_recipe": 2, "ci_seconds": 900, "ci_seconds_cold": 1_200, "fast_tests_seconds": 420,
 }  # fmt: skip
-# Gates: the benchmark fails beyond them. Move a target here once it is reached, first of all those of imports.
-UPPER_BOUNDS = {"function_p90": 16, "untyped_public": 0}
+# Gates: the benchmark fails beyond them.
+UPPER_BOUNDS = {"function_p90": 16, "untyped_public": 0, "import_cycles": 0, "upward_imports": 0, "private_imports": 0}
 CI_KEYS = {
     "ci_seconds": "last_reused_seconds",
     "ci_seconds_cold": "last_cold_seconds",

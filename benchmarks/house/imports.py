@@ -40,10 +40,7 @@ LAYERS = (
     ("errors",),
     ("_lazy", "_version"),
 )
-# Packages of the former layout: they are just above the package that is named. Delete a row when its package is gone.
-FORMER = {"encoders": "models", "predictions": "datasets"}
-LAYER = {package: float(number) for number, packages in enumerate(LAYERS) for package in packages}
-LAYER |= {old: LAYER[below] - 0.5 for old, below in FORMER.items()}
+LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 ANY_LAYER = ("__init__", "__main__")  # `import onym` and `python -m onym` reach every package
 
 # Plug-ins besides those of `registry.py` and the entry points: one command, output, engine or adapter per module.

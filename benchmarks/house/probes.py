@@ -118,14 +118,18 @@ RECIPE = Probe(
         ("python \"import onym; print(onym.load('probe-recipe').link('Fever.').links[0].candidates[0].concept_id)\"", FEVER),
     ),
 )
-ROUTE_TEXT = """
-    @router.get("/probe")
-    async def probe(request: Request) -> dict[str, str]:
-        note_route(request, f"{prefix}/probe")
-        return {"probe": "answered"}
+ROUTE_TEXT = """from onym.serve.routes import Reply, Request, Route
+
+class ProbeReply(Reply):
+    probe: str
+
+def _probe(pipeline, job):
+    return {"probe": "answered"}
+
+ROUTES = (Route("/probe", "probe", Request, ProbeReply, "Probe.", act=_probe, method="GET"),)
 """
 ROUTE = Probe(
-    (Edit("serve/routes.py", ROUTE_TEXT, after=r"router = APIRouter\(prefix=prefix.*\n"),),
+    (Edit("serve/routes/probe.py", ROUTE_TEXT),),
     (
         (BUILD, ""),
         ("http pipeline /v1/probe", '"probe": ?"answered"'),
@@ -150,7 +154,6 @@ OPTION = Probe(
     (Edit("pipeline/config.py", OPTION_TEXT, after=r"class PipelineOptions\((?:.*\n)+?    top_k: .*\n"),),
     (
         ("onym pipeline build --help", "--probe-option"),
-        ("onym link --help", "--probe-option"),
         (f"{BUILD} --probe-option 7", ""),
         ("read pipeline/pipeline.json", OPTION_SET),
         ("python \"import onym; print(onym.load('pipeline').config)\"", OPTION_SET),
@@ -320,19 +323,8 @@ class Copy:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = str(free.getsockname()[1])
-        command = (
-            sys.executable,
-            "-m",
-            "onym",
-            "serve",
-            "--pipeline",
-            pipeline,
-            "--port",
-            port,
-            "--drain-delay",
-            "0",
-            "--quiet",
-        )
+        options = f"--pipeline {pipeline} --port {port} --drain-delay 0 --quiet".split()
+        command = (sys.executable, "-m", "onym", "serve", *options)
         server, url = subprocess.Popen(command, cwd=self.work, env=self._environment), f"http://127.0.0.1:{port}"
         try:
             _request(f"{url}/ready", "", seconds=60)

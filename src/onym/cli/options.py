@@ -137,7 +137,7 @@ class PartOptions:
 
 @dataclass(frozen=True)
 class ConfigOptions:
-    """An option for each field of a configuration class that has a description; `descriptions` adds some to the class's own.
+    """An option for each field of a configuration class that has a description.
 
     A field that the command names itself is no further option: the command's own gets the field's description and bounds, if it
     has no help. `own` are fields for which the command has an option of another name. An added option follows that of the field
@@ -145,7 +145,6 @@ class ConfigOptions:
     """
 
     config: Callable[[], type[BaseModel]]
-    descriptions: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
     is_partial: bool = False
 
@@ -153,7 +152,7 @@ class ConfigOptions:
         """Add options in the order of the fields."""
         added, after = [], len(params)
         for name, info in self.config().model_fields.items():
-            text = info.description or self.descriptions.get(name, "")
+            text = info.description or ""
             named = [number for number, each in enumerate(params) if each.name == self.own.get(name, name)]
             if named:
                 after = named[0] + 1

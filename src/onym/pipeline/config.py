@@ -97,7 +97,7 @@ class PipelineOptions(Strict):
     types: tuple[str, ...] = Field(
         default=(), description="Only concepts of these semantic groups or types, separated by commas."
     )
-    concepts: tuple[str, ...] = Field(default=(), description="Only the concepts with these ids, separated by commas.")
+    concepts: tuple[str, ...] = Field(default=(), description="Only the concepts with these ids.")
     restrict: bool = Field(
         default=False,
         description="With --types or --concepts: ignore all other concepts. By default they compete, and a mention whose best "

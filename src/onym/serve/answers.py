@@ -61,12 +61,15 @@ class Answers:
         return answers
 
     @property
-    def release(self) -> dict[str, str]:
-        """What the answers depend on: a digest of everything, and that of the knowledge base."""
+    def release(self) -> dict[str, Any]:
+        """What the answers depend on: a digest of everything, that of the knowledge base, and the options that were chosen."""
         terms = self._pipeline.term_calibration
         depends = {**self._pipeline.source(), "terms": terms and digest_of(terms)}
         source = json.dumps(depends, sort_keys=True, default=str)
-        return {"release": hashlib.sha256(source.encode()).hexdigest()[:16], "kb": self._pipeline.kb.digest}
+        options = self._pipeline.options.changed_options()
+        options.pop("concepts", None)  # they may be many
+        digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+        return {"release": digest, "kb": self._pipeline.kb.digest, "options": options}
 
     def warm_up(self) -> None:
         """Link a name of the knowledge base some times, so that nothing is left to be loaded when the first request comes."""

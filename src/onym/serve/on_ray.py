@@ -68,7 +68,7 @@ class Replicas:
         self._lanes += 1
         return Lane(self, self._lanes)
 
-    async def open(self, lane: int, folder: Path, precision: float | None) -> dict[str, str]:
+    async def open(self, lane: int, folder: Path, precision: float | None) -> dict[str, Any]:
         """Return the release: that of the deployment at first, and for a lane that follows another what is there now."""
         is_path = folder.is_file() or locate(folder) == folder  # a pack, or a folder; else the name of an installed one
         path = str(folder.absolute() if is_path else folder)
@@ -100,7 +100,7 @@ class Replicas:
         with suppress(Exception):  # of a cluster that is gone
             await asyncio.to_thread(self._serve.delete, self.name)
 
-    async def _release(self, folder: str, precision: float | None) -> dict[str, str]:
+    async def _release(self, folder: str, precision: float | None) -> dict[str, Any]:
         """Look what a node finds in the folder; the process that looked ends, since a pipeline takes memory."""
         look = self._ray.remote(num_cpus=0, max_retries=0, max_calls=1)(release_of)
         with _coded("a node of the cluster could not open the pipeline"):
@@ -108,7 +108,7 @@ class Replicas:
         require_no_error(reply)
         return reply
 
-    async def _deploy(self, folder: str, precision: float | None) -> dict[str, str]:
+    async def _deploy(self, folder: str, precision: float | None) -> dict[str, Any]:
         release = await self._release(folder, precision)
         deployment = self._serve.deployment(Replica, name="linker", **_options(self._settings))
         application = deployment.bind(folder, precision, release["release"])
@@ -136,7 +136,7 @@ class Lane:
     def __init__(self, replicas: Replicas, number: int) -> None:
         self._replicas, self.pid = replicas, number
         self._replies: deque[tuple[int, bytes]] = deque()
-        self.release: dict[str, str] = {}
+        self.release: dict[str, Any] = {}
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     @property

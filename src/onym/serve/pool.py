@@ -39,7 +39,7 @@ class PoolWatch(Protocol):
 class Linker(Protocol):
     """What takes a batch of jobs at a time. Where it ends, `ProcessEndedError` is raised, or `ended` is done."""
 
-    release: dict[str, str]
+    release: dict[str, Any]
     ended: asyncio.Future[int]
 
     @property
@@ -89,7 +89,7 @@ class Pool:
         self._folder, self._settings, self._watch = folder, settings, watch
         self._linkers, self._on_changed = linkers, on_changed
         self.queue = JobQueue(settings.batch_characters)
-        self.release: dict[str, str] = {}
+        self.release: dict[str, Any] = {}
         self._open: set[Linker] = set()
         self._started_processes: set[Linker] = set()
         self._tasks: list[asyncio.Task[None]] = []

@@ -43,7 +43,7 @@ class LinkerProcess:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self.release: dict[str, str] = {}
+        self.release: dict[str, Any] = {}
         self.ended: asyncio.Future[int] = asyncio.create_task(process.wait())
 
     @classmethod
@@ -67,7 +67,7 @@ class LinkerProcess:
         line = await self._line()
         reply: dict[str, Any] = json.loads(line)
         require_no_error(reply)
-        self.release = {"release": reply["release"], "kb": reply["kb"]}
+        self.release = {name: value for name, value in reply.items() if name != "ready"}
 
     async def send(self, jobs: Sequence[dict[str, Any]]) -> None:
         """Send jobs, which are answered in their order."""
