@@ -100,7 +100,7 @@ def test_the_table_names_what_exists() -> None:
 
 
 def test_a_wrong_floor_is_found(tmp_path: Path) -> None:
-    for room, text in (("kb", "from onym.linkers import Linker\n"), ("linkers", "import onym.kb.masks\n")):
+    for room, text in (("kb", "from onym.linkers import Linker\n"), ("linkers", "import onym.kb.ranking\n")):
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text(text)
     assert upward(tmp_path, [["linkers"], ["kb"]]) == ["kb imports linkers"]

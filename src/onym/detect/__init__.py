@@ -12,11 +12,11 @@ from typing import Any
 from onym.detect._assertion import assertion_marks, with_assertion
 from onym.detect.base import Detected, Detector, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.parts import OpenContext
 from onym.registry import DETECTORS
 
-HELPERS = ("classifier", "overlaps", "spans")  # modules that are not detectors
+HELPERS = ("classifier", "spans")  # modules that are not detectors
 __all__ = [
     "Detected",
     "Detector",
