@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from onym.kb.groups import GROUPS
-from onym.outputs.vocabularies import require_uri, require_vocabulary_id
+from onym.outputs.base import require_uri, require_vocabulary_id
 from onym.vocabularies import (
     Redistribution,
     Vocabulary,

@@ -13,15 +13,15 @@ from benchmarks.models import model_folder
 from benchmarks.report import data_folder, percent
 from benchmarks.results.store import FOLDER, Store
 from benchmarks.results.tasks import SPLITS
-from onym.corpora.isolation import require_complete
+from onym.corpora.problems import require_complete
 from onym.evaluate.cases import Case
 from onym.evaluate.evaluation import predicted_cases
 from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.kb.masks import concepts_with_ids, names_of
 from onym.kb.order import RULES, Key, deciding_rule
+from onym.kb.ranking import concepts_with_ids, names_of
 from onym.kb.recipe import Recipe
 from onym.linkers.base import DECIDED, Linker, source_of
 from onym.linkers.exact import ExactLinker

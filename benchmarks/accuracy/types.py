@@ -25,7 +25,7 @@ from onym.datasets.prepared import open_dataset
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.kb.masks import ConceptMask, concepts_of_types
+from onym.kb.ranking import ConceptMask, concepts_of_types
 from onym.linkers.base import link_among
 from onym.linkers.exact import ExactLinker
 from onym.types import Document, Mention

@@ -36,7 +36,7 @@ LAYERS = (
     ("store",),
     ("config", "vocabularies", "workers"),
     ("registry", "types"),
-    ("fields", "marks"),
+    ("fields",),
     ("errors",),
     ("_lazy", "_version"),
 )

@@ -25,7 +25,7 @@ from benchmarks.results.e2e_threshold import derived
 from benchmarks.results.store import Row, Store, shortened
 from onym.calibrate import Calibration
 from onym.calibrate.calibration import FOLDS
-from onym.calibrate.measures import Floats
+from onym.calibrate.estimators import Floats
 from onym.datasets.prepared import open_dataset
 from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.task import EvaluationTask

@@ -24,7 +24,7 @@ from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.end_to_end import ScoresWithIntervals, predicted_documents, score_all
 from onym.evaluate.metrics import score
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, concepts_with_ids, select_concepts
+from onym.kb.ranking import ConceptMask, concepts_with_ids, select_concepts
 from onym.outputs.predictions import DocumentNames, Predictions
 from onym.types import Document
 

@@ -30,7 +30,7 @@ from onym.detect.base import Detector
 from onym.detect.classifier import open_classifier
 from onym.detect.dictionary import DictionaryDetector
 from onym.detect.model import detector_of
-from onym.kb.masks import select_concepts
+from onym.kb.ranking import select_concepts
 from onym.models.collective import Collective
 from onym.parts import ReaderPrecision
 from onym.store.models import folder_digest

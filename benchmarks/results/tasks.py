@@ -35,8 +35,8 @@ from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient
 from onym.datasets import PreparedDataset, get
 from onym.datasets.base import Inputs, members
+from onym.datasets.catalogue import askapatient_files, dictionary_rows
 from onym.datasets.prepared import open_dataset
-from onym.datasets.readers import askapatient_files, dictionary_rows
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig

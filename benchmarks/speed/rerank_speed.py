@@ -26,7 +26,7 @@ from benchmarks.results.rerank_rows import open_of_types
 from benchmarks.results.tasks import medic_kb, open_kb_joined
 from onym.errors import OnymError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.linkers import linker_config, open_linker
 from onym.linkers.rerank import RerankLinker, RerankParts
 from onym.rerank.memory import write_memory

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from onym.calibrate.calibration import ByEvidence, ByScore, Calibration
-from onym.calibrate.evidence import Answers, ScoredAnswer
-from onym.calibrate.measures import expected_calibration_error
+from onym.calibrate.calibration import Answers, ByEvidence, ByScore, Calibration, ScoredAnswer
+from onym.calibrate.estimators import expected_calibration_error
 from onym.errors import InputError
 
 

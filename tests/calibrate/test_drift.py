@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.calibrate.measures import MAX_INDEX, Spread
+from onym.calibrate.estimators import MAX_INDEX, Spread
 from onym.errors import InputError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.calibrate.evidence import Answers, Evidence, ScoredAnswer
+from onym.calibrate.calibration import Answers, Evidence, ScoredAnswer
 from onym.errors import InputError
 from onym.types import Candidate, Link, Mention
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from onym.calibrate.measures import area_under_roc, expected_calibration_error, risk_coverage
+from onym.calibrate.estimators import area_under_roc, expected_calibration_error, risk_coverage
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=80))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.calibrate.measures import require
+from onym.calibrate.estimators import require
 from onym.errors import InputError
 
 

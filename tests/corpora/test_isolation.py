@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.corpora.isolation import isolate, problem_of, require_complete
+from onym.corpora.problems import isolate, problem_of, require_complete
 from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError
 from onym.models.template import template_named
 from onym.store.arrays import map_file

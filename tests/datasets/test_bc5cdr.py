@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.datasets.base import NO_ID
-from onym.datasets.readers import COMPOSITE, cut
+from onym.datasets.catalogue import COMPOSITE, cut
 from onym.types import Mention
 from tests.datasets.made import block, dropped, pubtator, read, write
 

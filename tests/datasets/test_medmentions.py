@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import prepare
-from onym.datasets.readers import NO_SPLIT
+from onym.datasets.catalogue import NO_SPLIT
 from onym.errors import InputError
 from tests.datasets.made import dropped, read, write, write_medmentions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.datasets.base import NO_ID
-from onym.datasets.readers import DUPLICATE
+from onym.datasets.catalogue import DUPLICATE
 from tests.datasets.made import block, dropped, pubtator, read, write, write_ncbi, write_species
 
 

@@ -10,7 +10,7 @@ from onym.detect import detector_config, open_detector
 from onym.detect.dictionary import Config
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types
+from onym.kb.ranking import concepts_of_types
 from onym.registry import DETECTORS
 
 

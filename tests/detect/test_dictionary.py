@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from onym.detect import dictionary
 from onym.detect.dictionary import _FEW_TEXTS, Config, DictionaryDetector
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types
 from onym.kb.name_table import NameTable
+from onym.kb.ranking import concepts_of_types
 from onym.linkers.exact import ExactLinker
 from onym.text.analysis import analysed
 from onym.text.fingerprints import Numbered

@@ -8,7 +8,7 @@ import pytest
 
 from onym.detect.dictionary import NameFilter
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types
+from onym.kb.ranking import concepts_of_types
 from tests.detect.made_kb import made_kb
 
 

@@ -10,7 +10,7 @@ from onym.detect import model as model_part
 from onym.detect.model import Config, detector_of
 from onym.detect.spans import wanted_types
 from onym.errors import ConfigError
-from onym.kb.masks import concepts_of_types
+from onym.kb.ranking import concepts_of_types
 from onym.models.collective import Collective, CollectiveSettings, Label
 from onym.parts import ModelReference, OpenContext
 from onym.testing.models import save_collective

@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.detect.base import Span
-from onym.detect.overlaps import resolved
+from onym.detect.base import Span, resolved
 
 SPANS = st.lists(
     st.builds(

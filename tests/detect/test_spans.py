@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect.overlaps import resolved
+from onym.detect.base import resolved
 from onym.detect.spans import SpanDetector, scored_spans, wanted_types
 from onym.models.collective import Collective
 from onym.testing.models import save_collective

@@ -137,12 +137,12 @@ def test_documented_objects_exist(page: Path) -> None:
 
 def test_a_private_import_is_found() -> None:
     page = (
-        "```python\n>>> from onym.kb.masks import names_of\n>>> from onym import OnymError, nothing\n"
+        "```python\n>>> from onym.kb.ranking import names_of\n>>> from onym import OnymError, nothing\n"
         ">>> import onym.kb.curie\n```\n"
         "```console\n$ cat > a.py <<'END'\nfrom onym.kb import missing\nEND\n```\n"
     )
     assert private_imports(page) == [
-        "from onym.kb.masks import names_of",
+        "from onym.kb.ranking import names_of",
         "from onym import nothing",
         "from onym.kb.curie import ",
         "from onym.kb import missing",

@@ -14,7 +14,7 @@ import onym
 from onym.errors import InputError
 from onym.integrations.dataframes import map_series
 from onym.kb import KnowledgeBase
-from onym.kb.masks import select_concepts
+from onym.kb.ranking import select_concepts
 from onym.linkers.exact import ExactLinker
 from onym.outputs import map_terms, read_terms
 from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS

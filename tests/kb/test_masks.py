@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of, own_names_of, select_concepts
+from onym.kb.ranking import concepts_of_types, concepts_with_ids, names_of, own_names_of, select_concepts
 from tests.kb.conftest import Builder
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_with_ids
-from onym.kb.ranking import Ranked, rank_concepts
+from onym.kb.ranking import Ranked, concepts_with_ids, rank_concepts
 from onym.types import Candidate, Mention
 
 

@@ -12,7 +12,7 @@ import pytest
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.kb.masks import concepts_of_types, concepts_with_ids, describe_mask
+from onym.kb.ranking import concepts_of_types, concepts_with_ids, describe_mask
 from onym.kb.recipe import Recipe
 from onym.linkers.base import Linker, describe_filter, link_among, link_batches
 from onym.linkers.exact import ExactLinker

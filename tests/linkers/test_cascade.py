@@ -11,8 +11,7 @@ import pytest
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, concepts_with_ids
-from onym.kb.ranking import Ranked
+from onym.kb.ranking import ConceptMask, Ranked, concepts_with_ids
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import link_batches
 from onym.linkers.cascade import CascadeLinker, Config

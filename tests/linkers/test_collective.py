@@ -12,7 +12,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_with_ids
+from onym.kb.ranking import concepts_with_ids
 from onym.linkers.collective import CollectiveLinker, Config
 from onym.models import documents
 from onym.models.collective import Collective

@@ -17,7 +17,7 @@ from onym.errors import ConfigError, InputError
 from onym.index import search as nearest
 from onym.index.build import open_derived_index
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types, concepts_with_ids
+from onym.kb.ranking import concepts_of_types, concepts_with_ids
 from onym.linkers.dense import Config, DenseLinker
 from onym.models.settings import EncoderSettings
 from onym.models.torch_encoder import Encoder

@@ -8,7 +8,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types
+from onym.kb.ranking import concepts_of_types
 from onym.linkers import linker_config
 from onym.linkers.exact import Config, ExactLinker
 from onym.types import Document, Mention

@@ -16,7 +16,7 @@ import torch
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.kb.masks import concepts_of_types, concepts_with_ids, names_of
+from onym.kb.ranking import concepts_of_types, concepts_with_ids, names_of
 from onym.kb.recipe import Recipe
 from onym.linkers import generative
 from onym.linkers.generative import Config, GenerativeLinker, ModelSettings

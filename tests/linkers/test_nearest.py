@@ -8,8 +8,7 @@ import pytest
 from onym.index.build import index_in_memory
 from onym.index.search import Nearest
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_with_ids
-from onym.kb.ranking import Ranked
+from onym.kb.ranking import Ranked, concepts_with_ids
 from tests.index.made import Hashed, names_of
 
 pytest.importorskip("faiss")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_with_ids
+from onym.kb.ranking import concepts_with_ids
 from onym.rerank.memory import KbMemory, Memory
 from onym.rerank.pool import Pooling
 from onym.types import Candidate, Document, Link, Mention

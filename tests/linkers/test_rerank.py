@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_with_ids
+from onym.kb.ranking import concepts_with_ids
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import Linker
 from onym.linkers.rerank import Config

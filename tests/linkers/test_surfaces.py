@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, concepts_with_ids
-from onym.kb.ranking import Ranked
+from onym.kb.ranking import ConceptMask, Ranked, concepts_with_ids
 from onym.linkers import cascade, linker_config, open_linker, rerank
 from onym.linkers.base import Answers, Cacheable, CachingLinker, SurfaceCache, SurfaceLinker, with_cache
 from onym.linkers.cascade import CascadeLinker

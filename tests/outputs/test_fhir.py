@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onym.outputs.base import Vocabularies
 from onym.outputs.fhir import code_string, codeable_concept, coding, extension, string_of
-from onym.outputs.vocabularies import Vocabularies
 from onym.types import Candidate, Link, Mention
 from tests.robustness.outputs.rules import VERSIONS, fhir_problems
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
+from onym.outputs.base import Vocabularies
 from onym.outputs.fhir import TERMS, write_concept_map
 from onym.outputs.terms import TermMapping
-from onym.outputs.vocabularies import Vocabularies
 from onym.types import Candidate, FhirVersion
 from tests.outputs.test_fhir import TEXT
 from tests.robustness.outputs.rules import VERSIONS, fhir_problems

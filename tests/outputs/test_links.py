@@ -15,7 +15,7 @@ from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import get
 from onym.errors import ConfigError, LimitError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.linkers.base import link_batches
 from onym.linkers.exact import ExactLinker
 from onym.outputs.links import require_assertion, write_links

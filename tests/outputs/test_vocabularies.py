@@ -7,7 +7,7 @@ import re
 import pytest
 
 from onym.errors import ConfigError
-from onym.outputs.vocabularies import Vocabularies, code_of, require_uri, require_vocabulary_id
+from onym.outputs.base import Vocabularies, code_of, require_uri, require_vocabulary_id
 
 
 @pytest.mark.parametrize(

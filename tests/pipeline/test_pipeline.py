@@ -16,7 +16,7 @@ from onym.detect.base import Detected, Span, detect_batches
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, LimitError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, concepts_of_types
+from onym.kb.ranking import ConceptMask, concepts_of_types
 from onym.linkers import exact
 from onym.linkers.base import link_batches
 from onym.linkers.cascade import CascadeLinker

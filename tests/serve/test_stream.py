@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import LimitError
+from onym.serve.app import answered_lines, iter_lines
 from onym.serve.pool import Pool
-from onym.serve.stream import answered_lines, iter_lines
 from tests.serve.stub import folder_of, settings_of, with_pool
 from tests.serve.test_bodies import GONE, coming, part
 

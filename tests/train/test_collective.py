@@ -40,7 +40,7 @@ from onym.train.collective import (
 )
 from onym.train.document_model import f1, inference_model
 from onym.train.run import train
-from onym.train.samples.negatives import Negatives
+from onym.train.samples.pairs import Negatives
 from onym.types import Document, Mention
 from tests.encoders.second_device import DEVICE, second_device
 from tests.train.made import DOC, record

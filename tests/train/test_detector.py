@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from onym.datasets.training import TrainingCorpus
+from onym.detect.base import resolved
 from onym.detect.model import Config, detector_of
-from onym.detect.overlaps import resolved
 from onym.detect.spans import WantedType, scored_spans
 from onym.errors import ConfigError
 from onym.models import torch_loading as loading

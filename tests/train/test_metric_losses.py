@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from onym.errors import ConfigError
-from onym.train.metric_losses import ContrastiveLoss, MultiSimilarityLoss, RowPairs, all_pairs, hard_pairs
+from onym.train.encoder import ContrastiveLoss, MultiSimilarityLoss, RowPairs, all_pairs, hard_pairs
 from tests.train.closed import backward, same
 
 MARGINS = st.sampled_from([0.2, 0.0, -0.3, 1.0])

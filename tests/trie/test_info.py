@@ -7,8 +7,7 @@ import pytest
 
 from onym.errors import IntegrityError
 from onym.kb import KnowledgeBase
-from onym.trie.artefact import build_trie, open_derived_trie_artefact
-from onym.trie.info import info
+from onym.trie.artefact import build_trie, info, open_derived_trie_artefact
 from tests.trie.letters import Letters, Plain
 
 

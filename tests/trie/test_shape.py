@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from onym.trie.info import shape_of
+from onym.trie.artefact import shape_of
 from onym.trie.packed import PackedTrie
 from tests.trie.letters import EOS, VOCABULARY, ragged
 

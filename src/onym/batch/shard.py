@@ -14,7 +14,7 @@ from onym.batch.planning import open_planned, require_planned
 from onym.batch.rows import FileReceipt, Receipt, RowWriter
 from onym.corpora.base import DELETED, Item
 from onym.corpora.corpus import unwritable
-from onym.corpora.isolation import INTERNAL
+from onym.corpora.problems import INTERNAL
 from onym.errors import ConfigError, IntegrityError, coded, is_failure
 from onym.outputs.links import LinkCounts
 from onym.pipeline.pipeline import Pipeline

@@ -3,10 +3,8 @@
 Always true here: no file is read, and nothing is known of concepts or gold ids.
 """
 
-from onym.calibrate.calibration import Calibration
-from onym.calibrate.estimators import Isotonic
-from onym.calibrate.evidence import Answers, ScoredAnswer
-from onym.calibrate.measures import Spread, area_under_roc, expected_calibration_error, risk_coverage
+from onym.calibrate.calibration import Answers, Calibration, ScoredAnswer
+from onym.calibrate.estimators import Isotonic, Spread, area_under_roc, expected_calibration_error, risk_coverage
 from onym.calibrate.thresholds import ConformalSets, PrecisionCurve, Reachable, require_coverage
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic.dataclasses import dataclass
 
-from onym.calibrate.measures import CHECKED, Floats, require, risk_coverage
+from onym.calibrate.estimators import CHECKED, Floats, require, risk_coverage
 
 _POINTS = 400
 _RULE_OF_THREE = 3.0  # if none of n answers is wrong, the true share of wrong ones is below 3/n (with 95 % confidence)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from onym.corpora.problems import ProblemLog
     from onym.corpora.reading import PlannedFile, Reading
     from onym.kb import KnowledgeBase
-    from onym.kb.masks import ConceptMask
+    from onym.kb.ranking import ConceptMask
     from onym.store.files.source import Source
 
 FAILED = 5
@@ -135,7 +135,7 @@ def any_failed(files: Sequence[PlannedFile]) -> bool:
 
 def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
     """Return the concepts that may be answers; None is all of them."""
-    from onym.kb.masks import select_concepts
+    from onym.kb.ranking import select_concepts
 
     return select_concepts(kb, listed(types), list(ids_in(concepts)) if concepts else ())
 

@@ -58,7 +58,7 @@ def info(
 
     Example: onym trie info hpo-kb
     """
-    from onym.trie.info import info
+    from onym.trie.artefact import info
 
     found = [described for folder in folders for described in info(folder)]
     if json:

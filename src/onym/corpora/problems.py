@@ -1,4 +1,11 @@
-"""The problems of a run, as a file: JSON lines that name a file, a document and a code, but hold no text.
+"""Problems: one bad document costs one document, and the problems of a run are a file.
+
+Work is done on batches, and on each document alone where a batch fails. An error about a document (`InputError`, `LimitError`)
+becomes that document's problem, with the error's code. So does a bug: the problem `internal-error` names the exception's type
+and where in Onym it was raised, never a text. An error about the caller's configuration or a damaged artefact (`ConfigError`,
+`IntegrityError`) concerns every document and ends the run.
+
+The file has JSON lines that name a file, a document and a code, but hold no text:
 
     {"source":"a.txt","ordinal":3,"document":"10192393","code":"input-encoding","what":"not valid UTF-8","where":"a.txt:9"}
 
@@ -8,19 +15,108 @@ An `ordinal` of 0 means the whole file. The file is written even if the run ends
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, TypeVar
 
-from onym.corpora.base import Item
-from onym.corpora.reading import KEEPS_ALL
-from onym.errors import ConfigError, InputError
+from onym.corpora.base import DELETED, Item
+from onym.errors import ConfigError, InputError, IntegrityError, coded, is_failure
+from onym.store.arrays import require_whole_maps
 from onym.store.output import whole_file
-from onym.types import LinkedDocument, Problem
+from onym.types import Document, LinkedDocument, Problem, iter_checked
+
+T = TypeVar("T")
+INTERNAL = "internal-error"
+KEEPS_ALL = frozenset({"corpus-bytes", "corpus-duplicate", DELETED})
+"""Problems that cost neither a document nor a mention."""
+_log = logging.getLogger("onym.corpora")
+
+
+def isolate(
+    documents: Iterable[Document],
+    act: Callable[[Sequence[Document]], Iterable[T]],
+    failed: Callable[[Document, Problem], T],
+    *,
+    batch: int,
+) -> Iterator[T]:
+    """Yield what `act` makes of documents, `batch` at a time; for a document on which it raises, what `failed` makes.
+
+    >>> def lengths(docs):
+    ...     return [10 // len(doc.text) for doc in docs]
+    >>> docs = [Document("1", "fever"), Document("2", "")]
+    >>> list(isolate(docs, lengths, lambda doc, problem: problem.what, batch=64))
+    [2, 'ZeroDivisionError outside of Onym; this is a bug in Onym or in a plug-in']
+    """
+    rest = iter_checked(documents, Document)
+    while group := list(islice(rest, batch)):
+        require_whole_maps()
+        try:
+            done = list(act(group))
+        except BaseException as e:  # whatever it is, only the documents that raise it alone are lost
+            if _concerns_all(e):
+                raise
+            done = [result for doc in group for result in _alone(doc, act, failed)]
+        yield from done
+
+
+def _alone(
+    doc: Document, act: Callable[[Sequence[Document]], Iterable[T]], failed: Callable[[Document, Problem], T]
+) -> list[T]:
+    try:
+        return list(act([doc]))
+    except BaseException as e:
+        if _concerns_all(e):
+            raise
+        problem = problem_of(e, doc.id)
+        _log.warning("document %s: %s: %s", problem.document_id, problem.code, problem.what)
+        return [failed(doc, problem)]
+
+
+def _concerns_all(error: BaseException) -> bool:
+    return isinstance(error, ConfigError | IntegrityError) or not is_failure(error)
+
+
+def problem_of(error: BaseException, document_id: str) -> Problem:
+    """Return an error as a document's problem. The message of a foreign exception may hold text, so it is left out.
+
+    >>> problem_of(ValueError("patient Smith"), "1").what
+    'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
+    """
+    if isinstance(error.__cause__, _ProblemError):  # of a part that isolated it already
+        return error.__cause__.problem
+    ours = coded(error, caught_in=__file__)
+    return Problem(document_id, ours.code, ours.what, ours.where)
+
+
+def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
+    """Yield documents that were linked; one that was not is an error: for callers that need all of them.
+
+    >>> failed = LinkedDocument(Document("1", "fever"), problems=(Problem("1", "limit-record", "too long"),))
+    >>> list(require_complete([failed]))
+    Traceback (most recent call last):
+    onym.errors.InputError: [document-failed] limit-record: too long...
+    """
+    for each in linked:
+        if not each.is_complete:
+            first = each.problems[0]
+            what, where = f"{first.code}: {first.what}", f"document {first.document_id}"
+            raise InputError("document-failed", what, where=where) from _ProblemError(first)
+        yield each
+
+
+class _ProblemError(Exception):
+    """Carries the problem of a document from a part to the whole."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+
 
 _MAX = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
 _ENOUGH = 100  # documents before a share is judged, unless the run is over

@@ -14,7 +14,7 @@ from typing import Literal, Self, get_args
 
 from onym.corpora.base import DELETED, Item
 from onym.corpora.formats import format_of, get, iter_groups, unknown_format
-from onym.corpora.isolation import problem_of
+from onym.corpora.problems import KEEPS_ALL, problem_of
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Problem
@@ -162,8 +162,6 @@ def _why_aside(file: InputFile) -> str:
 
 KEEPS_DOCUMENT = frozenset({"corpus-offsets", "corpus-bytes", DELETED})
 """Problems of a document that is read all the same, and follows."""
-KEEPS_ALL = frozenset({"corpus-bytes", "corpus-duplicate", DELETED})
-"""Problems that cost neither a document nor a mention."""
 
 
 class Reading:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from onym._lazy import lazy
 from onym.detect.base import Detected, Detector, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.parts import OpenContext
 from onym.registry import DETECTORS
 
 if TYPE_CHECKING:
     from onym.detect.assertion import assertion_marks, with_assertion
 
-HELPERS = ("assertion", "classifier", "overlaps", "spans")  # modules that are not detectors
+HELPERS = ("assertion", "classifier", "spans")  # modules that are not detectors
 __all__ = [
     "Detected",
     "Detector",

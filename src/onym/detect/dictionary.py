@@ -24,13 +24,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from onym.detect.base import Detected, DetectorConfig, Span, detect_batches, split_types
+from onym.detect.base import Detected, DetectorConfig, Span, detect_batches, resolved, split_types
 from onym.detect.classifier import MentionClassifier, open_classifier
-from onym.detect.overlaps import resolved
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, concepts_of_types, describe_mask, names_of, own_names_of
 from onym.kb.name_table import NameTable, WordKeys, open_name_table
+from onym.kb.ranking import ConceptMask, concepts_of_types, describe_mask, names_of, own_names_of
 from onym.parts import ModelReference, OpenContext
 from onym.text.abbreviations import FUNCTION_WORDS, Abbreviations
 from onym.text.analysis import TextAnalysis, analysis_of

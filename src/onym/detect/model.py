@@ -10,7 +10,7 @@ from pydantic import Field
 from onym.detect.base import Detector, DetectorConfig, split_types
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.parts import ModelReference, OpenContext, ReaderPrecision, require_model
 
 if TYPE_CHECKING:

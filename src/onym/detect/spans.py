@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from onym.detect.base import Detected, Span, detect_batches
-from onym.detect.overlaps import resolved
+from onym.detect.base import Detected, Span, detect_batches, resolved
 from onym.errors import ConfigError
 from onym.models.collective import BEGIN, INSIDE, OUTSIDE, Collective, CollectiveSettings, Label
 from onym.models.documents import ReadText

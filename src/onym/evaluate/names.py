@@ -19,7 +19,7 @@ import numpy.typing as npt
 from onym.errors import ConfigError, missing_extra
 from onym.evaluate.names_plot import Format, Panel, Points, names_plot
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.store.models import folder_of
 from onym.text.similarity import NameSimilarity
 from onym.types import Progress, silent

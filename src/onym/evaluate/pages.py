@@ -2,26 +2,225 @@
 
 Surfaces, names and ids may come from anywhere. Jinja2 escapes every value, control characters become visible, and a content
 security policy forbids the page scripts and network access. Only the plots, which are SVG of our own, are not escaped again.
+
+matplotlib draws the plots. Colours become variables of the page's style sheet, so that they follow its light and dark scheme,
+and text stays text in the page's own type. The same values give the same bytes: ids are hashed with a fixed salt and there is
+no date.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import html
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from onym.errors import printable
-from onym.evaluate.content import Bar, MistakeRow, ReportContent, flat, interval, percent, share_cells
+from onym.errors import missing_extra, printable
+from onym.evaluate.content import Bar, Bin, MistakeRow, RecallPoint, ReportContent, flat, interval, percent, share_cells
 from onym.evaluate.end_to_end import EndToEndEvaluation
-from onym.evaluate.evaluation import Comparison, Evaluation, hits
+from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, hits
 from onym.evaluate.mistakes import common_mistakes
-from onym.evaluate.plots import confidence_plot, interval_plot, recall_plot, similarity_plot
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, published_for
 from onym.evaluate.tables import difference_rows, slice_rows
 from onym.kb import KnowledgeBase
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Stand-ins that matplotlib writes and the page's variables that they become.
+INK, MUTED, LINE, BAR, STRONG, WRONG = "#010101", "#020202", "#030303", "#040404", "#050505", "#060606"
+_VARIABLES = {INK: "ink", MUTED: "muted", LINE: "line", BAR: "bar", STRONG: "strong", WRONG: "wrong"}
+_STYLE: dict[str, Any] = {
+    "svg.hashsalt": "onym", "svg.fonttype": "none", "text.parse_math": False, "font.family": "sans-serif", "font.size": 13.0,
+    "text.color": INK, "axes.labelcolor": MUTED, "axes.edgecolor": LINE, "xtick.color": MUTED, "ytick.color": INK,
+    "axes.linewidth": 1.0, "hatch.linewidth": 1.4, "hatch.color": WRONG, "xtick.major.size": 0.0, "ytick.major.size": 0.0,
+    "xtick.labelsize": 12.0, "axes.labelsize": 12.0,
+}  # fmt: skip
+_PIXELS = 72.0  # matplotlib's SVG has 72 units an inch; figures are laid out in pixels of the page
+_WIDTH = 920.0
+
+
+def interval_plot(name: str, title: str, bars: Sequence[Bar], measure: str) -> str:
+    """Draw shares as horizontal bars with their confidence intervals and numbers of items; the first bar is emphasised.
+
+    `name` has to be unique in the page, `measure` is the label of the axis.
+
+    >>> interval_plot("slices", "Recall by subgroup", [Bar("Overall", 100, 0.9, 0.84, 0.95)], "recall@1")[:4]
+    '<svg'
+    """
+    height = 30.0 * len(bars) + 58
+    return draw_svg(name, title, height, lambda figure: _draw_bars(figure, bars, height, measure))
+
+
+def draw_svg(name: str, title: str, height: float, draw: Callable[[Figure], None]) -> str:
+    """Return a plot as SVG; `title` describes it to screen readers."""
+    try:
+        from matplotlib import style
+        from matplotlib.figure import Figure
+    except ImportError as e:
+        raise missing_extra("a report with figures", "report") from e
+    with style.context(["default", _STYLE]):  # whatever the user's own settings are
+        figure = Figure(figsize=(_WIDTH / _PIXELS, height / _PIXELS))
+        draw(figure)
+        file = StringIO()
+        metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(file, format="svg", transparent=True, metadata=metadata)
+    return _inline(file.getvalue(), name, title)
+
+
+def _inline(svg: str, name: str, title: str) -> str:
+    """Turn an SVG file into a part of a page: its own ids, no style sheet of its own, the page's colours and type."""
+    body = svg[svg.index(">", svg.index("<svg")) + 1 :]
+    body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="', f'id="{name}-', body)
+    body = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", body)
+    body = re.sub(r"font-family: [^;\"]*", "font-family: var(--type)", body)
+    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)  # as older versions write it
+    for stand_in, variable in _VARIABLES.items():
+        body = body.replace(stand_in, f"var(--{variable})")
+    box = re.search(r'viewBox="[^"]*"', svg)
+    size = box.group() if box else ""
+    escaped = html.escape(title)
+    return f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {size} role="img" aria-label="{escaped}">{body.strip()}'
+
+
+def _draw_bars(figure: Figure, bars: Sequence[Bar], height: float, measure: str) -> None:
+    axes = figure.add_axes((0.225, 40 / height, 0.545, 1 - 44 / height))
+    rows = range(len(bars))
+    axes.barh(rows, [100 * bar.share for bar in bars], height=0.56, color=[STRONG if row == 0 else BAR for row in rows])
+    for row, bar in zip(rows, bars, strict=True):
+        axes.plot([100 * bar.low, 100 * bar.high], [row, row], color=INK, linewidth=1.3, solid_capstyle="butt")
+        for end in (bar.low, bar.high):
+            axes.plot([100 * end, 100 * end], [row - 0.13, row + 0.13], color=INK, linewidth=1.3)
+        _label(axes, 1.075, row, percent(bar.share))
+        _label(axes, 1.25, row, f"{percent(bar.low)}–{percent(bar.high)}", MUTED)
+        _label(axes, 1.415, row, f"n = {bar.n:,}", MUTED)
+    axes.set_yticks(list(rows), [printable(bar.label) for bar in bars])
+    axes.tick_params(axis="y", pad=8)
+    axes.set_ylim(len(bars) - 0.45, -0.55)
+    percent_scale(axes, "x")
+    axes.set_xlabel(f"{measure}, %")
+
+
+def _label(axes: Axes, x: float, y: float, text: str, color: str = INK) -> None:
+    """Write right of the axes, up to x in their widths, at y of the scale."""
+    axes.text(x, y, text, transform=axes.get_yaxis_transform(), ha="right", va="center_baseline", color=color)
+
+
+def percent_scale(axes: Axes, which: str) -> None:
+    """Scale an axis from 0 to 100 percent."""
+    (axes.set_xlim if which == "x" else axes.set_ylim)(0, 110 if which == "y" else 100)
+    (axes.set_xticks if which == "x" else axes.set_yticks)([0, 20, 40, 60, 80, 100])
+    reduce_frame(axes, which)
+
+
+def reduce_frame(axes: Axes, which: str) -> None:
+    """Remove the frame except for the base line, and draw thin grid lines."""
+    for side in ("top", "right", "left" if which == "y" else "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.grid(visible=True, axis="x" if which == "x" else "y", color=LINE, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="x" if which == "x" else "y", labelcolor=MUTED, labelsize=12)
+
+
+def similarity_plot(bins: Sequence[Bin]) -> str:
+    """Draw the accuracy of each bin of string similarity, and next to it the number of errors (after ANGEL's figure 4).
+
+    >>> similarity_plot([Bin("0.0 to 0.2", 10, 4)])[:4]
+    '<svg'
+    """
+    title = "Accuracy and number of errors by string similarity to the gold concept"
+    return draw_svg("similarity", title, 300, lambda figure: _draw_bins(figure, bins))
+
+
+def recall_plot(points: Sequence[RecallPoint]) -> str:
+    """Draw recall among the first k answers, over all cases and over those whose gold ids are in the KB.
+
+    >>> recall_plot([RecallPoint(1, 0.5, 0.6), RecallPoint(2, 0.7, 0.8)])[:4]
+    '<svg'
+    """
+    return draw_svg("recall", "Recall among the first k answers", 270, lambda figure: _draw_recall(figure, points))
+
+
+def confidence_plot(found: ConfidenceFigures) -> str:
+    """Draw the accuracy of answers by their confidence (a reliability diagram), and next to it the risk over coverage.
+
+    >>> confidence_plot(ConfidenceFigures.of([0.9, 0.1], [True, False]))[:4]
+    '<svg'
+    """
+    title = "Accuracy by confidence, and share of wrong answers by share of answers kept"
+    return draw_svg("confidence", title, 330, lambda figure: _draw_confidence(figure, found))
+
+
+def _draw_confidence(figure: Figure, found: ConfidenceFigures) -> None:
+    reliability = figure.add_axes((0.05, 0.17, 0.4, 0.72))
+    risk = figure.add_axes((0.555, 0.17, 0.43, 0.72))
+    reliability.plot([0, 100], [0, 100], color=LINE, linewidth=1.2)
+    confidences = [100 * each.confidence for each in found.bins]
+    accuracies = [100 * each.accuracy for each in found.bins]
+    reliability.plot(confidences, accuracies, color=BAR, linewidth=1.6, marker="o", markersize=6)
+    reliability.set_xlim(0, 102)
+    reliability.set_xlabel("confidence, %")
+    percent_scale(reliability, "y")
+    reliability.set_ylim(0, 102)
+    reliability.set_title("answers that are right, %", loc="left", fontsize=13, color=INK)
+    coverages = [100 * coverage for coverage, _ in found.curve]
+    risks = [100 * wrong for _, wrong in found.curve]
+    risk.plot(coverages, risks, color=WRONG, linewidth=1.8)
+    risk.set_xlim(0, 100)
+    risk.set_ylim(0, max(1.0, *risks) * 1.12)
+    risk.set_xlabel("answers kept, the surest first, %")
+    risk.set_title("of these, wrong, %", loc="left", fontsize=13, color=INK)
+    reduce_frame(risk, "y")
+
+
+def _draw_bins(figure: Figure, bins: Sequence[Bin]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    accuracy = figure.add_axes((0.05, 0.25, 0.43, 0.64))
+    errors = figure.add_axes((0.555, 0.25, 0.43, 0.64))
+    columns = list(range(len(bins)))
+    accuracy.bar(columns, [100 * row.accuracy for row in bins], width=0.62, color=BAR)
+    errors.bar(columns, [row.errors for row in bins], width=0.62, facecolor="none", edgecolor=WRONG, hatch="///")
+    max_errors = max((row.errors for row in bins), default=0)
+    for column, row in zip(columns, bins, strict=True):
+        label = percent(row.accuracy) if row.cases else "no case"
+        accuracy.text(column, 100 * row.accuracy + 3, label, ha="center", color=INK)
+        errors.text(column, row.errors + 0.03 * max(max_errors, 1), f"{row.errors:,}", ha="center", color=INK)
+    for axes in (accuracy, errors):
+        axes.set_xticks(columns, [f"{printable(row.label)}\nn = {row.cases:,}" for row in bins])
+        axes.set_xlim(-0.6, max(len(bins), 1) - 0.4)
+        axes.set_xlabel("string similarity to the most similar gold name", labelpad=8)
+    percent_scale(accuracy, "y")
+    accuracy.set_title("accuracy, %", loc="left", fontsize=13, color=INK)
+    errors.set_ylim(0, max(max_errors, 1) * 1.12)
+    errors.set_title("errors", loc="left", fontsize=13, color=INK)
+    errors.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    reduce_frame(errors, "y")
+
+
+def _draw_recall(figure: Figure, points: Sequence[RecallPoint]) -> None:
+    axes = figure.add_axes((0.05, 0.2, 0.7, 0.72))
+    ks = [point.k for point in points]
+    series = [("gold id in the KB", [100 * point.in_kb_recall for point in points], BAR, -1)]
+    series.append(("all cases", [100 * point.recall for point in points], STRONG, 1))
+    for name, values, color, side in series:
+        axes.plot(ks, values, color=color, marker="o", markersize=5, linewidth=2)
+        if values:
+            apart = 0.0 if abs(series[0][1][-1] - series[1][1][-1]) > 2.5 else 6.0 * -side
+            end = f"{name}, {values[-1]:.1f}"
+            axes.annotate(end, (ks[-1], values[-1]), (12, apart), textcoords="offset points", va="center_baseline", color=INK)
+    lowest = min((value for _, values, _, _ in series for value in values), default=0.0)
+    axes.set_ylim(max(0.0, 5 * (lowest // 5) - 5), 101)
+    axes.set_xticks(ks)
+    axes.set_xlabel("k")
+    reduce_frame(axes, "y")
+    axes.set_title("recall@k, %", loc="left", fontsize=13, color=INK)
+
 
 PROTOCOL_DEFINITIONS = {
     "bhowmik-strict": "same start, same end, same concept",
@@ -165,7 +364,7 @@ def _safe(plots: Mapping[str, str]) -> dict[str, Any]:
     """Mark our own SVG as safe: it is the only text that is not escaped."""
     from markupsafe import Markup
 
-    return {name: Markup(svg) for name, svg in plots.items()}  # noqa: S704 - drawn by onym.evaluate.plots, text escaped there
+    return {name: Markup(svg) for name, svg in plots.items()}  # noqa: S704 - drawn by onym.evaluate.pages, text escaped there
 
 
 def _render(template: str, title: str, values: Mapping[str, object]) -> str:

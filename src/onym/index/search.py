@@ -15,8 +15,7 @@ from onym.errors import ConfigError, IntegrityError
 from onym.index.artefact import IndexArtefact, IndexOrigin, Part, kept_vectors, merged, open_index_artefact
 from onym.index.kinds import faiss, kind_named
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, names_of
-from onym.kb.ranking import Ranked, rank_concepts
+from onym.kb.ranking import ConceptMask, Ranked, names_of, rank_concepts
 from onym.store.arrays import require_whole_maps
 from onym.store.cache import Verify
 

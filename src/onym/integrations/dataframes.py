@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from onym.errors import InputError
 from onym.fields import frame_of
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.linkers.base import Linker
 from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS
 from onym.outputs.mapping import mapped_rows

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import WithJsonSchema
 
 from onym._version import __version__
-from onym.corpora.isolation import require_complete
+from onym.corpora.problems import require_complete
 from onym.errors import InputError, LimitError, coded, missing_extra
 from onym.kb.search import search
 from onym.outputs.mapping import mapped_rows

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
-from onym.corpora.isolation import require_complete
+from onym.corpora.problems import require_complete
 from onym.errors import InputError, missing_extra
 from onym.text.boundaries import WholeTokens
 from onym.types import Candidate, Document, LinkedDocument, Mention, Row

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from onym.kb.build import build_kb
     from onym.kb.check import check_kb
     from onym.kb.export import export_kb
-    from onym.kb.masks import ConceptMask, concepts_of_types, concepts_with_ids
-    from onym.kb.ranking import rank_concepts
+    from onym.kb.ranking import ConceptMask, concepts_of_types, concepts_with_ids, rank_concepts
     from onym.kb.recipe import Recipe, SourceConfig
     from onym.kb.schema import Rows
 
@@ -35,14 +34,14 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
-        "ConceptMask": "onym.kb.masks",
+        "ConceptMask": "onym.kb.ranking",
         "Recipe": "onym.kb.recipe",
         "Rows": "onym.kb.schema",
         "SourceConfig": "onym.kb.recipe",
         "build_kb": "onym.kb.build",
         "check_kb": "onym.kb.check",
-        "concepts_of_types": "onym.kb.masks",
-        "concepts_with_ids": "onym.kb.masks",
+        "concepts_of_types": "onym.kb.ranking",
+        "concepts_with_ids": "onym.kb.ranking",
         "export_kb": "onym.kb.export",
         "rank_concepts": "onym.kb.ranking",
     },

@@ -1,14 +1,112 @@
-"""From scored names to ranked concepts: one way for every linker, in the order of `onym.kb.order`."""
+"""From scored names to ranked concepts: one way for every linker, in the order of `onym.kb.order`.
+
+A mask selects the concepts that may be ranked, by semantic group, type or id.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from onym.errors import ConfigError
 from onym.kb.knowledge_base import KnowledgeBase
-from onym.kb.masks import ConceptMask
 from onym.types import Candidate, Link, Mention
+
+ConceptMask = npt.NDArray[np.bool_]
+"""For each concept of a knowledge base, whether it may be an answer."""
+
+
+def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
+    """Return the concepts that have one of the semantic types, or are of one of the semantic groups.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> int(concepts_of_types(kb, [kb.types[0]]).sum()) > 0
+    True
+    """
+    levels = ((kb.types, kb.concept_types), (kb.groups, kb.concept_groups))
+    rows = [[labels.find(name) for name in types] for labels, _ in levels]
+    if missing := [name for name, *found in zip(types, *rows, strict=True) if max(found) < 0]:
+        fix = "onym kb types KB lists the groups and types"
+        raise ConfigError("filter-unknown", f"no concept has the semantic type {missing[0]!r}", fix=fix)
+    mask = np.zeros(len(kb), dtype=bool)
+    for (_, members), wanted in zip(levels, rows, strict=True):
+        mask[members.owners()[np.isin(members.values, [row for row in wanted if row >= 0])]] = True
+    return mask
+
+
+def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptMask:
+    """Return the concepts that ids lead to; an unknown id is an error.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> int(concepts_with_ids(kb, ["D009203"]).sum())
+    1
+    """
+    mask = np.zeros(len(kb), dtype=bool)
+    for concept_id in concept_ids:
+        found = kb.resolve(concept_id)
+        if not found:
+            fix = "look for its name with onym kb search"
+            raise ConfigError("filter-unknown", f"no concept has the id {concept_id!r}", fix=fix)
+        mask[list(found)] = True
+    return mask
+
+
+def describe_mask(mask: ConceptMask) -> dict[str, Any]:
+    """Return which concepts of a knowledge base are selected: how many, and the beginning of a digest of which.
+
+    >>> describe_mask(np.array([True, False]))["concepts_allowed"], describe_mask(np.array([False, True]))
+    (1, {'concepts_allowed': 1, 'concepts_digest': 'ba306db42978d701'})
+    """
+    digest = hashlib.sha256(f"{len(mask)} ".encode() + np.packbits(mask).tobytes()).hexdigest()[:16]
+    return {"concepts_allowed": int(mask.sum()), "concepts_digest": digest}
+
+
+def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
+    """Return for each name whether it belongs to one of the concepts.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> is_named = names_of(kb, concepts_with_ids(kb, ["D005334"]))
+    >>> [kb.names[i] for i in np.flatnonzero(is_named)]
+    ['fever', 'hyperthermia', 'pyrexia']
+    """
+    mask = np.zeros(len(kb.names), dtype=bool)
+    mask[kb.name_concepts.owners()[only[kb.name_concepts.values]]] = True
+    return mask
+
+
+def own_names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
+    """Return for each name whether one of the concepts has it from its own vocabulary, not only from joined concepts of others.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> bool(own_names_of(kb, np.ones(len(kb), dtype=bool)).all())
+    True
+    """
+    if kb.term_lent is None:
+        return names_of(kb, only)
+    first = kb.concept_terms.astype(np.int64)
+    is_own = (kb.term_lent == 0) & np.repeat(only, first[1:] - first[:-1])
+    mask = np.zeros(len(kb.names), dtype=bool)
+    mask[kb.term_names[is_own]] = True
+    return mask
+
+
+def select_concepts(kb: KnowledgeBase, types: Sequence[str] = (), concept_ids: Collection[str] = ()) -> ConceptMask | None:
+    """Return the concepts with one of the types and one of the ids. None stands for all concepts: no types and no ids.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> select_concepts(kb) is None, int(select_concepts(kb, ["C14"], ["D009203", "D005334"]).sum())
+    (True, 1)
+    """
+    masks = [concepts_of_types(kb, types)] if types else []
+    masks += [concepts_with_ids(kb, concept_ids)] if concept_ids else []
+    return None if not masks else np.logical_and.reduce(masks)
+
 
 Best = Mapping[int, tuple[float, int]]
 """Concepts, each with its best score and the name that has it."""

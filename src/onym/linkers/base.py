@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Protocol
 from pydantic import Field
 
 from onym._version import __version__
-from onym.corpora.isolation import isolate
+from onym.corpora.problems import isolate
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, describe_mask
-from onym.kb.ranking import Ranked
+from onym.kb.ranking import ConceptMask, Ranked, describe_mask
 from onym.parts import ModelReference, PartConfig, Precision
 from onym.rerank.memory import queries
 from onym.types import Candidate, Document, Link, LinkedDocument, Problem

@@ -17,11 +17,10 @@ from typing import Any, Literal, Protocol, Self
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from onym.corpora.isolation import require_complete
+from onym.corpora.problems import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
-from onym.kb.ranking import Ranked, best_of, rank_scored
+from onym.kb.ranking import ConceptMask, Ranked, best_of, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import exact as exact_part
 from onym.linkers import generative as generative_part

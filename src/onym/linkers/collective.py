@@ -13,8 +13,7 @@ from pydantic import Field
 
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
-from onym.kb.ranking import Ranked
+from onym.kb.ranking import ConceptMask, Ranked
 from onym.linkers.base import ModelLinkerConfig, link_batches
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.text.analysis import defining_mentions

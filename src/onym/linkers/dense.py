@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
-from onym.kb.ranking import Ranked
+from onym.kb.ranking import ConceptMask, Ranked
 from onym.linkers.base import CACHE_SIZE, Answers, ModelLinkerConfig, SurfaceLinker
 from onym.parts import ModelReference, OpenContext, require_model
 

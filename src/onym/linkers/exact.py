@@ -8,9 +8,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
 from onym.kb.name_table import WordKeys
-from onym.kb.ranking import Ranked, rank_concepts
+from onym.kb.ranking import ConceptMask, Ranked, rank_concepts
 from onym.linkers.base import Answers, LinkerConfig, SurfaceLinker
 from onym.parts import OpenContext
 from onym.text.boundaries import words

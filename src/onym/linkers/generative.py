@@ -12,8 +12,7 @@ from pydantic import Field
 
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, names_of
-from onym.kb.ranking import Ranked, rank_scored
+from onym.kb.ranking import ConceptMask, Ranked, names_of, rank_scored
 from onym.linkers.base import ModelLinkerConfig, link_batches
 from onym.models.template import Layout, template_named
 from onym.parts import ModelReference, OpenContext, TokenizerReference, require_model

@@ -14,11 +14,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from onym.corpora.isolation import require_complete
+from onym.corpora.problems import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
-from onym.kb.ranking import Ranked, rank_scored
+from onym.kb.ranking import ConceptMask, Ranked, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
 from onym.linkers.base import Cacheable, Confident, Linker, LinkerConfig, link_batches, with_cache

@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask, names_of
-from onym.kb.ranking import Ranked, rank_concepts
+from onym.kb.ranking import ConceptMask, Ranked, names_of, rank_concepts
 from onym.kb.search import open_similarity
 from onym.linkers.base import Answers, LinkerConfig, SurfaceLinker
 from onym.parts import OpenContext

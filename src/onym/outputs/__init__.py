@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from onym._lazy import lazy
 
 if TYPE_CHECKING:
-    from onym.outputs.base import ExportOptions, OutputContext, TermContext
+    from onym.outputs.base import ExportOptions, OutputContext, TermContext, Vocabularies
     from onym.outputs.fhir import codeable_concept
     from onym.outputs.links import write_links
     from onym.outputs.mapping import map_table, map_terms
     from onym.outputs.predictions import NoMentions, Prediction, Predictions, read_predictions, schema, write_predictions
     from onym.outputs.table import read_flat
     from onym.outputs.terms import TermMapping, TermTable, read_terms
-    from onym.outputs.vocabularies import Vocabularies
 
 __all__ = [
     "ExportOptions",
@@ -39,7 +38,7 @@ __all__ = [
     "write_links",
     "write_predictions",
 ]
-HELPERS = ("links", "mapping", "rows", "terms", "vocabularies")
+HELPERS = ("links", "mapping", "rows", "terms")
 """Modules that are no format: `registry` leaves them out."""
 _BASE, _FILE, _TERMS = "onym.outputs.base", "onym.outputs.predictions", "onym.outputs.terms"
 __getattr__ = lazy(
@@ -53,7 +52,7 @@ __getattr__ = lazy(
         "TermContext": _BASE,
         "TermMapping": _TERMS,
         "TermTable": _TERMS,
-        "Vocabularies": "onym.outputs.vocabularies",
+        "Vocabularies": "onym.outputs.base",
         "codeable_concept": "onym.outputs.fhir",
         "map_table": "onym.outputs.mapping",
         "map_terms": "onym.outputs.mapping",

@@ -17,9 +17,8 @@ from typing import Any, BinaryIO
 from onym._version import __version__
 from onym.errors import ConfigError
 from onym.linkers.base import AnswerSource
-from onym.outputs.base import ExportOptions, OutputContext, TermContext
+from onym.outputs.base import ExportOptions, OutputContext, TermContext, Vocabularies, require_uri
 from onym.outputs.terms import TermMapping, shown_name
-from onym.outputs.vocabularies import Vocabularies, require_uri
 from onym.types import Candidate, Document, FhirVersion, Link, LinkedDocument
 
 ENDINGS, TERM_ENDINGS = (".fhir.ndjson",), (".fhir.json",)

@@ -10,11 +10,10 @@ from typing import Any
 
 from onym.corpora.base import Facet, Item, Style, iter_items
 from onym.corpora.corpus import require_output, require_writable, unwritable, write_linked_corpus
-from onym.corpora.isolation import INTERNAL
-from onym.corpora.problems import ProblemLog
+from onym.corpora.problems import INTERNAL, ProblemLog
 from onym.corpora.reading import is_loss
 from onym.errors import ConfigError
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.linkers.base import Linker, describe_filter, link_among, source_of
 from onym.outputs.base import (
     NO_OPTIONS,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from onym.corpora.isolation import require_complete
-from onym.kb.masks import ConceptMask
+from onym.corpora.problems import require_complete
+from onym.kb.ranking import ConceptMask
 from onym.linkers.base import Linker
 from onym.outputs.base import NO_OPTIONS, ExportOptions, TermContext, check_terms, write_term_output
 from onym.outputs.terms import TermMapping, TermTable, count_rows, read_terms, term_document

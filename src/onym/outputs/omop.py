@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from onym.errors import ConfigError, InputError, shown_id
-from onym.outputs.base import ExportOptions, OutputContext, TermContext
+from onym.outputs.base import ExportOptions, OutputContext, TermContext, Vocabularies, require_vocabulary_id
 from onym.outputs.rows import write_plain_csv
 from onym.outputs.terms import TermMapping
-from onym.outputs.vocabularies import Vocabularies, require_vocabulary_id
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, iter_table
 from onym.store.output import require_file, whole_file

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from onym import fields
-from onym.corpora.isolation import require_complete
+from onym.corpora.problems import require_complete
 from onym.errors import InputError
 from onym.linkers.base import DECIDED
 from onym.outputs.base import OutputContext

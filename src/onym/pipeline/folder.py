@@ -18,7 +18,7 @@ from onym.detect import detector_config, open_detector
 from onym.detect.base import DetectorConfig
 from onym.errors import InputError, IntegrityError
 from onym.kb import KnowledgeBase
-from onym.kb.masks import select_concepts
+from onym.kb.ranking import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
 from onym.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path

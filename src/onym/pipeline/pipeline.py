@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from onym.calibrate import Answers, PrecisionCurve, ScoredAnswer, require_coverage
-from onym.calibrate.measures import MAX_INDEX
-from onym.corpora.isolation import require_complete
+from onym.calibrate.estimators import MAX_INDEX
+from onym.corpora.problems import require_complete
 from onym.detect.base import Detected, Detector
 from onym.errors import ConfigError
-from onym.kb.masks import ConceptMask, select_concepts
+from onym.kb.ranking import ConceptMask, select_concepts
 from onym.linkers.base import Linker, describe_filter, link_among, source_of, without_confidence
 from onym.pipeline.config import FittedCalibration, PipelineOptions, digest_of
 from onym.text.analysis import AnalysedDocument, analysed, plain

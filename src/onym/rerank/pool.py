@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.rerank.memory import KbMemory, Own, queries
 from onym.text.similarity import NameSimilarity
 from onym.types import Document, Link, Mention

@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from onym.corpora.base import MalformedError
-from onym.corpora.isolation import INTERNAL
 from onym.corpora.plain import from_plain
+from onym.corpora.problems import INTERNAL
 from onym.errors import InputError, InternalError, OnymError, coded, is_failure
 from onym.packs.locate import load
 from onym.pipeline.config import digest_of

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from onym.detect.base import Span
-from onym.detect.overlaps import resolved
+from onym.detect.base import Span, resolved
 from onym.detect.spans import scored_spans, tagged_spans, wanted_types, word_edges
 from onym.errors import ConfigError
 from onym.evaluate.cases import ConceptResolver
@@ -57,9 +56,9 @@ from onym.train.document_model import (
     window_batch,
     window_room,
 )
-from onym.train.samples.base import Batch, OrderedList
+from onym.train.samples.base import Batch, Ints, OrderedList
 from onym.train.samples.mentions import DocMention, MentionPairs, Query, concepts_of
-from onym.train.samples.negatives import Floats, Ints, Negatives
+from onym.train.samples.pairs import Floats, Negatives
 from onym.train.start import open_document_encoder, open_encoder
 from onym.types import Document, DocumentKey, Mention
 

@@ -20,7 +20,7 @@ from onym.errors import ConfigError
 from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.metrics import score
 from onym.kb import KnowledgeBase
-from onym.kb.masks import names_of
+from onym.kb.ranking import names_of
 from onym.linkers.base import Linker
 from onym.models.tokens import Tokenizer
 from onym.outputs.predictions import Predictions, predictions_of

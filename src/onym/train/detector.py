@@ -14,8 +14,7 @@ import numpy.typing as npt
 import torch
 
 from onym.datasets.training import TrainingCorpus
-from onym.detect.base import Span
-from onym.detect.overlaps import resolved
+from onym.detect.base import Span, resolved
 from onym.detect.spans import WantedType, scored_spans
 from onym.models.collective import HEADS, Collective, CollectiveSettings, Label, heads_bytes
 from onym.models.documents import windows

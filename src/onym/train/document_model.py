@@ -29,8 +29,8 @@ from onym.models.torch_encoder import Encoder, comparable, vectors_of
 from onym.models.torch_loading import in_precision, quiet
 from onym.store.output import whole_file
 from onym.train.configs import CollectiveLossConfig, EpochOptimConfig
-from onym.train.samples.base import Batch, RepeatedSamples
-from onym.train.samples.negatives import Floats, Ints, Negatives
+from onym.train.samples.base import Batch, Ints, RepeatedSamples
+from onym.train.samples.pairs import Floats, Negatives
 from onym.train.trainer import Dev, ModelTrainer
 from onym.types import Document
 

@@ -29,7 +29,7 @@ from onym.detect.classifier import (
 )
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, missing_extra
-from onym.kb.masks import select_concepts
+from onym.kb.ranking import select_concepts
 from onym.store.output import whole_folder
 from onym.text.analysis import analysed
 from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, format_code, format_table, write_record

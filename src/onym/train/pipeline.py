@@ -25,7 +25,7 @@ from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import Mentions, calibrate_pipeline, held_out_f1, tune_threshold
 from onym.kb import KnowledgeBase
-from onym.kb.masks import select_concepts
+from onym.kb.ranking import select_concepts
 from onym.linkers import linker_config
 from onym.outputs.predictions import Predictions
 from onym.packs.locate import load, read_pipeline

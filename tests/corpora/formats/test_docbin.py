@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin, Span
 
-from onym.corpora.formats import _docbin, detect, docbin, format_of
+from onym.corpora.formats import detect, docbin, format_of
+from onym.corpora.formats import docbin as _docbin
 from onym.errors import InputError, LimitError, OnymError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits

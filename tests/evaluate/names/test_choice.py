@@ -11,7 +11,7 @@ from onym.errors import ConfigError
 from onym.evaluate import names as choice_module
 from onym.evaluate.names import MAX_NAMES, MIN_NAMES, choose_names, sampled_concepts
 from onym.kb import KnowledgeBase
-from onym.kb.masks import concepts_of_types, concepts_with_ids
+from onym.kb.ranking import concepts_of_types, concepts_with_ids
 from tests.evaluate.names.families import build_families
 
 

@@ -10,7 +10,7 @@ from lxml import etree
 
 from onym.evaluate.content import Bin, RecallPoint
 from onym.evaluate.evaluation import ConfidenceFigures
-from onym.evaluate.plots import confidence_plot, recall_plot, similarity_plot
+from onym.evaluate.pages import confidence_plot, recall_plot, similarity_plot
 from tests.evaluate.report.samples import linking_sample
 
 PLOTS: dict[str, Callable[[], str]] = {

@@ -12,7 +12,7 @@ from lxml import etree
 
 from onym.errors import ConfigError
 from onym.evaluate.content import Bar
-from onym.evaluate.plots import interval_plot
+from onym.evaluate.pages import interval_plot
 from tests.evaluate.report.samples import HOSTILE
 
 BARS = [Bar("Overall", 1234, 0.901, 0.88, 0.92), Bar("fever", 20, 0.5, 0.3, 0.7)]

@@ -30,7 +30,7 @@ from onym.index import KINDS, build_index, open_index
 from onym.index.vectors import NameVectors, open_vectors
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.kb.masks import concepts_of_types, names_of
+from onym.kb.ranking import concepts_of_types, names_of
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.kb.search import search
 from onym.linkers.exact import ExactLinker

@@ -29,7 +29,7 @@ import pyarrow as pa
 from onym.corpora.base import documents_of
 from onym.corpora.formats import ORDER, READ_ONLY, get
 from onym.corpora.formats import ORDER as FORMATS
-from onym.corpora.isolation import INTERNAL
+from onym.corpora.problems import INTERNAL
 from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits

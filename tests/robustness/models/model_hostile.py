@@ -34,7 +34,7 @@ from typing import Any
 from unittest.mock import patch
 
 import onym
-from onym.corpora.isolation import INTERNAL
+from onym.corpora.problems import INTERNAL
 from onym.decoding.convert import convert_weights
 from onym.detect.model import detector_of
 from onym.errors import InputError, OnymError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from onym.kb import KnowledgeBase
+from onym.outputs.base import Vocabularies
 from onym.outputs.omop import CONCEPTS, RELATIONSHIPS
-from onym.outputs.vocabularies import Vocabularies
 
 Resource = dict[str, Any]
 Break = Callable[[Resource], Any]

@@ -25,7 +25,7 @@ from unittest.mock import patch
 from onym.corpora.base import documents_of
 from onym.corpora.check import check_corpus
 from onym.corpora.corpus import read_sources, write_corpus
-from onym.corpora.isolation import require_complete
+from onym.corpora.problems import require_complete
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.linkers import base as _surfaces

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from onym.corpora import isolation
+from onym.corpora import problems as isolation
 from onym.corpora.corpus import read_sources
 from onym.errors import InputError
 from onym.kb import KnowledgeBase

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from onym.errors import InputError
-from onym.serve.reconcile.queries import MAX_CONTEXT, characters_of, parse_extend, parse_queries
+from onym.serve.reconcile.routes import MAX_CONTEXT, characters_of, parse_extend, parse_queries
 
 
 def test_a_query_becomes_a_job() -> None:

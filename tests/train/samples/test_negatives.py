@@ -10,7 +10,7 @@ import pytest
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
 from onym.train.samples.mentions import DocMention, MentionPairs
-from onym.train.samples.negatives import HardPairs, Negatives, mine
+from onym.train.samples.pairs import HardPairs, Negatives, mine
 from onym.types import Document, Mention
 
 HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"

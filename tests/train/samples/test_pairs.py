@@ -20,7 +20,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.store.arrays import Ragged, Strings
-from onym.train.metric_losses import hard_pairs
+from onym.train.encoder import hard_pairs
 from onym.train.samples.base import Positive, Samples
 from onym.train.samples.pairs import Mixed, PositivePairs, _pair, labels_of, same_of
 from tests.train.samples.made_kb import made_kb

@@ -15,9 +15,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.linkers.generative import GenerativeLinker
-from onym.train.samples.base import Pair
-from onym.train.samples.mentions import DocMention, gold_concepts, mentions_of, targets_of
-from onym.train.samples.preferences import (
+from onym.train.prefer import (
     NONE,
     Lookalikes,
     PairSamples,
@@ -29,6 +27,8 @@ from onym.train.samples.preferences import (
     read_pairs,
     write_pairs,
 )
+from onym.train.samples.base import Pair
+from onym.train.samples.mentions import DocMention, gold_concepts, mentions_of, targets_of
 from onym.train.samples.statements import Statements
 from onym.types import Mention
 from tests.train.tiny import layout

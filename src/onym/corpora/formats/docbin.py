@@ -2,29 +2,206 @@
 
 What spaCy has no room for, such as exact offsets within tokens, several ids of a mention and notes, is in `doc.user_data` under
 `onym_document`. It is read as long as the entities are those that were written; else somebody has edited them, and they count.
+
+Files are read without spaCy's own reader, which takes the numbers of such a file as they are. Here each is compared with the
+file's bounds before it is used, and no `Doc` is made.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style, preserve_all
-from onym.corpora.formats._docbin import ENTITY_ATTRS, Entity, PackedDoc, is_docbin, iter_packed
 from onym.corpora.formats._files import any_looks, first_bytes
 from onym.corpora.ids import ids_text, noted_ids
 from onym.corpora.plain import Plain, from_plain, to_plain
-from onym.errors import LimitError, missing_extra
+from onym.errors import InputError, LimitError, missing_extra
 from onym.store.files.source import InputFile, Source
+from onym.store.guards.msgpack import MsgpackReader, first_inflated, inflate, require_ratio
 from onym.store.limits import DEFAULT_LIMITS
 from onym.text.boundaries import WholeTokens
 from onym.types import Document, Mention
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Column = npt.NDArray[np.uint64]
     from spacy.language import Language
     from spacy.tokens import Doc, Span
+
+ENTITY_ATTRS = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID", "ENT_ID")
+_LISTS = ("cats", "flags", "span_groups", "user_data")
+_INSIDE, _BEGIN = 1, 3  # of ENT_IOB
+_BEGINNING = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity by its tokens, with its offsets in the text."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+    label: str
+    kb_id: str
+
+    @property
+    def key(self) -> list[Any]:
+        """What must be equal for an entity to be the same one, as msgpack keeps it."""
+        return [self.first, self.last, self.label, self.kb_id]
+
+
+@dataclass(frozen=True, slots=True)
+class PackedDoc:
+    """A document of a DocBin: its text, its entities, and what it carries in `user_data`."""
+
+    where: str
+    text: str
+    entities: tuple[Entity, ...]
+    user_data: dict[Any, Any]
+
+
+def is_docbin(data: bytes) -> bool:
+    """Tell whether a file that begins so is a DocBin: a packed map whose first key is the version or the attributes."""
+    found = first_inflated(data, _BEGINNING)
+    return found[:1] > b"\x80" and found[:1] < b"\x90" and (b"\xa7version" in found or b"\xa5attrs" in found)
+
+
+def iter_packed(file: InputFile) -> Iterator[PackedDoc | MalformedError]:
+    """Yield the documents of a file; one that cannot be read as an error."""
+    data = inflate(file, file.limits.docbin_bytes)
+    message = MsgpackReader(data, file.name, values=file.limits.docbin_values, limits=file.limits).value()
+    packed = _Packed(message, file)
+    size = 0
+    for number in range(len(packed)):
+        try:
+            doc = packed.doc(number)
+        except MalformedError as e:
+            yield e
+        else:
+            size += len(doc.text)
+            require_ratio(size, max(file.size, len(data) // file.limits.ratio), file)
+            yield doc
+
+
+class _Packed:
+    """A DocBin as its file has it."""
+
+    def __init__(self, message: Any, file: InputFile) -> None:
+        import numpy as np
+
+        self._file = file
+        if not isinstance(message, dict) or not isinstance(message.get("strings"), list):
+            raise self._malformed("it is no DocBin")
+        attrs = message.get("attrs")
+        if not isinstance(attrs, list) or len(set(map(str, attrs))) != len(attrs):
+            raise self._malformed("its attributes are no list")
+        self._strings = _strings_by_hash(message["strings"])
+        lengths = self._array(message, "lengths", np.int32).astype(np.int64)
+        lists = {name: message[name] for name in _LISTS if message.get(name) is not None}
+        if not lists or not all(isinstance(each, list) and len(each) == len(lengths) for each in lists.values()):
+            raise self._malformed("its lists have other lengths than its documents")
+        tokens = self._array(message, "tokens", np.uint64)
+        spaces = self._array(message, "spaces", np.uint8)
+        if lengths.min(initial=0) < 0 or lengths.sum() != len(spaces) or len(tokens) != len(spaces) * len(attrs):
+            raise self._malformed("its tokens are not those of its documents")
+        self._columns = _columns(attrs, tokens)
+        if "ORTH" not in self._columns:
+            raise self._malformed("its tokens have no words")
+        self._spaces, self._lists = spaces, lists
+        self._bounds = list(pairwise([0, *np.cumsum(lengths).tolist()]))
+
+    def __len__(self) -> int:
+        return len(self._bounds)
+
+    def doc(self, number: int) -> PackedDoc:
+        """Return a document; its text is no longer than a document may be."""
+        where = f"{self._file.name}, document {number + 1}"
+        start, end = self._bounds[number]
+        words = [self._string(each, where) for each in self._columns["ORTH"][start:end].tolist()]
+        spaces = self._spaces[start:end].astype(bool).tolist()
+        flags = self._of("flags", number)
+        if isinstance(flags, dict) and flags.get("has_unknown_spaces"):
+            spaces = [True] * len(words)
+        if sum(map(len, words)) + len(words) > self._file.limits.document_bytes:
+            what = f"a document is longer than {self._file.limits.document_bytes:,} bytes"
+            raise MalformedError(what, where, code="limit-record")
+        text = "".join(word + " " if space else word for word, space in zip(words, spaces, strict=True))
+        return PackedDoc(where, text, tuple(self._entities(start, end, words, spaces, where)), self._user_data(number, where))
+
+    def _entities(self, start: int, end: int, words: list[str], spaces: list[bool], where: str) -> Iterator[Entity]:
+        if not self._columns.keys() >= {"ENT_IOB", "ENT_TYPE"}:
+            return
+        states = self._columns["ENT_IOB"][start:end].tolist()
+        offsets = [0]
+        for word, space in zip(words, spaces, strict=True):
+            offsets.append(offsets[-1] + len(word) + space)
+        for first in (number for number, state in enumerate(states) if state == _BEGIN):
+            last = first
+            while last + 1 < len(states) and states[last + 1] == _INSIDE:
+                last += 1
+            label, kb_id = (self._cell(name, start + first, where) for name in ("ENT_TYPE", "ENT_KB_ID"))
+            yield Entity(first, last, offsets[first], offsets[last] + len(words[last]), label, kb_id)
+
+    def _cell(self, name: str, row: int, where: str) -> str:
+        return self._string(int(self._columns[name][row]), where) if name in self._columns else ""
+
+    def _user_data(self, number: int, where: str) -> dict[Any, Any]:
+        data = self._of("user_data", number)
+        if data is None:
+            return {}
+        if not isinstance(data, memoryview):
+            raise MalformedError("'user_data' should be bytes", where)
+        limits = self._file.limits
+        try:
+            found = MsgpackReader(data, where, values=limits.document_values, limits=limits).value()
+        except (InputError, LimitError) as e:
+            raise MalformedError.of(e) from e
+        return found if isinstance(found, dict) else {}
+
+    def _of(self, name: str, number: int) -> Any:
+        return self._lists[name][number] if name in self._lists else None
+
+    def _string(self, key: int, where: str) -> str:
+        if key not in self._strings:
+            raise MalformedError("a token has a string that is not in the file", where)
+        return self._strings[key]
+
+    def _array(self, message: dict[str, Any], name: str, kind: type[np.generic]) -> Any:
+        import numpy as np
+
+        data = message.get(name)
+        if not isinstance(data, memoryview) or len(data) % np.dtype(kind).itemsize:
+            raise self._malformed(f"{name!r} is no array")
+        return np.frombuffer(data, dtype=kind)
+
+    def _malformed(self, what: str) -> InputError:
+        return InputError("docbin-malformed", what, where=self._file.name, fix="write it again, or name its format")
+
+
+def _strings_by_hash(strings: list[Any]) -> dict[int, str]:
+    """Return the strings of a file by the numbers that spaCy gives them."""
+    try:
+        from spacy.strings import get_string_id
+    except ImportError as e:
+        raise missing_extra("the format docbin", "spacy") from e
+    return {0: ""} | {get_string_id(each): each for each in strings if isinstance(each, str)}
+
+
+def _columns(attrs: list[Any], tokens: Column) -> dict[str, Column]:
+    """Return the columns of tokens that are read, by name."""
+    from spacy.attrs import IDS
+
+    table = tokens.reshape((-1, len(attrs))) if attrs else tokens.reshape((0, 0))
+    return {name: table[:, attrs.index(IDS[name])] for name in ("ORTH", *ENTITY_ATTRS) if IDS[name] in attrs}
+
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from onym._version import __version__
-from onym.corpora.isolation import INTERNAL
+from onym.corpora.problems import INTERNAL
 from onym.errors import InternalError
 from onym.kb import KnowledgeBase
 from onym.kb.search import search

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from onym.detect.base import Detected, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
+from onym.kb.ranking import ConceptMask
 from onym.parts import OpenContext
 from onym.types import Document
 

@@ -8,8 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from onym.kb import KnowledgeBase
-from onym.kb.masks import ConceptMask
-from onym.kb.ranking import rank_concepts
+from onym.kb.ranking import ConceptMask, rank_concepts
 from onym.linkers.base import LinkerConfig, link_batches
 from onym.parts import OpenContext
 from onym.types import Document, Link, LinkedDocument
