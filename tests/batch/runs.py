@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from onym.batch.engines import ShardQueue
 from onym.batch.ledger import Ledger
 from onym.batch.plan import BatchPlan
 from onym.batch.planning import plan_batch
+from onym.batch.rows import RECEIPT, flat_columns, update_digest
 from onym.batch.run import run_batch
 from onym.batch.shard import ShardRunner
 from onym.pipeline.folder import build_pipeline
+from onym.types import styled
 
 TEXTS = ("High fever, no heart attack.", "Nothing here.", "A cough and fever.", "Fever (F) again: F.", "heart attack")
 
@@ -50,6 +56,19 @@ def planned(kb: Path, folder: Path, *, shard_bytes: int = 300, **settings: Any) 
 def finished(kb: Path, folder: Path) -> Ledger:
     planned(kb, folder)
     return run_batch(folder / "out", engine=InlineEngine())
+
+
+def rewrite_as_version_1(path: Path) -> None:
+    """Turn the file of a shard into what an earlier Onym wrote: no candidates, and ids such as MESH:D005334."""
+    receipt = json.loads(pq.read_metadata(path).metadata[RECEIPT])
+    table = pq.read_table(path)
+    shown = pa.array([each and styled(each) for each in table["concept_id"].to_pylist()], pa.string())
+    table = table.set_column(table.schema.get_field_index("concept_id"), "concept_id", shown)
+    table = table.select([name for name in flat_columns() if name in table.column_names])
+    digest = hashlib.sha256()
+    update_digest(digest, table)
+    old = receipt | {"format": 1, "digest": digest.hexdigest()}
+    pq.write_table(table.replace_schema_metadata({RECEIPT: json.dumps(old).encode()}), path, compression="zstd")
 
 
 def bytes_of(out: Path) -> dict[str, bytes]:

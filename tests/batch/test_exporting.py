@@ -11,17 +11,23 @@ import polars as pl
 import pytest
 
 from onym.batch.exporting import _linked, _rows, compact, export
+from onym.batch.ledger import status, verify
 from onym.batch.planning import plan_batch
+from onym.batch.rows import flat_columns
 from onym.batch.run import run_batch
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError, InputError, OnymError
-from onym.outputs.base import ExportOptions
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe, SourceConfig
+from onym.outputs.base import ExportOptions, OutputContext, write_output
 from onym.outputs.fhir import fhir_document
+from onym.outputs.predictions import read_predictions
 from onym.outputs.table import read_flat
 from onym.packs.locate import load
+from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
-from tests.batch.runs import InlineEngine, finished, pipeline_at, planned
+from tests.batch.runs import InlineEngine, corpus_at, finished, pipeline_at, planned, rewrite_as_version_1
 
 
 @pytest.mark.parametrize("name", ["links.parquet", "links.csv", "links.jsonl"])
@@ -31,6 +37,57 @@ def test_a_table_of_all_mentions(tiny_kb: Path, tmp_path: Path, name: str) -> No
     table = read_flat(tmp_path / name)
     assert table.height == counts["mentions"]
     assert table.filter(pl.col("document") == "j0")["concept_id"].to_list() == ["MESH:D005334", "MESH:D009203"]
+
+
+FEVERS = "id\tname\nmesh:D005334\tFever\nmesh:D011778\tQ fever\nmesh:D006255\tHay fever\nmesh:D003371\tCough\n"
+
+
+@pytest.mark.parametrize(("threshold", "assertion"), [(None, False), (1.5, True)])
+def test_predictions_are_those_of_one_process(tmp_path: Path, threshold: float | None, assertion: bool) -> None:
+    (tmp_path / "fevers.tsv").write_text(FEVERS)
+    build_kb(Recipe(sources=(SourceConfig(path="fevers.tsv", name="fevers"),)), tmp_path / "kb", root=tmp_path)
+    build_pipeline(tmp_path / "kb", tmp_path / "pipeline", linker="tfidf", threshold=threshold, top_k=2)
+    plan_batch([corpus_at(tmp_path)], tmp_path / "pipeline", tmp_path / "out", assertion=assertion, shard_bytes=300)
+    linked_mentions = run_batch(tmp_path / "out", engine=InlineEngine()).counts()["linked"]
+    assert export(tmp_path / "out", tmp_path / "batch.jsonl", "predictions") == 25
+    pipeline = load(tmp_path / "pipeline").with_assertion(assertion)
+    linked = pipeline.link_many(documents_of(read_corpus(tmp_path / "notes")))
+    write_output(linked, "predictions", OutputContext(tmp_path / "one.jsonl", pipeline.source()))
+    assert (tmp_path / "batch.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
+    found = read_predictions(tmp_path / "batch.jsonl")
+    assert max(len(each.answers) for each in found) == 2
+    assert {each.nil_reason for each in found} == {"below-threshold" if threshold else None}
+    assert (linked_mentions > 0) == (threshold is None)
+
+
+@pytest.mark.parametrize("old", [1, 99])  # of a run that an earlier Onym began, or finished
+def test_the_output_of_an_earlier_onym_is_read(tiny_kb: Path, tmp_path: Path, old: int) -> None:
+    finished(tiny_kb, tmp_path)
+    out = tmp_path / "out"
+
+    def exported(name: str) -> list[bytes]:
+        export(out, tmp_path / f"{name}.csv")
+        export(out, tmp_path / f"{name}.parquet")
+        export(out, tmp_path / f"{name}.pubtator", "pubtator")
+        return [(tmp_path / f"{name}{ending}").read_bytes() for ending in (".csv", ".parquet", ".pubtator")]
+
+    new = exported("new")
+    compact(out, tmp_path / "new.current.parquet")
+    for path in sorted((out / "shards").iterdir())[:old]:
+        rewrite_as_version_1(path)
+    assert status(out).is_done
+    assert verify(out) == []
+    assert exported("old") == new
+    compact(out, tmp_path / "old.current.parquet")
+    current = pl.read_parquet(tmp_path / "old.current.parquet")
+    assert current.columns == list(flat_columns())
+    assert current.filter(pl.col("document") == "j0")["concept_id"].to_list() == ["MESH:D005334", "MESH:D009203"]
+    assert current.sort(["source", "ordinal", "start"]).equals(
+        pl.read_parquet(tmp_path / "new.current.parquet").sort(["source", "ordinal", "start"])
+    )
+    with pytest.raises(ConfigError, match="config-invalid"):
+        export(out, tmp_path / "predictions.jsonl", "predictions")
+    assert not (tmp_path / "predictions.jsonl").exists()
 
 
 def test_documents_with_their_links(tiny_kb: Path, tmp_path: Path) -> None:

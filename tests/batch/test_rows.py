@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from onym.batch.rows import RECEIPT, ROW_KINDS, Receipt, RowWriter, read_receipt, schema_of, update_digest
+from onym.batch.rows import RECEIPT, ROW_KINDS, SCHEMA_VERSION, Receipt, RowWriter, read_receipt, schema_of, update_digest
 from onym.errors import IntegrityError
 from onym.store.storage import open_storage
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
@@ -26,7 +26,8 @@ def digest_of(rows: pa.Table) -> str:
 def test_a_row_for_all_that_a_document_can_be() -> None:
     fever = Mention(0, 5, "Fever")
     doc = Document("1", "Fever", (fever,), source="a.txt", ordinal=1)
-    linked = LinkedDocument(doc, (Link(fever, (Candidate("mesh:D005334", "fever", 1.0, "Fever"),)),))
+    found = Candidate("mesh:D005334", "fever", 1.0, "Fever"), Candidate("mesh:D003371", "cough", 0.5)
+    linked = LinkedDocument(doc, (Link(fever, found, detection_score=0.75),))
     file = io.BytesIO()
     with RowWriter(file) as rows:
         rows.add_linked(linked)
@@ -38,7 +39,11 @@ def test_a_row_for_all_that_a_document_can_be() -> None:
     table = pq.read_table(file)
     assert table["row"].to_pylist() == list(ROW_KINDS)
     assert table["problem"].to_pylist() == [None, None, "limit-record", None]
-    assert table["concept_id"].to_pylist() == ["MESH:D005334", None, None, None]
+    assert table["concept_id"].to_pylist() == ["mesh:D005334", None, None, None]
+    assert table["detection_score"].to_pylist() == [0.75, None, None, None]
+    names = "concept_id", "preferred_name", "matched_name", "score"
+    candidates = ("mesh:D005334", "Fever", "fever", 1.0), ("mesh:D003371", None, "cough", 0.5)
+    assert table["candidates"].to_pylist() == [[dict(zip(names, each, strict=True)) for each in candidates], None, None, None]
     assert table["ordinal"].to_pylist() == [1, 2, 1, 4]
     assert digest_of(table) == digest
     assert pq.read_metadata(file).metadata[RECEIPT] == b"{}"
@@ -61,6 +66,22 @@ def test_other_rows_have_another_digest(other: dict[str, list[object]]) -> None:
     changed = pa.Table.from_pydict(other, schema)
     assert digest_of(changed) != digest_of(rows)
     assert digest_of(pa.concat_tables([rows, rows]).slice(1)) == digest_of(rows)
+
+
+@pytest.mark.parametrize(
+    "other", [[[("a", 1.0)], [("b", 0.5)]], [[("a", 1.0), ("b", 0.0)], []], [[("a", 1.0), ("b", 0.5)], None]]
+)
+def test_other_candidates_have_another_digest(other: list[list[tuple[str, float]] | None]) -> None:
+    kind = pa.list_(pa.struct([("concept_id", pa.string()), ("score", pa.float64())]))
+
+    def rows(lists: list[list[tuple[str, float]] | None]) -> pa.Table:
+        structs = [None if each is None else [{"concept_id": a, "score": b} for a, b in each] for each in lists]
+        return pa.table({"candidates": pa.array(structs, kind)})
+
+    mine = rows([[("a", 1.0), ("b", 0.5)], []])
+    assert digest_of(rows(other)) != digest_of(mine)
+    assert digest_of(pa.concat_tables([mine, mine]).slice(2)) == digest_of(mine)
+    assert digest_of(pa.concat_tables([mine.slice(0, 1), mine.slice(1)])) == digest_of(mine)
 
 
 def test_what_is_left_in_the_middle_is_none_of_ours() -> None:
@@ -103,7 +124,7 @@ def test_a_torn_file_and_none(tmp_path: Path) -> None:
 
 
 def test_a_newer_one_is_refused(tmp_path: Path) -> None:
-    with_footer(tmp_path / "a.parquet", json.dumps(VALUES | {"format": 2, "more": 1}).encode())
+    with_footer(tmp_path / "a.parquet", json.dumps(VALUES | {"format": SCHEMA_VERSION + 1, "more": 1}).encode())
     with pytest.raises(IntegrityError) as caught:
         read_receipt(open_storage(tmp_path), "a.parquet")
     assert caught.value.code == "batch-version"

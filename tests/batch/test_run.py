@@ -28,8 +28,8 @@ def test_each_document_is_linked_once(tiny_kb: Path, tmp_path: Path) -> None:
     assert sorted(keys.filter(pl.col("source") == "many.jsonl")["ordinal"]) == list(range(1, 21))
     found = rows.filter((pl.col("source") == "0.txt") & (pl.col("row") == "mention")).sort("start")
     assert list(zip(found["text"], found["concept_id"], strict=True)) == [
-        ("fever", "MESH:D005334"),
-        ("heart attack", "MESH:D009203"),
+        ("fever", "mesh:D005334"),
+        ("heart attack", "mesh:D009203"),
     ]
     assert rows.filter(pl.col("row") == "none").height == sum("Nothing" in text for text in TEXTS) * 5
 

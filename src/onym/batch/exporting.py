@@ -1,6 +1,7 @@
 """The output of a run as one file: a table of its rows, documents in any corpus format, FHIR or OMOP, or the current view.
 
-The text of documents is not in the output: for documents the inputs are read again, and must be what they were.
+The text of documents is not in the output: for documents the inputs are read again, and must be what they were. Tables and the
+current view write ids as `MESH:D009203`.
 
 The current view is for baseline and update files, as PubMed has them: of each document what the latest file says, without
 those that were deleted. A document is a PMID with its version; files are ordered by their names, as PubMed numbers them, and
@@ -10,9 +11,9 @@ linked replaces its earlier state, too: that is no longer what it says.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,9 +23,10 @@ import pyarrow.parquet as pq
 from onym.batch.inputs import read_group
 from onym.batch.ledger import Ledger, finished
 from onym.batch.plan import Shard
+from onym.batch.rows import CANDIDATES, NOT_IN_TABLES, SCHEMA_VERSION, flat_columns
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import write_linked_corpus
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InternalError
 from onym.fields import from_cells
 from onym.outputs.base import NO_OPTIONS, PREDICTIONS, TABLE, ExportOptions, OutputContext, named_format, write_output
 from onym.outputs.links import require_linked_output
@@ -32,12 +34,13 @@ from onym.outputs.rows import write_rows
 from onym.registry import OUTPUTS
 from onym.store.output import require_file, whole_file, whole_path
 from onym.store.storage import Storage, open_storage
-from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of
+from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of, styled
 
 _ROWS = 10_000
 _ORDER, _VERSION = "order", "version"
 _VERSIONED = r"^([0-9]+)\.([0-9]+)$"
 Row = dict[str, Any]
+_NO_ROWS: tuple[Any, Iterator[Row]] = (None, iter(()))
 
 
 def export(
@@ -53,20 +56,26 @@ def export(
     Without a format it is what the ending of the name says; else a table of .parquet, .csv, .tsv, .jsonl or .xlsx.
     """
     format = format or named_format(dest) or TABLE  # noqa: A001
-    if format == PREDICTIONS:
-        what = "a run keeps the best concept of a mention, and predictions have all candidates"
-        raise ConfigError("config-invalid", what, fix="name another format")
     require_linked_output(dest, format, options=options, force=force)
     if format in OUTPUTS:
         require_file(dest, force=force)  # standard output is for the counts
     storage = open_storage(out)
     ledger = finished(storage)
+    if format == PREDICTIONS:
+        _require_candidates(ledger)
     if format == TABLE:
         return _write_table(ledger, storage, dest, force=force)
     if format in OUTPUTS:
         return _write_export(ledger, storage, dest, format, options, force=force)
     linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
     return write_linked_corpus(linked, dest, format, force=force).documents
+
+
+def _require_candidates(ledger: Ledger) -> None:
+    """Refuse the output of an Onym that kept the best concept alone."""
+    if any(receipt.format < SCHEMA_VERSION for receipt in ledger.receipts.values()):
+        what = "the run of an earlier Onym keeps the best concept of a mention, and predictions have all candidates"
+        raise ConfigError("config-invalid", what, fix="name another format; or plan and run it again in a new folder")
 
 
 def _write_export(
@@ -101,9 +110,10 @@ def _write_table(ledger: Ledger, storage: Storage, dest: Path, *, force: bool) -
     def values() -> Iterator[list[Any]]:
         nonlocal written
         for shard in ledger.plan.shards:
-            for row in _rows(shard, storage):
+            for row in _rows(shard, storage, ["row", *columns]):
                 if row["row"] == "mention":
                     written += 1
+                    row["concept_id"] = row["concept_id"] and styled(row["concept_id"])
                     yield [row[name] for name in columns]
 
     with whole_file(dest, force=force) as file:
@@ -111,41 +121,50 @@ def _write_table(ledger: Ledger, storage: Storage, dest: Path, *, force: bool) -
     return written
 
 
-def _rows(shard: Shard, storage: Storage) -> Iterator[Row]:
+def _rows(shard: Shard, storage: Storage, columns: Sequence[str] | None = None) -> Iterator[Row]:
     with storage.open(shard.name) as file:
-        for batch in pq.ParquetFile(file, page_checksum_verification=True).iter_batches(_ROWS, use_threads=False):
+        table = pq.ParquetFile(file, page_checksum_verification=True)
+        for batch in table.iter_batches(_ROWS, columns=columns, use_threads=False):
             yield from batch.to_pylist()
 
 
 def _linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete: bool = False) -> Iterator[LinkedDocument]:
-    """Yield the documents of a shard with their links: texts from the inputs, answers from the output.
+    """Yield the documents of a shard with their links: texts from the inputs, answers from the output, both in one order.
 
     With `complete`, documents that could not be linked are left out. If marks were `asserted`, no mark is none, not unknown.
     """
-    rows: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in _rows(shard, storage):
-        if row["row"] in ("mention", "none"):
-            rows[row["source"], row["ordinal"]].append(row)
+    rows = (row for row in _rows(shard, storage) if row["row"] in ("mention", "none"))
+    groups = groupby(rows, key=lambda row: (row["source"], row["ordinal"]))
+    key, found = next(groups, _NO_ROWS)
     for planned in shard.groups:
         for doc in documents_of(read_group(planned)):
-            found = rows.get((doc.source, doc.ordinal), [])
-            if found or not complete:
-                links = (_link(row, doc, asserted=asserted) for row in found if row["row"] == "mention")
-                yield LinkedDocument(doc, tuple(links))
+            is_linked = key == (doc.source, doc.ordinal)
+            if is_linked or not complete:
+                mentions = [row for row in found if row["row"] == "mention"] if is_linked else []
+                yield LinkedDocument(doc, tuple(_link(row, doc, asserted=asserted) for row in mentions))
+            if is_linked:
+                key, found = next(groups, _NO_ROWS)
+    if key is not None:
+        raise InternalError("internal-error", "rows of a shard are of no document, or not in the order of the documents")
 
 
 def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
     mention = Mention(row["start"], row["end"], doc.text[row["start"] : row["end"]], type=row["type"] or "")
-    best = () if row["concept_id"] is None else (_candidate(row),)
-    known = from_cells(row, EVIDENCE)
-    return Link(mention, best, **({"assertion": ()} if asserted else {}) | known)
+    known = from_cells(row, EVIDENCE) | {each.name: each.from_cell(row.get(each.name)) for each in NOT_IN_TABLES}
+    return Link(mention, _candidates(row), **({"assertion": ()} if asserted else {}) | known)
 
 
-def _candidate(row: Row) -> Candidate:
-    prefix, _, local = row["concept_id"].partition(":")
-    return Candidate(
-        f"{prefix.lower()}:{local}", row["matched_name"], row["score"], row["preferred_name"] or "", row["type"] or ""
-    )
+def _candidates(row: Row) -> tuple[Candidate, ...]:
+    """Return all candidates of a row, or the best alone where the run kept no others. The type of a row is that of the best."""
+    found = row.get(CANDIDATES)
+    if found is None:
+        found = [] if row["concept_id"] is None else [row]
+    return tuple(_candidate(each, "" if place else row["type"] or "") for place, each in enumerate(found))
+
+
+def _candidate(values: Row, kind: str) -> Candidate:
+    prefix, _, local = values["concept_id"].partition(":")
+    return Candidate(f"{prefix.lower()}:{local}", values["matched_name"], values["score"], values["preferred_name"] or "", kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +209,20 @@ def _ordered(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
     in_order = sorted(names, key=lambda name: (PurePosixPath(name).name, name))
     ranks = pl.LazyFrame({"source": in_order, "rank": range(len(in_order))}, schema={"source": pl.String, "rank": pl.Int64})
     number = (pl.col("rank") * 2**31 + pl.col("ordinal")) * 2 + (pl.col("row") == "deleted").cast(pl.Int64)
-    rows = pl.scan_parquet(paths).join(ranks, on="source", how="left", maintain_order="left")
+    rows = _flat_rows(ledger, paths).join(ranks, on="source", how="left", maintain_order="left")
     return rows.with_columns(number.alias(_ORDER)).drop("rank")
+
+
+def _flat_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
+    """Return the rows of all shards as tables write them, whatever their version is."""
+    by_version: dict[int, list[Path]] = {}
+    for shard, path in zip(ledger.plan.shards, paths, strict=True):
+        by_version.setdefault(ledger.receipts[shard.number].format, []).append(path)
+    names, concept_id = list(flat_columns(text=ledger.plan.settings.text)), pl.col("concept_id")
+    shown = concept_id.str.extract("^([^:]*)").str.to_uppercase() + concept_id.str.extract("(?s)(:.*)$")
+    return pl.concat([pl.scan_parquet(each).select(names) for each in by_version.values()]).with_columns(
+        shown.alias("concept_id")
+    )
 
 
 def _latest(kept: pl.DataFrame) -> pl.DataFrame:
