@@ -159,7 +159,6 @@ _THREADS = 2
 _PAIRS = 20_000  # compared at once
 _DENSE = 4_000_000  # weights of queries that are spread out at once
 _FEW_QUERIES = 200
-_ONE_BY_ONE = 16  # queries that NumPy has found before scipy is imported
 FEW_CALLS = 3
 """For so many calls with few queries, the weights that they need are made alone; then all of them are made."""
 
@@ -222,9 +221,8 @@ class NameSimilarity:
         if not queries:
             return []
         vectors = self._vocabulary.vectors(queries)
-        is_early, names = self._is_early(len(queries)), len(self._counts.offsets) - 1
-        search = _search if is_early and len(queries) <= _ONE_BY_ONE else _search_many() or _search
-        columns = self._some_columns(vectors) if is_early else self._columns
+        search, names = _search_many() or _search, len(self._counts.offsets) - 1
+        columns = self._some_columns(vectors) if self._is_early(len(queries)) else self._columns
         return [_in_order(rows, scores) for rows, scores in search(vectors, columns, names, count)]
 
     def _is_early(self, queries: int) -> bool:
