@@ -99,7 +99,10 @@ def test_a_new_field_of_pipelines_is_an_option_of_build(monkeypatch: pytest.Monk
     assert next(param for param in build.params if param.name == "colour").help == "A colour."  # type: ignore[attr-defined]
 
 
-def test_descriptions_of_the_command_line_are_of_fields_that_exist() -> None:
-    from onym.pipeline.config import PipelineConfig
+def test_an_option_of_a_pipeline_is_an_option_of_the_command_line() -> None:
+    from onym.pipeline.config import PipelineOptions
 
-    assert options._DESCRIPTIONS.keys() <= PipelineConfig.model_fields.keys()
+    fields = PipelineOptions.model_fields
+    assert all(field.description for field in fields.values())
+    params: list[Any] = []
+    assert options.PIPELINE_OPTIONS.add_to(params) == [param.name for param in params] == list(fields)

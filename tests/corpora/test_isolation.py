@@ -122,7 +122,7 @@ def test_a_foreign_exception_is_reported_by_type_and_line_of_onym() -> None:
     except Exception as e:
         problem = problem_of(e, "7")
     assert (problem.code, problem.document_id) == ("internal-error", "7")
-    assert problem.what.startswith("TypeError in text/template.py:")
+    assert problem.what.startswith("TypeError in models/template.py:")
 
 
 def test_no_message_of_a_foreign_exception_is_reported_or_logged(caplog: pytest.LogCaptureFixture) -> None:
