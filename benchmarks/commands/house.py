@@ -28,7 +28,7 @@ fast_tests_seconds, full_seconds  the last run of the fast tests and of `.ci/ful
 denied_words                      words and phrases for which the field has other words; --list shows where they are
 duplicate_definitions             of them second definitions of a name that must have one
 
-Places and files are found by probes (benchmarks/house/probes.py); a probe that fails is null, with the reason on stderr.
+Places and files are found by probes (tests/architecture/probes.py); a probe that fails is null, with the reason on stderr.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
+from tests.architecture.imports import Source
+from tests.architecture.probes import run_probes
+from tests.architecture.source import count_lines, documented, link_text, percent, size_figures, untyped_public
+from tests.architecture.words import find_denied
+
 import onym
-from benchmarks.house.imports import Source
-from benchmarks.house.probes import run_probes
-from benchmarks.house.source import count_lines, documented, link_text, percent, size_figures, untyped_public
-from benchmarks.house.words import find_denied
 from benchmarks.house.work import work_figures
 
 ROOT = Path(__file__).parents[2]

@@ -1,1 +1,1 @@
-"""The state of the code itself: size, imports, words, probes, and work that must be done once."""
+"""Work that must be done once."""

@@ -428,7 +428,6 @@ _ANSWER: dict[str, type] = {
     "document": str, "start": int, "end": int, "text": str, "type": str,
     "concept_id": str, "preferred_name": str, "matched_name": str, "score": float,
 }  # fmt: skip
-_FILLED = ("document", "start", "end", "text")  # in each row
 _ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # in the table; later fields follow
 _OF_EVIDENCE = {each.column: each for each in EVIDENCE if each.column}
 _IN_ORDER = [_OF_EVIDENCE[name] for name in dict.fromkeys([*_ORDER, *_OF_EVIDENCE])]
@@ -445,16 +444,6 @@ def kinds_of(columns: Sequence[str] = COLUMNS) -> dict[str, type]:
     {'start': <class 'int'>, 'score': <class 'float'>, 'text': <class 'str'>}
     """
     return {name: _KINDS[name] for name in columns}
-
-
-def column_annotations() -> dict[str, Any]:
-    """Return the columns of the flat table with their types as annotations: `str | None` where a cell may be empty.
-
-    >>> column_annotations()["start"], column_annotations()["score"]
-    (<class 'int'>, float | None)
-    """
-    filled = {*_FILLED, *(each.column for each in EVIDENCE if not each.is_optional)}
-    return {name: kind if name in filled else kind | None for name, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks.house.imports import ANY_LAYER, LAYER, Source
 
 import onym
+from tests.architecture.imports import ANY_LAYER, LAYER, Source
 
 SRC = Path(onym.__file__).parent
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from benchmarks.commands.house import missed_targets, read_ci
-from benchmarks.house.imports import Source
-from benchmarks.house.probes import Edit, Probe, ProbeError
-from benchmarks.house.source import documented, size_figures, untyped_public
-from benchmarks.house.words import denied_phrases, denied_words, find_denied, iter_names
 from benchmarks.house.work import count_digests, count_opens
 
 from onym.kb import KnowledgeBase
+from tests.architecture.imports import Source
+from tests.architecture.probes import Edit, Probe, ProbeError
+from tests.architecture.source import documented, size_figures, untyped_public
+from tests.architecture.words import denied_phrases, denied_words, find_denied, iter_names
 
 
 def write(root: Path, files: dict[str, str]) -> Path:

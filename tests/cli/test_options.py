@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from typer.main import get_command, get_group
 from typer.testing import CliRunner
 
-from onym.cli import serve
+from onym.cli import options, serve
 from onym.cli.options import OF_CONFIG, ConfigOptions, command_with
 from onym.serve.settings import ServeSettings
 
@@ -97,3 +97,12 @@ def test_a_new_field_of_pipelines_is_an_option_of_build(monkeypatch: pytest.Monk
     monkeypatch.setattr("onym.pipeline.config.PipelineConfig", Wider)
     build = get_group(pipeline.app).commands["build"]
     assert next(param for param in build.params if param.name == "colour").help == "A colour."  # type: ignore[attr-defined]
+
+
+def test_an_option_of_a_pipeline_is_an_option_of_the_command_line() -> None:
+    from onym.pipeline.config import PipelineOptions
+
+    fields = PipelineOptions.model_fields
+    assert all(field.description for field in fields.values())
+    params: list[Any] = []
+    assert options.PIPELINE_OPTIONS.add_to(params) == [param.name for param in params] == list(fields)

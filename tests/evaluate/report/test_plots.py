@@ -71,8 +71,8 @@ def test_the_settings_of_the_user_neither_count_nor_change() -> None:
 
 def test_pyplot_and_its_global_state_stay_away() -> None:
     code = (
-        "import sys; from onym.evaluate import plots; assert 'matplotlib' not in sys.modules; "
-        "plots.interval_plot('bars', 'title', [], 'recall'); assert 'matplotlib.pyplot' not in sys.modules"
+        "import sys; from onym.evaluate import pages; assert 'matplotlib' not in sys.modules; "
+        "pages.interval_plot('bars', 'title', [], 'recall'); assert 'matplotlib.pyplot' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

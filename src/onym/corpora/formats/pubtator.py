@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
@@ -31,15 +31,6 @@ _BREAK = re.compile(r"[\n\r\x00]")
 _NOT_IN_NAME = re.compile("[\t\n\r\x00|\ufeff]")
 _SPECIAL = re.compile(r"[\t\n\r\x00]")
 _PARTS, _MORE = "parts", "columns"
-
-
-@dataclass
-class _Block:
-    """The lines of one document."""
-
-    title: str
-    abstract: str
-    lines: list[Line] = field(default_factory=list)
 
 
 def matches(source: Source) -> bool:

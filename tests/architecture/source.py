@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.house.imports import Source
+from tests.architecture.imports import Source
 
 SHORT = 60  # lines
 TEXT = "Type 2 diabetes mellitus (T2DM) was diagnosed; no T2DM and no myocardial infarction in the family."
