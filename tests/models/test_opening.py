@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, OnymError
-from onym.models import opening
+from onym.models import encoder as opening
+from onym.models.encoder import open_encoder
 from onym.models.onnx_encoder import OnnxEncoder
-from onym.models.onnx_shape import write_quantized
-from onym.models.opening import open_encoder
+from onym.models.tensors import write_quantized
 from onym.models.torch_encoder import Encoder
 
 
@@ -57,7 +57,7 @@ def test_only_the_cpu_and_fp32(small: Path) -> None:
 
 
 def test_torch_is_not_imported(small: Path) -> None:
-    code = "import sys; from onym.models.opening import open_encoder\n"
+    code = "import sys; from onym.models.encoder import open_encoder\n"
     code += "assert open_encoder(sys.argv[1]).encode(['fever']).shape == (1, 16)\n"
     code += "assert not {'torch', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code, str(small)], check=True)

@@ -38,7 +38,7 @@ def build(
     from onym.index.build import build_index, open_derived_index_artefact
     from onym.index.kinds import kind_for
     from onym.kb import KnowledgeBase
-    from onym.models.opening import open_encoder
+    from onym.models.encoder import open_encoder
     from onym.store.models import folder_of
 
     known = KnowledgeBase.open(kb)

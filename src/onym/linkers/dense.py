@@ -36,7 +36,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: Encod
     `encoder` replaces the settings that the model's folder has.
     """
     from onym.index.build import open_derived_index
-    from onym.models.opening import open_encoder, require_library
+    from onym.models.encoder import open_encoder, require_library
 
     require_library()
     reference = require_model(config.model, "a dense linker")

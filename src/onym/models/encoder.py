@@ -1,4 +1,7 @@
-"""What all encoders share, whichever library computes: texts are read once each, in batches of like lengths."""
+"""What all encoders share, whichever library computes: texts are read once each, in batches of like lengths.
+
+`open_encoder` opens one with what is installed: torch, or ONNX Runtime where there is no torch, and for weights in int8.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,18 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from onym.errors import ConfigError
-from onym.models.settings import CONFIG, EncoderSettings
+from onym.errors import ConfigError, missing_extra
+from onym.models.device import Precision
+from onym.models.settings import EncoderSettings
+from onym.models.shape import CONFIG
+from onym.models.tensors import is_quantized
 from onym.models.tokens import Tokenizer
 from onym.store.arrays import Ragged
 from onym.store.cache import file_digest
@@ -38,6 +45,21 @@ def batches(lengths: npt.NDArray[Any], budget: int) -> Iterator[npt.NDArray[np.i
 
 
 Rows = npt.NDArray[np.int64]
+
+
+def padded(lists: Sequence[Sequence[int]], pad: int, length: int = 0) -> tuple[Rows, Rows]:
+    """Return lists of tokens as ids and mask, both (lists, tokens), as wide as `length`, or as the longest of them.
+
+    >>> [each.tolist() for each in padded([[5, 6], [7]], pad=0)]
+    [[[5, 6], [7, 0]], [[1, 1], [1, 0]]]
+    """
+    length = length or max(map(len, lists), default=0)
+    ids = np.full((len(lists), length), pad, dtype=np.int64)
+    mask = np.zeros((len(lists), length), dtype=np.int64)
+    for row, each in enumerate(lists):
+        ids[row, : len(each)] = each
+        mask[row, : len(each)] = 1
+    return ids, mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +88,10 @@ class Reading:
         """Return the texts at these places as ids and mask, both (texts, tokens), as wide as the longest of them."""
         before, after, room = self.tokenizer.before, self.tokenizer.after, self.room
         lists = [[*before, *tokens[text][:room], *after] for text in texts.tolist()]
-        length = self.settings.length if self.settings.pooling == "mean-all" else max(map(len, lists), default=0)
-        ids = np.full((len(lists), length), self.pad, dtype=np.int64)
-        mask = np.zeros((len(lists), length), dtype=np.int64)
-        for row, each in enumerate(lists):
-            ids[row, : len(each)] = each
-            mask[row, : len(each)] = 1
-        return ids, mask
+        return padded(lists, self.pad, self.settings.length if self.settings.pooling == "mean-all" else 0)
 
 
 Vectors = npt.NDArray[np.float32]
-MIN_LENGTH = 4
-"""Tokens that a model has to read: two around a text and some of it."""
 _BUDGET = 4_096  # tokens read at once, padding included: what a layer works on stays in the cache of a core
 
 
@@ -145,3 +159,49 @@ def require_vocabulary(tokenizer: Tokenizer, tokens: int) -> None:
     if tokenizer.vocabulary > tokens:
         what = f"the tokenizer has {tokenizer.vocabulary:,} tokens, the model {tokens:,}"
         raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
+
+
+def open_encoder(
+    folder: Path | str,
+    settings: EncoderSettings | None = None,
+    precision: Precision = "auto",
+    *,
+    device: str = "auto",
+    name: str = "",
+) -> TextEncoder:
+    """Open the encoder of a folder; where no settings are given, the folder's own count.
+
+    `name` is what the model is called beside results, where that is not the folder's name.
+    """
+    require_library()
+    folder = Path(folder)
+    if not _has("torch") or is_quantized(folder):
+        from onym.models.onnx_encoder import OnnxEncoder
+
+        if not _has("onnxruntime"):
+            raise missing_extra("an encoder in int8", "onnx")
+        _require_cpu(precision, device)
+        return OnnxEncoder.open(folder, settings, name=name)
+    from onym.models.torch_encoder import Encoder
+
+    return Encoder.open(folder, settings, precision, device=device, name=name)
+
+
+def require_library() -> None:
+    """Refuse, before a model is fetched, to open an encoder where nothing is installed that could compute it."""
+    if not (_has("torch") or _has("onnxruntime")):
+        raise missing_extra("an encoder", "dense")
+
+
+def _has(package: str) -> bool:
+    return find_spec(package) is not None
+
+
+def _require_cpu(precision: Precision, device: str) -> None:
+    """Refuse what ONNX Runtime is not used for here."""
+    if device not in ("auto", "cpu"):
+        what = f"ONNX Runtime computes this encoder on the CPU, not on {device}"
+        raise ConfigError("device-unavailable", what, fix="use --device cpu, or an encoder in float32 with onym[dense]")
+    if precision == "bf16":
+        what = "ONNX Runtime computes this encoder in fp32"
+        raise ConfigError("config-invalid", what, fix="use --dtype fp32, or an encoder in float32 with onym[dense]")

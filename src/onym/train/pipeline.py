@@ -96,7 +96,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
 def _require_encoder(encoder: str) -> None:
     """Refuse, before any work, an encoder for the dense stage that cannot be opened."""
     from onym.index.kinds import faiss
-    from onym.models.opening import open_encoder
+    from onym.models.encoder import open_encoder
 
     open_encoder(folder_of(encoder, download=False), device="cpu")
     faiss()
