@@ -20,10 +20,10 @@ from benchmarks.report import data_folder
 from onym.datasets.prepared import open_dataset
 from onym.index.kinds import faiss
 from onym.models.collective import Collective, CollectiveSettings, Heads
-from onym.models.documents import DocumentReader, Window, hidden_of, window_rows
+from onym.models.documents import DocumentReader, Window, window_rows
 from onym.models.encoder import batches
 from onym.models.tokens import Placed, Tokenizer
-from onym.models.torch_encoder import Encoder, open_body
+from onym.models.torch_encoder import Encoder, hidden_of, open_body
 from onym.types import Document
 
 SINGLE = 128

@@ -22,7 +22,7 @@ from onym.decoding.session import TreeSession
 from onym.testing.models import tiny_bart
 from tests.decoding.families import model
 from tests.decoding.paths import PathSession, drawn, some_trie, trie
-from tests.encoders.second_device import DEVICE, second_device
+from tests.models.second_device import DEVICE, second_device
 from tests.robustness.decoding import decode_sound
 from tests.robustness.decoding.cases import trie_of
 

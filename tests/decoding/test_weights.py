@@ -14,7 +14,7 @@ import torch
 from onym.decoding.session import open_model
 from onym.errors import ConfigError, InputError, LimitError
 from onym.testing.models import add_defaults, save_model, tiny_bart
-from tests.encoders.spoil import configured, cut, rewritten, with_own_code
+from tests.models.spoil import configured, cut, rewritten, with_own_code
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.house.imports import LAYERS, Source
 
 import onym
+from tests.architecture.imports import LAYERS, Source
 
 ROOT = Path(__file__).parents[2]
 SRC = Path(onym.__file__).parent

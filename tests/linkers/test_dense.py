@@ -24,8 +24,8 @@ from onym.models.torch_encoder import Encoder
 from onym.parts import OpenContext
 from onym.testing.models import save_encoder
 from onym.types import Candidate, Document, Mention
-from tests.encoders.spoil import rewritten
 from tests.index.made import Hashed, names_of
+from tests.models.spoil import rewritten
 from tests.threads import one_thread
 
 pytest.importorskip("faiss")

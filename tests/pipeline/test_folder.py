@@ -172,7 +172,7 @@ def dense(tmp_path: Path, kb: Path) -> Path:
     """Return an encoder's folder as sentence-transformers writes it; there is a pipeline over it."""
     pytest.importorskip("faiss")
     from onym.testing.models import save_encoder
-    from tests.encoders.test_modules import save_modules
+    from tests.models.test_modules import save_modules
 
     model = save_modules(
         save_encoder(tmp_path / "model"),

@@ -42,7 +42,7 @@ from onym.train.document_model import f1, inference_model
 from onym.train.run import train
 from onym.train.samples.pairs import Negatives
 from onym.types import Document, Mention
-from tests.encoders.second_device import DEVICE, second_device
+from tests.models.second_device import DEVICE, second_device
 from tests.train.made import DOC, record
 from tests.train.test_document_model import module
 from tests.train.tiny import are_equal, collective_config, require_left_alone

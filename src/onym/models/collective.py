@@ -22,7 +22,7 @@ from onym.errors import ConfigError, InputError
 from onym.models.device import Precision
 from onym.models.documents import DocumentReader
 from onym.models.encoder import Vectors, require_vocabulary
-from onym.models.tensors import require_finite
+from onym.models.tensors import INT8_LARGEST, INT8_TINY, require_finite, round_rows
 from onym.models.tokens import Tokenizer
 from onym.models.torch_encoder import Encoder, comparable, max_length, open_body
 from onym.models.torch_loading import read_tensors
@@ -103,10 +103,6 @@ def _summed(values: Tensor) -> Tensor:
     return torch.cat([values.new_zeros(1, values.shape[1]), values.cumsum(0)])
 
 
-_LARGEST = 127.0
-_TINY = 1e-8  # the scale of a token whose values are all zero
-
-
 class Int8Linear(nn.Module):
     """A linear layer in int8. *Shape:* (..., inputs) -> (..., outputs), fp32.
 
@@ -120,17 +116,15 @@ class Int8Linear(nn.Module):
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
-        weight = layer.weight.detach().float()
-        scales = _scales(weight)
-        rounded = (weight / scales).round().to(torch.int8).t().contiguous()
-        self.weight = nn.Parameter(rounded, requires_grad=False)  # (inputs, outputs)
+        rounded, scales = map(torch.from_numpy, round_rows(layer.weight.detach().float().numpy()))
+        self.weight = nn.Parameter(rounded.t().contiguous(), requires_grad=False)  # (inputs, outputs)
         self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach().float(), requires_grad=False)
-        self.register_buffer("scales", scales.squeeze(1), persistent=False)
+        self.register_buffer("scales", scales, persistent=False)
 
     def forward(self, values: Tensor) -> Tensor:
         """Return what the layer makes of values."""
         rows = values.reshape(-1, values.shape[-1])
-        scales = _scales(rows)
+        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # of each token
         rounded = (rows * scales.reciprocal()).round_().to(torch.int8)
         found = torch._int_mm(rounded, self.weight).float().mul_(scales)  # noqa: SLF001
         found = found.mul_(self.scales) if self.bias is None else torch.addcmul(self.bias, found, self.scales)
@@ -152,11 +146,6 @@ def precision_of(model: Any) -> str:
     """Return the precision that a model computes in, to be told beside results."""
     is_int8 = any(isinstance(module, Int8Linear) for module in model.modules())
     return "int8" if is_int8 else str(model.dtype).removeprefix("torch.")
-
-
-def _scales(rows: Tensor) -> Tensor:
-    """Return for each row what its largest value is a multiple of. *Shape:* (rows, columns) -> (rows, 1)."""
-    return rows.abs().amax(1, keepdim=True).clamp_min_(_TINY).div_(_LARGEST)
 
 
 HEADS, NAMES = "heads.safetensors", "names"

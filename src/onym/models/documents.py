@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onym.models.encoder import batches
+from onym.models.encoder import batches, padded
 from onym.models.tensors import require_finite
 from onym.models.tokens import Placed, Tokenizer
+from onym.models.torch_encoder import hidden_of
 from onym.models.torch_loading import fix_thread_count
 from onym.text.analysis import TextAnalysis, analysis_of
 from onym.types import Document
@@ -123,20 +124,9 @@ def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, lengt
     return states
 
 
-def hidden_of(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
-    """Return the vectors of all tokens, in fp32 at least. *Shape:* ids and mask (rows, tokens) -> (rows, tokens, width)."""
-    hidden: Tensor = model(input_ids=ids, attention_mask=mask).last_hidden_state
-    return hidden if hidden.dtype.itemsize > 4 else hidden.float()
-
-
 def window_rows(tokenizer: Tokenizer, parts: list[tuple[Placed, Window]], pad: int) -> tuple[Tensor, Tensor]:
     """Return windows as ids and mask, with what the tokenizer puts around a text. *Shape:* both (windows, tokens)."""
     before, after = list(tokenizer.before), list(tokenizer.after)
     rows = [[*before, *tokens.ids[window.start : window.end].tolist(), *after] for tokens, window in parts]
-    length = max(map(len, rows), default=0)
-    ids = torch.full((len(rows), length), pad, dtype=torch.long)
-    mask = torch.zeros((len(rows), length), dtype=torch.long)
-    for row, each in enumerate(rows):
-        ids[row, : len(each)] = torch.tensor(each)
-        mask[row, : len(each)] = 1
-    return ids, mask
+    ids, mask = padded(rows, pad)
+    return torch.from_numpy(ids), torch.from_numpy(mask)

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import ConfigError
-from onym.models.settings import CONFIG, EncoderSettings
+from onym.models.settings import EncoderSettings
+from onym.models.shape import CONFIG
 from onym.models.tokens import Tokenizer
 from onym.store.arrays import Ragged
 from onym.store.cache import file_digest
@@ -38,6 +39,21 @@ def batches(lengths: npt.NDArray[Any], budget: int) -> Iterator[npt.NDArray[np.i
 
 
 Rows = npt.NDArray[np.int64]
+
+
+def padded(lists: Sequence[Sequence[int]], pad: int, length: int = 0) -> tuple[Rows, Rows]:
+    """Return lists of tokens as ids and mask, both (lists, tokens), as wide as `length`, or as the longest of them.
+
+    >>> [each.tolist() for each in padded([[5, 6], [7]], pad=0)]
+    [[[5, 6], [7, 0]], [[1, 1], [1, 0]]]
+    """
+    length = length or max(map(len, lists), default=0)
+    ids = np.full((len(lists), length), pad, dtype=np.int64)
+    mask = np.zeros((len(lists), length), dtype=np.int64)
+    for row, each in enumerate(lists):
+        ids[row, : len(each)] = each
+        mask[row, : len(each)] = 1
+    return ids, mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +82,10 @@ class Reading:
         """Return the texts at these places as ids and mask, both (texts, tokens), as wide as the longest of them."""
         before, after, room = self.tokenizer.before, self.tokenizer.after, self.room
         lists = [[*before, *tokens[text][:room], *after] for text in texts.tolist()]
-        length = self.settings.length if self.settings.pooling == "mean-all" else max(map(len, lists), default=0)
-        ids = np.full((len(lists), length), self.pad, dtype=np.int64)
-        mask = np.zeros((len(lists), length), dtype=np.int64)
-        for row, each in enumerate(lists):
-            ids[row, : len(each)] = each
-            mask[row, : len(each)] = 1
-        return ids, mask
+        return padded(lists, self.pad, self.settings.length if self.settings.pooling == "mean-all" else 0)
 
 
 Vectors = npt.NDArray[np.float32]
-MIN_LENGTH = 4
-"""Tokens that a model has to read: two around a text and some of it."""
 _BUDGET = 4_096  # tokens read at once, padding included: what a layer works on stays in the cache of a core
 
 

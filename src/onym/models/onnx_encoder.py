@@ -10,8 +10,8 @@ import numpy as np
 
 from onym.errors import InputError, LimitError, missing_extra
 from onym.models.encoder import Rows, TextEncoder, Vectors, about_model, require_vocabulary
-from onym.models.onnx_shape import EncoderShape, read_encoder_shape
-from onym.models.settings import EncoderSettings, read_settings
+from onym.models.settings import EncoderSettings, pooled, read_settings
+from onym.models.shape import EncoderShape, read_encoder_shape
 from onym.models.tensors import Arrays, Floats, has_int8, parameters_of, read_arrays, require_finite
 from onym.models.tokens import Tokenizer
 from onym.store.models import require_safe
@@ -69,26 +69,19 @@ class OnnxEncoder(TextEncoder):
         except Exception as e:  # its message may say what was read
             raise InputError("model-malformed", "ONNX Runtime cannot compute the model", fix="fetch it again") from e
         with np.errstate(all="ignore"):  # a stranger's weights may be any
-            return require_finite(self._pooled(hidden, mask))
+            return require_finite(self._comparable(pooled(hidden, mask, self.settings.pooling).astype(np.float32)))
 
     def _positions(self, mask: Rows) -> Rows:
         """Return the position of each token; with RoBERTa, that of padding is its id."""
         positions = np.broadcast_to(np.arange(self._first, self._first + mask.shape[1]), mask.shape)
         return np.where(mask > 0, positions, self._first - 1) if self._first else np.ascontiguousarray(positions)
 
-    def _pooled(self, hidden: Floats, mask: Rows) -> Floats:
-        """Return one vector for each text, as `onym.models.settings` does it in torch."""
-        if self.settings.pooling == "cls":
-            found = hidden[:, 0]
-        elif self.settings.pooling == "mean-all":
-            found = hidden.mean(1)
-        else:
-            found = (hidden * mask[:, :, None]).sum(1) / mask.sum(1)[:, None]
-        found = found.astype(np.float32)
+    def _comparable(self, vectors: Floats) -> Floats:
+        """Return vectors so that their product is their similarity. *Shape:* (texts, width) -> the same."""
         if self.settings.similarity == "dot":
-            return found
-        lengths: Floats = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), _SHORT)
-        return found / lengths
+            return vectors
+        lengths: Floats = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _SHORT)
+        return vectors / lengths
 
 
 def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from onym.errors import InputError
-from onym.models.onnx_shape import EncoderShape
+from onym.models.shape import EncoderShape
 from onym.models.tensors import Arrays, Floats, not_finite, require_finite, scales_of
 
 IDS, POSITIONS, ATTENTION, HIDDEN = "ids", "positions", "attention", "hidden"

@@ -1,4 +1,4 @@
-"""Opening an encoder with what is installed: torch, or ONNX Runtime where there is no torch, and for weights in int8."""
+"""Opens an encoder with what is installed: torch, or ONNX Runtime where there is no torch, and for weights in int8."""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
 """The tensors of a model's files as arrays, without torch; and weights in int8, which take a quarter of the bytes.
 
-A matrix in int8 has a scale for each row, under its own name and `_scale`: a row is its integers times its scale.
+A matrix in int8 has a scale for each row, under its own name and `_scale`: a row is its integers times its scale. Every
+matrix of weights is rounded by `round_rows`. What is computed with it differs: ONNX Runtime multiplies such a row in fp32
+(`onnx_graph`), and torch also rounds what a layer reads, in its own tensors (`collective`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -15,9 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import InputError, LimitError, missing_extra
+from onym.models.shape import read_encoder_shape
 from onym.store.files.stream import read_regular
 from onym.store.limits import DEFAULT_LIMITS, panics_as_errors
-from onym.store.models import weight_files
+from onym.store.models import WEIGHTS, model_files, require_safe, weight_files
+from onym.store.output import whole_folder
 
 Value = TypeVar("Value", bound=Any)
 
@@ -53,8 +58,9 @@ _INT8 = "I8"
 _SCALE = "_scale"
 _SPARE = "pooler."
 _OLD_NAMES = MappingProxyType({"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"})
-_LARGEST = 127.0
-_TINY = 1e-8  # the scale of a row whose values are all zero
+INT8_LARGEST = 127.0
+INT8_TINY = 1e-8
+"""The largest value of a row at least: a row whose values are all zero has a scale as well."""
 
 
 def is_quantized(folder: Path) -> bool:
@@ -94,11 +100,35 @@ def quantized(arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
         if values.ndim != 2 or values.dtype.kind != "f":
             found[name] = values.astype(np.float32) if values.dtype.kind == "f" else values
             continue
-        scales = np.maximum(np.abs(values.astype(np.float32)).max(1, initial=0), _TINY) / _LARGEST
-        require_finite(scales, name)
-        found[name] = np.round(values / scales[:, None]).astype(np.int8)
-        found[name + _SCALE] = scales.astype(np.float32)
+        found[name], found[name + _SCALE] = round_rows(values, name)
     return found
+
+
+def round_rows(values: npt.NDArray[Any], where: str = "") -> tuple[npt.NDArray[np.int8], Floats]:
+    """Return a matrix in int8, and the scales of its rows. *Shape:* (rows, columns) -> the same, and (rows,)."""
+    scales = np.maximum(np.abs(values.astype(np.float32)).max(1, initial=0), INT8_TINY) / INT8_LARGEST
+    require_finite(scales, where)
+    return np.round(values / scales[:, None]).astype(np.int8), scales.astype(np.float32)
+
+
+def write_quantized(source: Path, dest: Path) -> None:
+    """Write an encoder as another folder, which is the same but for the precision of its matrices.
+
+    One that ONNX Runtime cannot compute is refused first.
+    """
+    try:
+        from safetensors.numpy import save
+    except ImportError as e:
+        raise missing_extra("an encoder in int8", "onnx") from e
+    require_safe(source)
+    read_encoder_shape(source)
+    weights = save(quantized(read_arrays(source)))
+    left_out = set(weight_files(source))
+    with whole_folder(dest) as folder:
+        folder.write(WEIGHTS, weights)
+        for path in model_files(source):
+            if path not in left_out:
+                folder.write(path.relative_to(source).as_posix(), path.read_bytes())
 
 
 def parameters_of(arrays: Mapping[str, npt.NDArray[Any]]) -> int:
@@ -126,6 +156,17 @@ def require_small_header(path: Path) -> None:
         raise LimitError("limit-model", what, where=str(path))
 
 
+@contextmanager
+def open_weights(path: Path) -> Iterator[None]:
+    """Refuse a file of tensors whose header is large, or that safetensors cannot read inside of the block."""
+    require_small_header(path)
+    try:
+        with panics_as_errors():
+            yield
+    except Exception as e:  # of a damaged file safetensors raises whatever its parts raise
+        raise InputError("model-malformed", "the weights cannot be read", where=str(path), fix="fetch it again") from e
+
+
 def _renamed(name: str) -> str:
     """Return what a weight is called now: the first BERTs had other names for those of a normalisation.
 
@@ -148,12 +189,8 @@ def _read(path: Path, read: Callable[[Any], T]) -> T:
         from safetensors import safe_open
     except ImportError as e:
         raise missing_extra("a model", "onnx") from e
-    require_small_header(path)
-    try:
-        with panics_as_errors(), safe_open(path, framework="np") as file:
-            return read(file)
-    except Exception as e:  # of a damaged file safetensors raises whatever its parts raise
-        raise InputError("model-malformed", "the weights cannot be read", where=str(path), fix="fetch it again") from e
+    with open_weights(path), safe_open(path, framework="np") as file:
+        return read(file)
 
 
 def _read_file(path: Path) -> Arrays:

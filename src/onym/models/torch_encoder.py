@@ -11,23 +11,27 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from onym.errors import InputError
 from onym.models.device import Precision
-from onym.models.encoder import MIN_LENGTH, Rows, TextEncoder, Vectors, about_model, require_vocabulary
+from onym.models.encoder import Rows, TextEncoder, Vectors, about_model, require_vocabulary
 from onym.models.settings import EncoderSettings, pooled, read_settings
+from onym.models.shape import require_readable
 from onym.models.tensors import require_finite
 from onym.models.tokens import Tokenizer
 from onym.models.torch_loading import fix_thread_count, open_pretrained
 
 
 def vectors_of(model: Any, ids: Tensor, mask: Tensor, settings: EncoderSettings) -> Tensor:
-    """Return the vectors of padded texts, in fp32 at least whatever the model's precision.
+    """Return the vectors of padded texts. *Shape:* ids and mask (texts, tokens) -> (texts, width)."""
+    return comparable(pooled(hidden_of(model, ids, mask), mask, settings.pooling), settings)
 
-    *Shape:* ids and mask (texts, tokens) -> (texts, width).
+
+def hidden_of(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
+    """Return the vectors of all tokens, in fp32 at least whatever the model's precision.
+
+    *Shape:* ids and mask (texts, tokens) -> (texts, tokens, width).
     """
-    hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
-    hidden = hidden if hidden.dtype.itemsize > 4 else hidden.float()
-    return comparable(pooled(hidden, mask, settings.pooling), settings)
+    hidden: Tensor = model(input_ids=ids, attention_mask=mask).last_hidden_state
+    return hidden if hidden.dtype.itemsize > 4 else hidden.float()
 
 
 def comparable(vectors: Tensor, settings: EncoderSettings) -> Tensor:
@@ -97,20 +101,9 @@ class Encoder(TextEncoder):
 def open_body(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
     """Return the model of an encoder's folder, for inference, without its layer over the first token, which no pooling uses."""
     model = open_pretrained(FAMILIES, folder, precision, device=device, what="an encoder", spare="pooler.")
-    _require_readable(model, folder)
+    require_readable(model.config.pad_token_id, model.config.vocab_size, max_length(model), folder)
     model.pooler = None
     return model
-
-
-def _require_readable(model: Any, folder: Path) -> None:
-    """Refuse a model that cannot fill a text, or that can read hardly any of it."""
-    pad = model.config.pad_token_id
-    if not isinstance(pad, int) or not 0 <= pad < model.config.vocab_size:
-        what = "the configuration does not name the token that fills a text"
-        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
-    if max_length(model) < MIN_LENGTH:
-        what = f"the model reads less than {MIN_LENGTH} tokens"
-        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
 
 
 def max_length(model: Any) -> int:

@@ -18,9 +18,8 @@ from torch import Tensor
 
 from onym.errors import InputError, OnymError, missing_extra
 from onym.models.device import Precision, resolve_device, resolve_precision
-from onym.models.settings import CONFIG, config_of, read_shape
-from onym.models.tensors import read_files, require_finite, require_small_header
-from onym.store.limits import panics_as_errors
+from onym.models.shape import CONFIG, config_of, read_shape
+from onym.models.tensors import open_weights, read_files, require_finite
 from onym.store.models import require_safe
 
 _TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64)
@@ -35,12 +34,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a file, which lie where it lies until they are used."""
     from safetensors.torch import load_file
 
-    require_small_header(path)
-    try:
-        with panics_as_errors():
-            found: dict[str, Tensor] = load_file(path)
-    except Exception as e:  # of a damaged file safetensors raises whatever its parts raise
-        raise InputError("model-malformed", "the weights cannot be read", where=str(path), fix="fetch it again") from e
+    with open_weights(path):
+        found: dict[str, Tensor] = load_file(path)
     if other := [str(each.dtype) for each in found.values() if each.dtype not in _TYPES]:
         what = f"a tensor is of the type {other[0].removeprefix('torch.')}, which no model here has"
         raise InputError("model-malformed", what, where=str(path), fix="save it in float32, float16 or bfloat16")

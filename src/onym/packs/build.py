@@ -21,9 +21,8 @@ from onym.index.build import open_derived_index_artefact
 from onym.index.kinds import compact_kind
 from onym.kb import KnowledgeBase
 from onym.linkers import dense
-from onym.models.onnx_shape import write_quantized
 from onym.models.opening import open_encoder
-from onym.models.tensors import is_quantized
+from onym.models.tensors import is_quantized, write_quantized
 from onym.packs.archive import CARD, LICENCES, PackedKb, PackName, PackRecord, PackWriter, whole_pack
 from onym.packs.archive import FILE as RECORD
 from onym.packs.card import pack_card, pack_licences

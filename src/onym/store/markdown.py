@@ -6,10 +6,20 @@ Cards (the `README.md` of a model, a pipeline or a pack) and pages of licences a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-_MARKS = "\\|`*_[]<>#"
+_MARKS = re.compile(r"[\\|`*\[\]<>#]|(?<![^\W_])_|_(?![^\W_])")  # within a word, `_` is no mark
+
+
+def page(*blocks: Sequence[str]) -> str:
+    r"""Return a page of blocks of lines, with an empty line between them.
+
+    >>> page(["# A model"], ["It links."])
+    '# A model\n\nIt links.\n'
+    """
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
 def front_matter(values: Mapping[str, Any]) -> list[str]:
@@ -41,5 +51,7 @@ def escape(text: str) -> str:
 
     >>> escape("a|b <img>")
     'a\\\\|b \\\\<img\\\\>'
+    >>> escape("dev_r1 _all_")
+    'dev_r1 \\\\_all\\\\_'
     """
-    return "".join(f"\\{each}" if each in _MARKS else each for each in " ".join(text.split()))
+    return _MARKS.sub(r"\\\g<0>", " ".join(text.split()))

@@ -1,6 +1,6 @@
 """Cards and records of what was trained: Markdown for people, `training.json` for programs.
 
-The first functions make the Markdown of any card; `card` is that of a model, `pipeline_card` that of a pipeline.
+`format_card` makes any card, of the parts of `store.markdown`; `card` is that of a model, `pipeline_card` that of a pipeline.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 from onym.datasets import PreparedDataset
 from onym.kb import KnowledgeBase
 from onym.pipeline.config import FittedCalibration, PipelineConfig
+from onym.store.markdown import code, page, table
 from onym.store.output import Folder
 
 RECORD, CARD = "training.json", "README.md"
 ORIGIN_NOTE = "The configuration, and the digests of everything it was made of, are in training.json."
+_FRONT_MATTER = ("---", "library_name: onym", "tags: [entity-linking, biomedical]", "---")
 
 
 def format_card(title: str, *blocks: Sequence[str]) -> str:
@@ -27,25 +29,7 @@ def format_card(title: str, *blocks: Sequence[str]) -> str:
     >>> format_card("A model", ["It links."]).splitlines()[3:]
     ['---', '# A model', '', 'It links.']
     """
-    lines = ["---", "library_name: onym", "tags: [entity-linking, biomedical]", "---", f"# {title}"]
-    for block in blocks:
-        lines += ["", *block]
-    return "\n".join(lines) + "\n"
-
-
-def format_table(rule: str, *rows: Sequence[str]) -> list[str]:
-    """Return the lines of a table; the first row is the header, and `rule` the line below it.
-
-    >>> format_table("|---|--:|", ("on dev", "%"), ("dev_r1", "81.2"))
-    ['| on dev | % |', '|---|--:|', '| dev_r1 | 81.2 |']
-    """
-    header, *lines = (f"| {' | '.join(row)} |" for row in rows)
-    return [header, rule, *lines]
-
-
-def format_code(language: str, *lines: str) -> list[str]:
-    """Return the lines of a block of code."""
-    return [f"```{language}", *lines, "```"]
+    return page([*_FRONT_MATTER, f"# {title}"], *blocks)
 
 
 def write_record(folder: Folder, record: Mapping[str, Any], text: str) -> None:
@@ -128,8 +112,8 @@ def card(record: dict[str, Any]) -> str:
         *_origin(record),
         f"- Trained: {record['steps']:,} steps, {record['hours_in_all']} hours in total, on {record['machine']}",
     ]
-    table = format_table("|---|---|", (header, "%"), *figures)
-    return format_card(f"{kind.title}, from {record['first_start']}", [kind.does], facts, table, _usage(kind), [ORIGIN_NOTE])
+    scores = table({header: "---", "%": "---"}, figures)
+    return format_card(f"{kind.title}, from {record['first_start']}", [kind.does], facts, scores, _usage(kind), [ORIGIN_NOTE])
 
 
 def _of_mentions(record: dict[str, Any]) -> str:
@@ -177,8 +161,8 @@ def overlap_lines(overlap: dict[str, Any]) -> list[str]:
 def _usage(kind: _Kind) -> list[str]:
     if kind is _DETECTOR:
         line = "onym link TEXT --kb KB_FOLDER --detector model --detector-model THIS_FOLDER -o links.jsonl"
-        return format_code("console", line)
-    return format_code(
+        return code("console", line)
+    return code(
         "python",
         "from onym.kb import KnowledgeBase",
         f"from onym.linkers.{kind.module} import {kind.linker}",
@@ -197,18 +181,17 @@ def pipeline_card(
         *(line for dataset in datasets for line in _dataset(dataset)),
         f"- Detector: {detector}; linker: {config.linker.kind}",
     ]
-    figures = format_table(
-        "|---|---|",
-        (f"on dev, {dev['mentions']:,} mentions in {dev['documents']:,} documents", ""),
+    header = {f"on dev, {dev['mentions']:,} mentions in {dev['documents']:,} documents": "---", "": "---"}
+    rows = (
         ("strict F1, from raw text, without a threshold", f"{100 * dev['f1_without']:.1f}"),
         ("with a threshold that the other documents of dev had tuned", f"{100 * dev['f1_held_out']:.1f}"),
         ("threshold", "none: it brings nothing" if config.threshold is None else str(config.threshold)),
         _confidence("links", config.calibration),
         _confidence("terms", config.term_calibration),
     )
-    usage = format_code("console", "onym link TEXT --pipeline THIS_FOLDER")
+    usage = code("console", "onym link TEXT --pipeline THIS_FOLDER")
     title = f"A pipeline trained on {', '.join(dataset.name for dataset in datasets)}"
-    return format_card(title, facts, figures, ["The confidences were fitted on dev."], usage)
+    return format_card(title, facts, table(header, rows), ["The confidences were fitted on dev."], usage)
 
 
 def _dataset(dataset: PreparedDataset) -> Iterator[str]:

@@ -21,11 +21,11 @@ from transformers import TrainerCallback
 
 from onym.detect.spans import word_spans
 from onym.models.collective import NAMES, Collective, CollectiveSettings, Heads
-from onym.models.documents import DocumentReader, Window, hidden_of, window_rows
+from onym.models.documents import DocumentReader, Window, window_rows
 from onym.models.encoder import Reading
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Placed, Tokenizer
-from onym.models.torch_encoder import Encoder, comparable, vectors_of
+from onym.models.torch_encoder import Encoder, comparable, hidden_of, vectors_of
 from onym.models.torch_loading import in_precision, quiet
 from onym.store.output import whole_file
 from onym.train.configs import CollectiveLossConfig, EpochOptimConfig

@@ -27,9 +27,10 @@ from onym.rerank.features import FEATURES, NAMES, FeatureMaker
 from onym.rerank.memory import Counts, KbMemory, Memory, Own, count_mentions, write_memory
 from onym.rerank.pool import Floats, Ints, Pooling
 from onym.rerank.trees import MEMORY, RerankerOrigin, Trees, write_reranker
+from onym.store.markdown import code, table
 from onym.store.output import whole_folder
 from onym.text.analysis import analysed
-from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, format_code, format_table, kb_line, write_record
+from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, kb_line, write_record
 from onym.train.configs import RerankTrainingConfig, TreesConfig
 from onym.train.corpora import CorporaContext
 from onym.types import Document, Mention
@@ -312,27 +313,27 @@ def card(record: Mapping[str, Any]) -> str:
         f"- Candidates of: {', '.join(record['parts'])}, exact names, memory",
         f"- Trees: {record['trees']:,}, with {record['nodes']:,} nodes, over {len(record['features'])} features",
     ]
-    usage = format_code("console", "$ onym link --kb KB_FOLDER --linker rerank --model THIS_FOLDER corpus.pubtator")
+    usage = code("console", "$ onym link --kb KB_FOLDER --linker rerank --model THIS_FOLDER corpus.pubtator")
     title = "A reranker of entity linking candidates"
     return format_card(title, does, facts, _corpora_table(record), _figures_table(record), usage, [ORIGIN_NOTE])
 
 
 def _corpora_table(record: Mapping[str, Any]) -> list[str]:
-    header = ("corpus", "documents", "left out: in a dev or test split", "licence")
+    header = {"corpus": "---", "documents": "--:", "left out: in a dev or test split": "--:", "licence": "---"}
     rows = (
         (each["name"], f"{each['documents']:,}", f"{sum(each['left_out'].values()):,}", str(each["licence"]))
         for each in record["corpora"]
     )
-    return format_table("|---|--:|--:|---|", header, *rows)
+    return table(header, rows)
 
 
 def _figures_table(record: Mapping[str, Any]) -> list[str]:
-    header = ("dev, strict recall@1", "all", "seen surfaces", "unseen", "mentions in the KB")
+    header = {"dev, strict recall@1": "---", "all": "--:", "seen surfaces": "--:", "unseen": "--:", "mentions in the KB": "--:"}
     rows = (
         (name, *(_percent(each, key) for key in ("strict_r1", "seen", "unseen")), f"{each['in_kb']:,}")
         for name, each in record["metrics"].get("dev", {}).items()
     )
-    return format_table("|---|--:|--:|--:|--:|", header, *rows)
+    return table(header, rows)
 
 
 def _percent(figures: Mapping[str, float], key: str) -> str:

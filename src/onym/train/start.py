@@ -9,7 +9,7 @@ import torch
 
 from onym.decoding.session import FAMILIES, open_model
 from onym.errors import ConfigError
-from onym.models.settings import read_shape
+from onym.models.shape import read_shape
 from onym.models.torch_encoder import max_length, open_body
 from onym.store.models import require_safe
 from onym.train.configs import StartConfig

@@ -7,7 +7,7 @@ import pytest
 
 from onym.errors import InputError
 from onym.models.settings import EncoderSettings, read_settings
-from tests.encoders.test_modules import save_modules
+from tests.models.test_modules import save_modules
 
 
 def test_a_bare_folder_has_what_sapbert_published(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import torch
 from onym.errors import ConfigError, InputError, LimitError, OnymError
 from onym.models import onnx_encoder as onnx_module
 from onym.models.onnx_encoder import OnnxEncoder
-from onym.models.onnx_shape import FAMILIES
 from onym.models.settings import EncoderSettings
+from onym.models.shape import FAMILIES
 from onym.models.torch_encoder import Encoder
 from onym.testing.models import save_encoder, save_tokenizer
-from tests.encoders.spoil import configured, cut, rewritten, with_own_code
+from tests.models.spoil import configured, cut, rewritten, with_own_code
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
 

@@ -9,9 +9,9 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.models.onnx_encoder import OnnxEncoder
-from onym.models.onnx_shape import write_quantized
+from onym.models.tensors import write_quantized
 from onym.testing.models import save_encoder
-from tests.encoders.test_modules import save_modules
+from tests.models.test_modules import save_modules
 
 TEXTS = ["heart attack", "fever", "high blood pressure"]
 

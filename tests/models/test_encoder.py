@@ -19,8 +19,8 @@ from onym.models.settings import EncoderSettings
 from onym.models.tokens import Tokenizer
 from onym.models.torch_encoder import Encoder
 from onym.testing.models import FAMILIES, save_encoder, save_model, save_tokenizer
-from tests.encoders.spoil import configured, rewritten
-from tests.encoders.test_modules import save_modules
+from tests.models.spoil import configured, rewritten
+from tests.models.test_modules import save_modules
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
 

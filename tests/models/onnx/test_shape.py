@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from onym.errors import OnymError
-from onym.models.onnx_shape import FAMILIES, read_encoder_shape
+from onym.models.shape import FAMILIES, read_encoder_shape
 from onym.models.torch_encoder import max_length, open_body
 from onym.testing.models import save_encoder
-from tests.encoders.spoil import configured
+from tests.models.spoil import configured
 
 
 @pytest.mark.parametrize("family", FAMILIES)

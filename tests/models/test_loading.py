@@ -16,7 +16,7 @@ from onym.models.device import Precision
 from onym.models.torch_encoder import FAMILIES
 from onym.models.torch_loading import in_precision, library, open_pretrained
 from onym.testing.models import tiny_encoder
-from tests.encoders.spoil import configured, cut, rewritten, with_own_code
+from tests.models.spoil import configured, cut, rewritten, with_own_code
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from transformers import AutoConfig, BartConfig, MarianConfig, T5Config
 
 from onym.errors import ConfigError, InputError, LimitError
-from onym.models.settings import config_of, read_shape
+from onym.models.shape import config_of, read_shape
 from onym.models.torch_encoder import FAMILIES
 from onym.testing.models import FAMILIES as TINY
 

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from typing import get_args
+
+import numpy as np
+import pytest
 import torch
 
-from onym.models.settings import pooled
+from onym.models.settings import Pooling, pooled
 
 
 def sample() -> tuple[torch.Tensor, torch.Tensor]:
@@ -29,3 +33,10 @@ def test_the_mean_over_all_sees_it() -> None:
     hidden, mask = sample()
     assert torch.allclose(pooled(hidden, mask, "mean-all"), hidden.mean(1))
     assert not torch.allclose(pooled(hidden, mask, "mean-all")[0], pooled(hidden, mask, "mean")[0])
+
+
+@pytest.mark.parametrize("pooling", get_args(Pooling))
+def test_arrays_are_pooled_as_tensors_are(pooling: Pooling) -> None:
+    hidden, mask = sample()
+    found = pooled(hidden.numpy(), mask.numpy(), pooling)
+    np.testing.assert_allclose(found, pooled(hidden, mask, pooling).numpy(), rtol=1e-6, atol=1e-7)

@@ -11,7 +11,7 @@ import pytest
 
 from onym.errors import InputError
 from onym.models.onnx_graph import encoder_graph
-from onym.models.onnx_shape import read_encoder_shape
+from onym.models.shape import read_encoder_shape
 from onym.models.tensors import Arrays, quantized, read_arrays
 
 BIAS = "encoder.layer.1.attention.self.query.bias"
