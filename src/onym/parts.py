@@ -20,6 +20,7 @@ from onym.store.cache import Verify, ignore_notes
 from onym.store.models import FETCHED, folder_digest, folder_of
 from onym.types import Progress, silent
 
+__all__ = ["ModelReference", "OpenContext", "PartConfig"]
 T = TypeVar("T")
 Precision = Literal["auto", "fp32", "bf16"]
 """`auto` is bf16 where the machine is fast with it, else fp32."""
