@@ -43,7 +43,7 @@ def test_what_is_written_is_read() -> None:
         {"word": "perhaps"}, {"word": ""}, {"words": "yes"}, {"words": ["perhaps"]}, {"words": [1]},
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_without_the_value(plain: dict[str, Any]) -> None:
+def test_errors_do_not_show_the_value(plain: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"'{next(iter(plain))}' ") as caught:
         from_plain(plain, FIELDS)
     assert "perhaps" not in str(caught.value)

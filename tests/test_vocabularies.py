@@ -87,7 +87,7 @@ def test_ids_without_a_prefix(local: str, group: str, prefix: str) -> None:
     assert prefix_by_shape(local, group) == prefix
 
 
-def test_shapes_that_tell_a_vocabulary_exclude_each_other() -> None:
+def test_shapes_of_vocabularies_exclude_each_other() -> None:
     examples = {"mesh": "C000657245", "umls": "C0011860", "cellosaurus": "CVCL_0224", "dbsnp": "rs121913527"}
     assert examples.keys() == {row.prefix for row in ROWS if row.pattern}
     for prefix, example in examples.items():

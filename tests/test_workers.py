@@ -92,7 +92,7 @@ def test_a_worker_of_an_event_loop_ends_with_its_input() -> None:
     asyncio.run(act())
 
 
-def test_workers_share_the_cpus_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_share_the_cpus_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setenv("POLARS_MAX_THREADS", "3")

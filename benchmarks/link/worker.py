@@ -33,11 +33,11 @@ def build(tasks: str) -> None:
 
 def link(pipeline: str, documents: str, warm_up: int, answers: str, precision: float | None = None) -> None:
     docs = [_document(json.loads(line)) for line in Path(documents).read_text("utf-8").splitlines()]
-    opened = onym.load(pipeline)
-    opened = opened if precision is None else opened.with_precision(precision)
-    linked = list(opened.link_many(docs[:warm_up]))
+    found = onym.load(pipeline)
+    found = found if precision is None else found.with_precision(precision)
+    linked = list(found.link_many(docs[:warm_up]))
     wall, cpu = time.perf_counter(), time.process_time()
-    linked += opened.link_many(docs[warm_up:])
+    linked += found.link_many(docs[warm_up:])
     figures = {"cpu_s": time.process_time() - cpu, "wall_s": time.perf_counter() - wall, "onym": onym.__file__}
     Path(answers).write_text("".join(f"{json.dumps(_answer(each))}\n" for each in linked), "utf-8")
     print(json.dumps({**figures, "mentions": sum(len(each.links) for each in linked)}))

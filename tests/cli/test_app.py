@@ -42,7 +42,7 @@ def test_help_imports_all_modules_of_commands(tmp_path: Path) -> None:
     assert modules_of("--help", cwd=tmp_path) >= set(onym_app.MODULES.values())
 
 
-def test_every_command_has_a_name_and_a_help() -> None:
+def test_commands_have_a_name_and_a_help() -> None:
     commands = onym_app.Commands()
     assert [(name, command.name) for name, command in commands.items() if not command.help or command.name != name] == []
     assert commands["kb"] is commands["kb"]

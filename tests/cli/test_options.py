@@ -76,7 +76,7 @@ def test_a_command_may_take_the_fields_that_it_names_alone() -> None:
     assert (size.help, size.min, size.max) == ("How large.", 1, 9)  # type: ignore[attr-defined]
 
 
-def test_a_new_setting_of_the_service_is_an_option_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_field_of_the_service_is_an_option_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     class Wider(ServeSettings):
         colour: str = Field(default="red", description="A colour.")
 

@@ -105,7 +105,7 @@ def test_hpo_is_not_altered(tmp_path: Path, recipe: dict[str, Any]) -> None:
         ("terms.tsv", "icd10cm"),  # known, but not its terms
     ],
 )
-def test_what_ids_do_not_tell_has_to_be_stated(tmp_path: Path, path: str, prefix: str) -> None:
+def test_what_ids_do_not_show_has_to_be_stated(tmp_path: Path, path: str, prefix: str) -> None:
     kb = kb_of(tmp_path, path, prefix, name="Mine")
     assert (restricted_in(kb), undeclared_in(kb)) == ([], ["Mine"])
     assert undeclared_in(kb, {"mine": "CC0"}) == []
@@ -148,5 +148,5 @@ def test_each_source_is_judged_by_its_own_ids(tmp_path: Path) -> None:
         ("id\tname\tsource\nx:1\tChill\tother\nmesh:D1\tPain\t\n", {}),  # its rows name a source of their own
     ],
 )
-def test_unknown_ids_beside_known_ones(tmp_path: Path, second: str, source: dict[str, Any]) -> None:
+def test_unknown_ids_among_known_ones(tmp_path: Path, second: str, source: dict[str, Any]) -> None:
     assert undeclared_in(two_sources(tmp_path, second, **source)) == ["mine"]

@@ -88,13 +88,13 @@ def test_the_rerankers_own_confidence_is_not_computed_where_a_calibration_follow
     tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = KnowledgeBase.open(tiny_kb)
-    asked: list[float] = []
+    scores_seen: list[float] = []
     linker = open_linker(linker_config("rerank", model=str(written(tmp_path / "model"))), kb)
     doc = Document("1", "fevers, qqq", (Mention(0, 6, "fevers"), Mention(8, 11, "qqq")))
     own = Pipeline(linker).link(doc)
 
     def note(_self: Reranker, score: float) -> float:
-        asked.append(score)
+        scores_seen.append(score)
         return 0.5
 
     monkeypatch.setattr(Reranker, "confidence", note)
@@ -102,6 +102,6 @@ def test_the_rerankers_own_confidence_is_not_computed_where_a_calibration_follow
     replaced = confidence_of(fitted())
     assert replaced is not None
     assert list(calibrated.link(doc).links) == replaced.of(own.links)
-    assert asked == []
+    assert scores_seen == []
     found = fitted().model_copy(update={"mentions": "found"})
     assert Pipeline(linker, calibration=found).for_terms().link(doc).links[0].confidence == 0.5

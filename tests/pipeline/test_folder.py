@@ -74,7 +74,7 @@ OPTIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", PipelineOptions.model_fields)
-def test_each_option_is_written_opened_and_described(tmp_path: Path, kb: Path, name: str) -> None:
+def test_each_option_is_written_read_and_described(tmp_path: Path, kb: Path, name: str) -> None:
     build_pipeline(kb, tmp_path / "p", **{name: OPTIONS[name]})
     written = json.loads((tmp_path / "p" / "pipeline.json").read_text())
     assert written[name] == (list(OPTIONS[name]) if isinstance(OPTIONS[name], tuple) else OPTIONS[name])

@@ -159,7 +159,7 @@ def _candidates(row: Row) -> tuple[Candidate, ...]:
     found = row.get(CANDIDATES)
     if found is None:
         found = [] if row["concept_id"] is None else [row]
-    return tuple(_candidate(each, "" if place else row["type"] or "") for place, each in enumerate(found))
+    return tuple(_candidate(each, "" if rank else row["type"] or "") for rank, each in enumerate(found))
 
 
 def _candidate(values: Row, kind: str) -> Candidate:

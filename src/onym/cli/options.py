@@ -72,7 +72,7 @@ class OptionSource(Protocol):
     def add_to(self, params: list[Any]) -> list[str]:
         """Add options to those of a command, and return their names."""
 
-    def values_of(self, given: dict[str, Any]) -> dict[str, Any]:
+    def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the values of these options by the names that the configuration has for them."""
 
 
@@ -110,8 +110,8 @@ def command_with(**sources: OptionSource) -> type[TyperCommand]:
 
         def invoke(self, ctx: Any) -> Any:
             """Run the command with the values of the added options in its context's `obj`."""
-            given = {name: {option: ctx.params.pop(option) for option in self._added.get(name, ())} for name in sources}
-            ctx.obj = {name: sources[name].values_of(values) for name, values in given.items()}
+            found = {name: {option: ctx.params.pop(option) for option in self._added.get(name, ())} for name in sources}
+            ctx.obj = {name: sources[name].values_of(values) for name, values in found.items()}
             return super().invoke(ctx)
 
     return CommandWithOptions
@@ -130,9 +130,9 @@ class PartOptions:
         params += _options(found)
         return [each.name for each in found]
 
-    def values_of(self, given: dict[str, Any]) -> dict[str, Any]:
+    def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the values that were given, by the names without the prefix."""
-        return {name.removeprefix(self.prefix): value for name, value in given.items() if value is not None}
+        return {name.removeprefix(self.prefix): value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -163,10 +163,10 @@ class ConfigOptions:
                 added.append(name)
         return added
 
-    def values_of(self, given: dict[str, Any]) -> dict[str, Any]:
+    def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the values; what is separated by commas is a tuple where the field is one."""
         fields = self.config().model_fields
-        return {name: listed(value) if _is_tuple(fields[name]) else value for name, value in given.items()}
+        return {name: listed(value) if _is_tuple(fields[name]) else value for name, value in values.items()}
 
 
 def listed(words: str) -> tuple[str, ...]:

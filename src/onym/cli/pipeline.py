@@ -58,19 +58,19 @@ def build(
     from onym.store.output import require_file
 
     require_file(output / FILE, force=force)
-    given = context.obj
-    if detector == "none" and given["detector"]:
+    options = context.obj
+    if detector == "none" and options["detector"]:
         raise ConfigError("config-invalid", "there is no detector that options could be for", fix="name a --detector")
     with progress("opening what the pipeline needs") as bar:
         pipeline = build_pipeline(
             kb,
             output,
-            linker=linker_config(linker, **given["linker"]),
-            detector=None if detector == "none" else detector_config(detector, **given["detector"]),
+            linker=linker_config(linker, **options["linker"]),
+            detector=None if detector == "none" else detector_config(detector, **options["detector"]),
             concepts=tuple(ids_in(concepts)) if concepts else (),
             force=force,
             context=OpenContext(download, shown_on(bar)),
-            **given["config"],
+            **options["config"],
         )
     if json:
         write_json({"folder": str(output), **pipeline.config})

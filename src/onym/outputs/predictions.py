@@ -311,8 +311,8 @@ def _plain(line: Line) -> dict[str, Any]:
 
 def _prediction_plain(one: Prediction) -> dict[str, Any]:
     answers = [[ids[0] if len(ids) == 1 else list(ids), score, name] for ids, score, name in one.answers]
-    place = {"start": one.start, "end": one.end}
-    return {"document": one.document_id, **_origin(one), **place, "answers": answers, **fields.to_plain(one, _EVIDENCE)}
+    span = {"start": one.start, "end": one.end}
+    return {"document": one.document_id, **_origin(one), **span, "answers": answers, **fields.to_plain(one, _EVIDENCE)}
 
 
 def _origin(one: Line) -> dict[str, Any]:

@@ -104,8 +104,8 @@ def _is_recognised(config: Mapping[str, Any], vocabulary: Vocabulary | None, own
     """
     if vocabulary:
         return not own or vocabulary.is_restricted or vocabulary.prefix in joined or any(map(_has_terms, own))
-    given = {canonical_prefix(config["prefix"])} if config["prefix"] else set()
-    return not config.get("only_joined") and all(map(_has_terms, own | joined | given))
+    stated = {canonical_prefix(config["prefix"])} if config["prefix"] else set()
+    return not config.get("only_joined") and all(map(_has_terms, own | joined | stated))
 
 
 def _has_terms(prefix: str) -> bool:

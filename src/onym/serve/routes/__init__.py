@@ -131,7 +131,7 @@ def row_model(name: str, columns: Mapping[str, type], required: Sequence[str]) -
 def parse(kind: type[T], body: bytes, where: str = "the body") -> T:
     """Return a request; what is wrong with a body is said by name and kind, never by value.
 
-    The parser itself refuses what is nested more than 200 deep, as it comes to it.
+    The parser itself refuses what is nested more than 200 levels deep.
 
     >>> from onym.serve.routes.link import LinkRequest
     >>> parse(LinkRequest, b'{"text": 7}')
