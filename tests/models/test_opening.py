@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, OnymError
-from onym.models import encoder as opening
+from onym.models import opening
 from onym.models.onnx_encoder import OnnxEncoder
 from onym.models.opening import open_encoder
 from onym.models.tensors import write_quantized
