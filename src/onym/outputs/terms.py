@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from onym.kb import KnowledgeBase
-from onym.store.files.parquet import iter_parquet, parquet_schema
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, header, iter_table, require_columns
 from onym.store.files.xlsx import read_xlsx
@@ -98,6 +97,8 @@ def read_terms(path: Path | str, column: str) -> TermTable:
         columns = list(next(rows, ()))
         cells: Iterator[tuple[str, ...]] = (row[: len(columns)] for row in rows if any(row))
     elif path.suffix == ".parquet":
+        from onym.store.files.parquet import iter_parquet, parquet_schema  # pyarrow is slow to import, and links do not need it
+
         schema = parquet_schema(file)
         columns = schema.names
         cells = (tuple(map(_text, row)) for batch in iter_parquet(file, schema) for row in _rows(batch, columns))
