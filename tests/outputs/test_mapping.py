@@ -11,10 +11,9 @@ import pytest
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.outputs.mapping import map_table, map_terms, require_mapping
+from onym.outputs.mapping import map_table, map_terms, read_terms, require_mapping
 from onym.outputs.rows import read_rows
 from onym.outputs.table import TERM_COLUMNS as COLUMNS
-from onym.outputs.terms import read_terms
 from onym.types import Document, LinkedDocument, Problem
 
 

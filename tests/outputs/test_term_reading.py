@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from onym.errors import InputError
-from onym.outputs.terms import read_terms
+from onym.outputs.mapping import read_terms
 from onym.store.files.xlsx import write_xlsx
 
 

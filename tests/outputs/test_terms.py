@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onym.outputs.terms import TermMapping, read_terms, term_document
+from onym.outputs.mapping import read_terms
+from onym.outputs.terms import TermMapping, term_document
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 
 

@@ -84,8 +84,7 @@ def map_(
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
     from onym.outputs.base import ExportOptions, check_terms
-    from onym.outputs.mapping import counted, map_terms, new_counts, require_mapping, write_mappings
-    from onym.outputs.terms import count_rows, read_terms
+    from onym.outputs.mapping import count_rows, counted, map_terms, new_counts, read_terms, require_mapping, write_mappings
     from onym.packs.locate import load
     from onym.parts import OpenContext
     from onym.store.output import STDOUT

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from onym.outputs.base import ExportOptions, OutputContext, TermContext, Vocabularies
     from onym.outputs.fhir import codeable_concept
     from onym.outputs.links import write_links
-    from onym.outputs.mapping import map_table, map_terms
+    from onym.outputs.mapping import map_table, map_terms, read_terms
     from onym.outputs.predictions import NoMentions, Prediction, Predictions, read_predictions, schema, write_predictions
     from onym.outputs.table import read_flat
-    from onym.outputs.terms import TermMapping, TermTable, read_terms
+    from onym.outputs.terms import TermMapping, TermTable
 
 __all__ = [
     "ExportOptions",
@@ -58,7 +58,7 @@ __getattr__ = lazy(
         "map_terms": "onym.outputs.mapping",
         "read_flat": "onym.outputs.table",
         "read_predictions": _FILE,
-        "read_terms": _TERMS,
+        "read_terms": "onym.outputs.mapping",
         "schema": "onym.outputs.predictions",
         "write_links": "onym.outputs.links",
         "write_predictions": _FILE,

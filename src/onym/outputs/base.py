@@ -17,11 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Protocol, cast
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, cast
 
 from onym.corpora.base import Style
 from onym.errors import ConfigError
 from onym.linkers.base import AnswerSource
+from onym.outputs.terms import TermMapping
 from onym.registry import OUTPUTS
 from onym.store.output import whole_file
 from onym.types import FhirVersion, IdStyle, LinkedDocument
@@ -141,9 +142,6 @@ def _plain(text: str) -> str:
     """Return a text whose white space and control characters are single spaces, with none at the ends."""
     return " ".join(_CONTROLS.sub(" ", text).split())
 
-
-if TYPE_CHECKING:
-    from onym.outputs.terms import TermMapping
 
 PREDICTIONS, TABLE = "predictions", "table"
 

@@ -35,9 +35,8 @@ from benchmarks.report import data_folder
 from onym.datasets.prepared import open_dataset
 from onym.outputs.base import ExportOptions, OutputContext, Vocabularies, code_of, write_output
 from onym.outputs.fhir import code_string
-from onym.outputs.mapping import map_table, map_terms
+from onym.outputs.mapping import map_table, map_terms, read_terms
 from onym.outputs.omop import CONCEPTS, SOURCE_VOCABULARY, OmopConcepts, short_code, site_concepts
-from onym.outputs.terms import read_terms
 from onym.packs import load
 from onym.pipeline import Pipeline
 from onym.types import Document, LinkedDocument, styled
