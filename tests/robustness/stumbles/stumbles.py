@@ -1,0 +1,44 @@
+"""Repeat every command that once failed a user, and check that it works.
+
+stumbles    commands that were repeated
+failing     those that still fail
+rows        for each one its name, the command, and what happens now
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import traceback
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+
+from tests.robustness.stumbles.rows import ROWS, Scene, Stumble
+
+UPPER_BOUNDS = MappingProxyType({"failing": 0})
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", help="run rows whose name contains this")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    rows = [_repeat(each) for each in find_rows() if not options.only or options.only in each.name]
+    return {"stumbles": len(rows), "failing": sum(not row["works"] for row in rows), "rows": rows}
+
+
+def find_rows() -> list[Stumble]:
+    """Return the rows of all modules of this folder whose name starts with `of_`."""
+    for path in sorted(Path(__file__).parent.glob("of_*.py")):
+        import_module(f"{__package__}.{path.stem}")
+    return list(ROWS)
+
+
+def _repeat(row: Stumble) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            works, result = True, row.check(Scene(Path(folder)))
+        except Exception:  # a check that breaks is a row that fails
+            works, result = False, traceback.format_exc(limit=-2)
+    return {"stumble": row.name, "command": row.command, "works": works, "result": result}
