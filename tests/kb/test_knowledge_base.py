@@ -152,3 +152,11 @@ def test_nothing_is_derived_from_damaged_bytes(own: Path) -> None:
     for derive in (lambda: concept_frame(kb), kb.require_intact):
         with pytest.raises(IntegrityError, match="was changed"):
             derive()
+
+
+def test_many_ids_are_resolved_as_each_alone(tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    ids = [*kb.concept_ids, *kb.aliases, *(i.lower() for i in kb.concept_ids), "D009203", "mesh:none", "", "\ud800"]
+    alone = [found[0] if len(found := kb.resolve(i)) == 1 else -1 for i in ids]
+    assert kb.resolve_many(ids).tolist() == alone
+    assert -1 in alone

@@ -8,6 +8,7 @@ It imports little: what is heavy is imported when signals and streams are in ord
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -23,11 +24,15 @@ from onym.errors import ConfigError, coded, is_failure
 
 _STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
 _SIGNALLED, _NOBODY_READS, _INTERRUPTED = 128, 141, 130
+_COLLECT_AFTER = (
+    50_000  # new objects; imports make many that stay, and by default they are searched for garbage again and again
+)
 _GRACE_S = 2.0  # in which a run removes what it was writing, undisturbed by further signals
 
 
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(_COLLECT_AFTER)
     words = sys.argv[1:]
     options = set(words[: words.index("--")] if "--" in words else words)
     with _streams(), _stoppable():

@@ -172,6 +172,20 @@ class KnowledgeBase:
                 return aliased
         return ()
 
+    def resolve_many(self, concept_ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return for each id the row of the concept that it leads to, or -1 if it leads to none or to several.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> [kb.concept_ids[c] for c in kb.resolve_many(["omim:608446", "mesh:D009203"])]
+        ['mesh:D009203', 'mesh:D009203']
+        """
+        rows, aliases = self.concept_ids.find_many(concept_ids), self.aliases.find_many(concept_ids)
+        for at in np.flatnonzero(rows < 0).tolist():
+            concept_id, alias = concept_ids[at], int(aliases[at])
+            found = (self._aliased_from(alias, concept_id) if alias >= 0 else ()) or self.resolve(concept_id)
+            rows[at] = found[0] if len(found) == 1 else -1
+        return rows
+
     def concepts_with_id(self, concept_id: str) -> tuple[int, ...]:
         """Return every concept that has this id: the one it is the id of, and those of which it is another id.
 
@@ -310,8 +324,11 @@ class KnowledgeBase:
         return found
 
     def _aliased(self, alias: str) -> tuple[int, ...]:
+        return self._aliased_from(self.aliases.lower_bound(alias.encode("utf-8", "surrogatepass")), alias)
+
+    def _aliased_from(self, row: int, alias: str) -> tuple[int, ...]:
+        """Return the concepts of an alias, whose rows begin at `row`."""
         key, found = alias.encode("utf-8", "surrogatepass"), []
-        row = self.aliases.lower_bound(key)
         while row < len(self.aliases) and self.aliases.bytes_at(row) == key:
             if int(self.alias_concepts[row]) != NO_CONCEPT:
                 found.append(self._row(self.alias_concepts, row, len(self)))

@@ -145,7 +145,7 @@ class KbMemory:
 
     def __init__(self, memory: Memory, kb: KnowledgeBase) -> None:
         self.memory = memory
-        self.rows = _rows(memory.concepts, kb)
+        self.rows = kb.resolve_many(list(memory.concepts))
         self.totals = self._totals(len(kb))
         self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
 
@@ -191,13 +191,3 @@ class KbMemory:
         rows = self.rows[self.memory.entry_concepts.values]
         is_known = rows >= 0
         return np.bincount(rows[is_known], self.memory.counts[is_known], minlength=size).astype(np.int64)
-
-
-def _rows(concept_ids: Strings, kb: KnowledgeBase) -> npt.NDArray[np.int64]:
-    """Return the concepts of ids by row; -1 for an id that leads to none, or to several."""
-    ids = [concept_ids[row] for row in range(len(concept_ids))]
-    rows = kb.concept_ids.find_many(ids)
-    for at in np.flatnonzero(rows < 0):  # alternative ids, and other spellings
-        found = kb.resolve(ids[at])
-        rows[at] = found[0] if len(found) == 1 else -1
-    return rows

@@ -103,7 +103,7 @@ class Pooling:
     def __init__(self, kb: KnowledgeBase, memory: KbMemory) -> None:
         self.kb, self.memory = kb, memory
         surfaces = memory.memory.surfaces
-        self._similarity = NameSimilarity.of(surfaces) if len(surfaces) else None
+        self._similarity = NameSimilarity(list(surfaces)) if len(surfaces) else None
         self._row_of = lru_cache(_CACHE_SIZE)(kb.concept_ids.find)
         self._named = lru_cache(_CACHE_SIZE)(self._concepts_named)
 

@@ -10,7 +10,7 @@ import os
 import threading
 import warnings
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from mmap import ALLOCATIONGRANULARITY, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -248,6 +248,9 @@ class Strings:
             return str(self.bytes_at(i), "utf-8")
         except UnicodeDecodeError as e:
             raise corrupt("a string is not UTF-8", self._name) from e
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[i] for i in range(len(self)))
 
     def bytes_at(self, i: int) -> bytes:
         """Return the UTF-8 bytes of string `i`."""

@@ -221,9 +221,21 @@ class NameSimilarity:
         if not queries:
             return []
         vectors = self._vocabulary.vectors(queries)
-        search, names = _search_many() or _search, len(self._counts.offsets) - 1
-        columns = self._some_columns(vectors) if self._is_early(len(queries)) else self._columns
-        return [_in_order(rows, scores) for rows, scores in search(vectors, columns, names, count)]
+        if self._is_early(len(queries)):
+            columns = self._some_columns(vectors)
+            return self._search_few(vectors, columns, count) or self._search_all(vectors, columns, count)
+        return self._search_all(vectors, self._columns, count)
+
+    def _search_all(self, queries: Vectors, columns: Vectors, count: int) -> list[Found]:
+        search = _search_many() or _search
+        return [_in_order(rows, scores) for rows, scores in search(queries, columns, len(self._counts.offsets) - 1, count)]
+
+    def _search_few(self, queries: Vectors, columns: Vectors, count: int) -> list[Found] | None:
+        """Return what `_search_all` does, without scipy; None if equal scores leave open which names are best."""
+        found = [_in_order(*each) for each in _search(queries, columns, len(self._counts.offsets) - 1, count + 1)]
+        if any(len(scores) > count and scores[count - 1] == scores[count] for _, scores in found):
+            return None
+        return [(rows[:count], scores[:count]) for rows, scores in found]
 
     def _is_early(self, queries: int) -> bool:
         """Tell whether all weights are not there yet, and too few are needed for them to be made."""
