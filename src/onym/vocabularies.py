@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pkgutil import get_data
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -61,7 +61,7 @@ class Vocabulary:
 @cache
 def vocabularies() -> Mapping[str, Vocabulary]:
     """Return all vocabularies by prefix, in the order of the table."""
-    rows = tomllib.loads((get_data("onym", FILE) or b"").decode())
+    rows = tomllib.loads(Path(__file__).with_name(FILE).read_text("utf-8"))
     return MappingProxyType({prefix: _row(prefix, values) for prefix, values in rows.items()})
 
 
