@@ -199,12 +199,16 @@ END_TO_END: dict[str, Credit] = {
 
 @dataclass(frozen=True, slots=True)
 class ScoresWithIntervals:
-    """The scores of one protocol, and the confidence intervals of precision, recall and F1."""
+    """The scores of one protocol, and the confidence intervals of precision, recall and F1.
+
+    `counts` has a row for each document of the published corpus: right, predicted, found, gold.
+    """
 
     scores: EndToEndScores
     precision: Interval
     recall: Interval
     f1: Interval
+    counts: _Floats = field(default_factory=lambda: np.zeros((0, 4)), compare=False, repr=False)
 
     @property
     def shares(self) -> dict[str, tuple[float, Interval]]:
@@ -248,8 +252,9 @@ def score_with_intervals(
         of_gold, of_predicted = articles[corpus_document(gold_doc)]
         of_gold.append(gold_doc)
         of_predicted.append(predicted_doc)
-    counts = [_counts(score_end_to_end(*both, name, canonical)) for both in articles.values()]
-    return ScoresWithIntervals(scores, *bootstrap_intervals(np.array(counts, dtype=np.float64).reshape(-1, 4)))
+    rows = [_counts(score_end_to_end(*both, name, canonical)) for both in articles.values()]
+    counts = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    return ScoresWithIntervals(scores, *bootstrap_intervals(counts), counts)
 
 
 def _counts(scores: EndToEndScores) -> tuple[float, float, float, float]:
@@ -266,10 +271,15 @@ def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int
     """
     if not len(counts):
         return (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
-    right, predicted, found, gold = drawn_sums(counts, replicates, np.random.default_rng(seed)).T
-    precision, recall = right / np.maximum(predicted, 1), found / np.maximum(gold, 1)
-    f1 = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
+    precision, recall, f1 = shares_of_counts(drawn_sums(counts, replicates, np.random.default_rng(seed)))
     return percentiles(precision), percentiles(recall), percentiles(f1)
+
+
+def shares_of_counts(counts: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    """Return precision, recall and F1 of each row of counts: right, predicted, found, gold."""
+    right, predicted, found, gold = counts.T
+    precision, recall = right / np.maximum(predicted, 1), found / np.maximum(gold, 1)
+    return precision, recall, 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
 
 
 @dataclass(frozen=True, slots=True)

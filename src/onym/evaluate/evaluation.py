@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -251,7 +251,7 @@ class Comparison:
 
 def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False) -> Comparison:
     """Compare two evaluations of the same split by the same protocol; anything else is refused."""
-    _require_comparable(first, second)
+    require_comparable(first, second)
     one, other = hits(first.gold_ranks), hits(second.gold_ranks)
     named = {part.name: part for part in second.slices}
     return Comparison(
@@ -276,7 +276,20 @@ def hits(ranks: Sequence[int | None]) -> list[bool]:
     return [rank == 1 for rank in ranks]
 
 
-def _require_comparable(first: Evaluation, second: Evaluation) -> None:
+class Scored(Protocol):
+    """What is compared: figures by a protocol, and what they depend on."""
+
+    @property
+    def protocol(self) -> str:
+        """The name of the protocol."""
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """All that the figures depend on."""
+
+
+def require_comparable(first: Scored, second: Scored) -> None:
+    """Refuse two evaluations by different protocols or on different datasets."""
     for what, one, other in (
         ("protocols", first.protocol, second.protocol),
         ("datasets", first.manifest["dataset"], second.manifest["dataset"]),

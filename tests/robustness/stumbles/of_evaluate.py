@@ -1,0 +1,62 @@
+"""Stumbles of scoring, comparing and training."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.command import onym
+from tests.robustness.stumbles.rows import Result, Scene, stumble
+
+FEVER, GOUT, COLD, ASPIRIN = "D005334", "D006073", "D003139", "D001241"
+KB = f"""id\tname\ttype
+mesh:{FEVER}\tfever\tDisease
+mesh:{GOUT}\tgout\tDisease
+mesh:{COLD}\tcold\tDisease
+mesh:{ASPIRIN}\taspirin\tChemical
+"""
+TEXTS = (
+    ("Case {}: fever, cold.", (("fever", "Disease", FEVER),)),
+    ("Case {}: gout and aspirin.", (("gout", "Disease", GOUT), ("aspirin", "Chemical", ASPIRIN))),
+    ("Case {}: fever and aspirin, cold.", (("fever", "Disease", FEVER), ("aspirin", "Chemical", ASPIRIN))),
+    ("Case {}: a cold fever.", (("fever", "Disease", FEVER),)),
+)
+MINE = ("--dataset", "mine", "--split", "train")
+
+
+def prepare(scene: Scene) -> None:
+    """Write a knowledge base and a dataset of 80 documents, in which `cold` is never a mention."""
+    blocks = []
+    for number in range(80):
+        frame, mentions = TEXTS[number % len(TEXTS)]
+        text = frame.format(number)
+        lines = [f"{number}|t|{text}", f"{number}|a|"]
+        for name, kind, concept in mentions:
+            start = text.index(name)
+            lines.append(f"{number}\t{start}\t{start + len(name)}\t{name}\t{kind}\t{concept}")
+        blocks.append("\n".join(lines))
+    (scene.folder / "kb.tsv").write_text(KB)
+    (scene.folder / "mine.pubtator").write_text("\n\n".join(blocks) + "\n")
+    onym("kb", "build", "kb.tsv", "-o", "kb", cwd=scene.folder)
+    onym("dataset", "prepare", "mine.pubtator", "--name", "mine", "--shares", "0.5,0.25,0.25", cwd=scene.folder)
+
+
+def require(done: Result) -> Result:
+    """Return the result of a command that must succeed."""
+    assert done.status == 0, done.stderr
+    return done
+
+
+@stumble("onym compare careful.jsonl eager.jsonl --dataset mine --protocol bhowmik-strict")
+def pipelines_are_compared_by_f1(scene: Scene) -> str:
+    prepare(scene)
+    (scene.folder / "some.txt").write_text(f"mesh:{FEVER}\nmesh:{ASPIRIN}\n")
+    for name, more in (("eager", ()), ("careful", ("--concepts", "some.txt"))):
+        onym("pipeline", "build", "--kb", "kb", "-o", name, *more, cwd=scene.folder)
+        onym("evaluate", "--pipeline", name, *MINE, "--save", f"{name}.jsonl", cwd=scene.folder)
+    files = ("compare", "careful.jsonl", "eager.jsonl", *MINE, "--kb", "kb", "--json")
+    for more in (("--protocol", "bhowmik-strict"), ("--allow-partial",)):
+        found = json.loads(require(scene.onym(*files, *more)).stdout)
+        assert found["measure"] == "f1", found
+        assert found["shares"]["recall"][0] < found["shares"]["recall"][1], found
+        assert found["bootstrap"]["difference"] > 0, found
+    return "F1 {first:.3f} against {second:.3f}, with an interval and p".format(**found)
