@@ -38,6 +38,11 @@ ALLOW_PARTIAL = typer.Option(
     "--allow-partial", help="Score predictions with missing or repeated mentions or documents; missing ones count as wrong."
 )
 REPLACED = typer.Option(help="Table of retired ids, used for scoring only. Two columns: old id, new id.")
+TYPE = typer.Option(
+    "--type",
+    help="Score annotated mentions of this type only. May be repeated. By default the types that the pipeline links; for a "
+    "linker, all.",
+)
 REPORT = typer.Option(help="Write a report, .html.")
 _PRECISIONS = (0.9, 0.95, 0.98)
 
@@ -56,6 +61,7 @@ def evaluate(
     ] = None,
     protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
+    type: Annotated[list[str] | None, TYPE] = None,  # noqa: A002 - the name of the option
     kb: Annotated[Path | None, KB] = None,
     prefer: Annotated[str, OF_CONFIG] = "",
     data: Annotated[Path | None, DATA] = None,
@@ -79,8 +85,10 @@ def evaluate(
     from onym.errors import ConfigError
     from onym.evaluate import run
     from onym.evaluate.task import EvaluationTask
+    from onym.evaluate.types import read_trained_types
     from onym.linkers import linker_config, open_linker
     from onym.packs import load
+    from onym.packs.locate import locate
     from onym.parts import OpenContext
 
     if sum(map(bool, (predictions, linker, pipeline))) != 1:
@@ -95,8 +103,10 @@ def evaluate(
         loaded = load(pipeline, context=opening) if pipeline else None
         base = kb or (loaded.kb if loaded else None)
         task = EvaluationTask.open(dataset, split, kb=base, data=data, replaced=replaced, verify=verify, prefer=listed(prefer))
-        if loaded:
-            evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, save=save, force=force)
+        task = task.with_types(type or ())
+        if loaded and pipeline:
+            trained = read_trained_types(locate(pipeline))
+            evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, trained=trained, save=save, force=force)
         elif predictions:
             evaluation = run.run_file(task, predictions, protocol, allow_partial=allow_partial)
         else:
@@ -115,6 +125,7 @@ def compare(
     dataset: Annotated[str, DATASET],
     protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
+    type: Annotated[list[str] | None, TYPE] = None,  # noqa: A002 - the name of the option
     kb: Annotated[Path | None, KB] = None,
     data: Annotated[Path | None, DATA] = None,
     replaced: Annotated[Path | None, REPLACED] = None,
@@ -148,7 +159,7 @@ def compare(
 
     names = (first.name, second.name)
     with progress("comparing"):
-        task = EvaluationTask.open(dataset, split, kb=kb, data=data, replaced=replaced)
+        task = EvaluationTask.open(dataset, split, kb=kb, data=data, replaced=replaced).with_types(type or ())
         compared = run_comparison(task, (first, second), protocol, allow_partial=allow_partial, with_t_test=angel_t_test)
         if report:
             write_comparison(compared, names, task.kb, report, force=force)

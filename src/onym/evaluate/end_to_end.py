@@ -42,7 +42,8 @@ from onym.evaluate.cases import CanonicalId
 from onym.evaluate.coverage import Coverage, document_coverage, require_covered
 from onym.evaluate.mistakes import EndToEndMistakes, find_mistakes
 from onym.evaluate.significance import drawn_sums, percentiles
-from onym.evaluate.task import EvaluationTask
+from onym.evaluate.task import EvaluationTask, describe_split
+from onym.evaluate.types import drop_other_types
 from onym.outputs.predictions import DocumentName, DocumentNames, Predictions
 from onym.types import Document, Mention, Problem
 
@@ -318,8 +319,7 @@ class EndToEndEvaluation:
     @property
     def title(self) -> str:
         """The system and the dataset, as in `dictionary + exact on bc5cdr (test)`."""
-        dataset = self.manifest["dataset"]
-        return f"{self.system} on {dataset['name']} ({dataset['split']})"
+        return f"{self.system} on {self.manifest['dataset']['name']} ({describe_split(self.manifest)})"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain values, without any mention."""
@@ -327,6 +327,7 @@ class EndToEndEvaluation:
             "protocol": self.protocol,
             **self.results[self.protocol].as_dict(),
             "protocols": {name: result.as_dict() for name, result in self.results.items()},
+            "types": [score.type for score in self.by_type],
             "by_type": [asdict(score) for score in self.by_type],
             "errors": self.mistakes.counts,
             "documents": self.documents,
@@ -351,13 +352,14 @@ def evaluate_end_to_end(
     Predictions that lack documents, or repeat some, are refused unless `allow_partial` is set.
     """
     require_end_to_end(protocol)  # an unknown one is refused before the work
-    gold = list(task.dataset.documents(task.split))
+    gold = task.gold()
     source = predicted.source if isinstance(predicted, Predictions) else {}
     task.require_same_kb(source)
     predicted = predicted if isinstance(predicted, Predictions) else list(predicted)
     coverage = document_coverage(gold, predicted)
     require_covered(coverage, task.title, allow_partial=allow_partial)
     aligned, left_out = _align(gold, predicted)
+    aligned, other = drop_other_types(task, aligned)
     canonical = task.resolver.canonical
     results = score_all(gold, aligned, canonical)
     mentions = [mention for doc in gold for mention in doc.mentions]
@@ -371,7 +373,7 @@ def evaluate_end_to_end(
         mentions=len(mentions),
         in_kb=sum(map(task.resolver.is_in_kb, mentions)),
         coverage=coverage,
-        left_out=task.dropped | results[protocol].scores.left_out | left_out,
+        left_out=task.dropped | results[protocol].scores.left_out | left_out | other,
         manifest=task.manifest(source),
     )
 

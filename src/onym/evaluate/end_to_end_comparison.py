@@ -13,10 +13,10 @@ from onym.evaluate.significance import PairedBootstrap, paired_bootstrap_of_sums
 
 @dataclass(frozen=True, slots=True)
 class EndToEndComparison:
-    """How much better the first system is than the second by F1; `shares` and `by_type` are pairs.
+    """How much better the first system is than the second by F1; `shares` are pairs of precision, recall and F1.
 
-    `by_type` has for each annotated type its gold items and both recalls. `coverage` says for both how many of the documents
-    have predictions.
+    `types` are the annotated types that are scored, all if empty; `by_type` has for each its gold items and both recalls.
+    `coverage` says for both how many of the documents have predictions.
     """
 
     protocol: str
@@ -52,7 +52,7 @@ def compare_end_to_end(first: EndToEndEvaluation, second: EndToEndEvaluation) ->
     return EndToEndComparison(
         protocol=first.protocol,
         documents=first.documents,
-        types=tuple(score.type for score in first.by_type),
+        types=tuple(first.manifest["types_scored"]),
         shares={name: (share, other.shares[name][0]) for name, (share, _) in one.shares.items()},
         coverage=(first.coverage, second.coverage),
         bootstrap=paired_bootstrap_of_sums(one.counts, other.counts, lambda sums: shares_of_counts(sums)[2]),

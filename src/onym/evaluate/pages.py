@@ -25,6 +25,7 @@ from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, 
 from onym.evaluate.mistakes import common_mistakes
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, published_for
 from onym.evaluate.tables import NO_TYPE, difference_rows, end_to_end_difference_rows, slice_rows, type_rows
+from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def end_to_end_page(found: EndToEndEvaluation) -> str:
     )
     values = {
         "found": found,
-        "dataset": found.manifest["dataset"],
+        "dataset": _dataset_and_split(found.manifest),
         "facts": facts,
         "tiles": _end_to_end_tiles(found),
         "protocols": PROTOCOL_DEFINITIONS,
@@ -334,9 +335,8 @@ def end_to_end_comparison_page(
     found: EndToEndComparison, evaluations: tuple[EndToEndEvaluation, EndToEndEvaluation], names: Pair
 ) -> str:
     """Render the report of a comparison of two systems that find the mentions themselves."""
-    types = ", ".join(each or NO_TYPE for each in found.types)
     values = {
-        "facts": (("Protocol", found.protocol), ("Documents", f"{found.documents:,}"), ("Types", types)),
+        "facts": (("Protocol", found.protocol), ("Documents", f"{found.documents:,}")),
         "tiles": _comparison_tiles(found, names, "F1"),
         "difference": end_to_end_difference_rows(found, *names),
         "groups": ("Recall by mention type", "Type", type_rows(found)),
@@ -349,7 +349,7 @@ def _render_comparison(values: Mapping[str, object], protocol: str, evaluations:
     manifests = [each.manifest for each in evaluations]
     shared = {
         "names": names,
-        "dataset": manifests[0]["dataset"],
+        "dataset": _dataset_and_split(manifests[0]),
         "published": published_for(manifests[0], protocol),
         "manifests": list(map(flat, manifests)),
     }
@@ -371,6 +371,10 @@ def _mistakes_of(own: Evaluation, other: Evaluation, kb: KnowledgeBase) -> list[
     cases = [case for case, right in zip(own.cases, is_right, strict=True) if right]
     ranks = [rank for rank, right in zip(own.gold_ranks, is_right, strict=True) if right]
     return list(map(MistakeRow.of, common_mistakes(cases, ranks, kb, _MISTAKES)))
+
+
+def _dataset_and_split(manifest: Mapping[str, Any]) -> dict[str, str]:
+    return {"name": manifest["dataset"]["name"], "split": describe_split(manifest)}
 
 
 def _coverage_fact(coverage: str) -> tuple[tuple[str, str], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,7 @@ from onym.evaluate.pages import comparison_page, end_to_end_comparison_page, end
 from onym.evaluate.tables import end_to_end_tables, linking_tables
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import TunedThreshold, tune_threshold
+from onym.evaluate.types import ANNOTATED_TYPES, types_of_pipeline, types_of_predictions
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker, source_of
 from onym.outputs.predictions import Predictions, are_predictions, predictions_of, read_predictions, write_predictions
@@ -63,12 +65,23 @@ def run_linker(
 
 
 def run_pipeline(
-    task: EvaluationTask, pipeline: Pipeline, protocol: str = FOUND, *, save: Path | None = None, force: bool = False
+    task: EvaluationTask,
+    pipeline: Pipeline,
+    protocol: str = FOUND,
+    *,
+    trained: Sequence[str] = (),
+    save: Path | None = None,
+    force: bool = False,
 ) -> EndToEndEvaluation:
-    """Find and link mentions in the bare texts of a split, and score them; `save` is a file for the predictions."""
+    """Find and link mentions in the bare texts of a split, and score them; `save` is a file for the predictions.
+
+    Unless the task has types, the annotated types that the pipeline links are scored; `trained` are those of its training.
+    """
     if protocol in PROTOCOLS:
         what = f"{protocol} scores annotated mentions, and a pipeline finds the mentions itself"
         raise ConfigError("config-invalid", what, fix=f"the end-to-end protocols are {', '.join(END_TO_END)}")
+    if not task.types:
+        task = task.with_types(types_of_pipeline(task, pipeline, trained))
     predictions = predict_end_to_end(task, pipeline)
     if save:
         save_predictions(predictions, save, force=force)
@@ -78,8 +91,12 @@ def run_pipeline(
 def run_file(
     task: EvaluationTask, path: Path, protocol: str | None = None, *, allow_partial: bool = False
 ) -> Evaluation | EndToEndEvaluation:
-    """Score a file of predictions, or a corpus with predicted mentions; without a protocol, that of `choose_protocol`."""
+    """Score a file of predictions, or a corpus with predicted mentions; without a protocol, that of `choose_protocol`.
+
+    Unless the task has types, those that the predictions name are scored.
+    """
     predicted = read_predicted(path, protocol, allow_partial=allow_partial)
+    task = task if task.types else task.with_types(types_of_predictions(predicted))
     return score_predicted(
         task, predicted, protocol or choose_protocol(task, predicted), system=path.name, allow_partial=allow_partial
     )
@@ -95,6 +112,7 @@ def run_comparison(
 ) -> ComparedLinkers | ComparedPipelines:
     """Score two files and compare them: by F1 if the systems found the mentions themselves, else by recall@1."""
     both = [read_predicted(path, protocol, allow_partial=allow_partial) for path in paths]
+    task = task if task.types else task.with_types(types_of_predictions(*both))
     protocol = protocol or choose_protocol(task, *both)
     scored = [
         score_predicted(task, predicted, protocol, system=path.name, allow_partial=allow_partial)
@@ -151,8 +169,10 @@ def score_predicted(
 
 def tune_pipeline(task: EvaluationTask, pipeline: Pipeline) -> TunedThreshold:
     """Run a pipeline without its threshold on a development set, and return the best threshold."""
+    if not task.types:
+        task = task.with_types(types_of_pipeline(task, pipeline))
     predictions = predict_end_to_end(task, pipeline.with_threshold(None))
-    return tune_threshold(list(task.dataset.documents(task.split)), predictions, task.resolver.canonical)
+    return tune_threshold(task.gold(), predictions, task.resolver.canonical)
 
 
 def predict(task: EvaluationTask, linker: Linker, *, top_k: int = TOP_K) -> Predictions:
@@ -168,7 +188,8 @@ def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:
         what = "the pipeline has no detector, so it finds no mentions in raw text"
         raise ConfigError("config-invalid", what, fix="build it with a detector, or score its linker with --linker")
     linked = pipeline.link_many(task.texts())
-    return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source})
+    types = {ANNOTATED_TYPES: list(task.types)} if task.types else {}
+    return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source, **types})
 
 
 def save_predictions(predictions: Predictions, path: Path, *, force: bool = False) -> None:

@@ -122,12 +122,13 @@ def _error_table(evaluation: EndToEndEvaluation) -> Table:
 def comparison_tables(found: Comparison | EndToEndComparison, first: str, second: str) -> list[Table]:
     """Return the tables in order."""
     names, title = (first, second), f"{first} against {second}, {found.protocol}"
+    types = f" of {', '.join(found.types)}" if found.types else ""
     if isinstance(found, EndToEndComparison):
         groups = _group_table(f"Recall by mention type, {found.protocol}", "type", names, type_rows(found))
         rows = end_to_end_difference_rows(found, *names)
-        return [_difference_table(f"{title}, {found.documents:,} documents", rows), groups]
+        return [_difference_table(f"{title}, {found.documents:,} documents{types}", rows), groups]
     groups = _group_table(f"Results by subgroup, recall@1, {found.protocol}", "subgroup", names, slice_rows(found))
-    return [_difference_table(f"{title}, {found.cases:,} mentions", difference_rows(found, *names)), groups]
+    return [_difference_table(f"{title}, {found.cases:,} mentions{types}", difference_rows(found, *names)), groups]
 
 
 def _difference_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:

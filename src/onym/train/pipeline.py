@@ -24,6 +24,7 @@ from onym.errors import ConfigError, InputError, missing_extra
 from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import Mentions, calibrate_pipeline, held_out_f1, tune_threshold
+from onym.evaluate.types import TRAINING_REQUEST
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import select_concepts
 from onym.linkers import linker_config
@@ -42,7 +43,7 @@ from onym.train.rerank import train_reranker
 from onym.train.stages import merge, preset_named, require_same
 
 DEV = "dev"
-_CLASSIFIER, _MODEL, _RERANKER, _REQUEST = "classifier", "detector", "reranker", "request.json"
+_CLASSIFIER, _MODEL, _RERANKER = "classifier", "detector", "reranker"
 _DEV_FIGURES, _CARD = "dev.json", "README.md"
 _PRESET = "cpu-small-detect"
 _log = logging.getLogger("onym.train")
@@ -77,7 +78,7 @@ class PipelineTrainingConfig(CorporaConfig):
 
 def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None = None) -> Pipeline:
     """Train a pipeline into a folder, or go on with one that was begun with the same configuration."""
-    if not (dest / _REQUEST).is_file():
+    if not (dest / TRAINING_REQUEST).is_file():
         require_folder(dest)
     if config.encoder and find_spec("accelerate") is None:
         raise missing_extra("training a detector from an encoder", "train")
@@ -86,7 +87,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
         _require_encoder(config.dense_encoder)
     kb = KnowledgeBase.open(config.kb)
     select_concepts(kb, config.groups, ())  # refuses a group that no concept has
-    require_same(dest / _REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
+    require_same(dest / TRAINING_REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
     for number, (what, step) in enumerate(_STEPS, 1):
         _log.info("step %d of %d: %s", number, len(_STEPS), what)
         step(config, dest, data)

@@ -13,6 +13,8 @@ mesh:{FEVER}\tfever\tDisease
 mesh:{GOUT}\tgout\tDisease
 mesh:{COLD}\tcold\tDisease
 mesh:{ASPIRIN}\taspirin\tChemical
+mesh:D015004\tyellow fever\tDisease
+mesh:D012221\tgout fever\tDisease
 """
 TEXTS = (
     ("Case {}: fever, cold.", (("fever", "Disease", FEVER),)),
@@ -60,3 +62,15 @@ def pipelines_are_compared_by_f1(scene: Scene) -> str:
         assert found["shares"]["recall"][0] < found["shares"]["recall"][1], found
         assert found["bootstrap"]["difference"] > 0, found
     return "F1 {first:.3f} against {second:.3f}, with an interval and p".format(**found)
+
+
+@stumble("onym train pipeline -d mine --kb kb --type Disease -o trained && onym evaluate --pipeline trained -d mine")
+def types_follow_the_pipeline(scene: Scene) -> str:
+    prepare(scene)
+    require(scene.onym("train", "pipeline", "-d", "mine", "--kb", "kb", "--type", "Disease", "-o", "trained"))
+    own = json.loads(require(scene.onym("evaluate", "--pipeline", "trained", *MINE, "--json")).stdout)
+    assert own["types"] == ["Disease"], own
+    assert own["recall"] == 1.0, own
+    given = json.loads(require(scene.onym("evaluate", "--pipeline", "trained", *MINE, "--type", "Chemical", "--json")).stdout)
+    assert (given["types"], given["recall"]) == (["Chemical"], 0.0), given
+    return f"types {', '.join(own['types'])}: F1 {own['f1']:.3f}"
