@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from onym.datasets.prepared import open_dataset
 from onym.detect import detector_config
@@ -36,7 +37,13 @@ from onym.pipeline.pipeline import Pipeline
 from onym.store.models import folder_of
 from onym.store.output import require_folder, whole_file
 from onym.train.card import pipeline_card
-from onym.train.configs import CorporaConfig, DetectorTrainingConfig, MentionsTrainingConfig, RerankTrainingConfig
+from onym.train.configs import (
+    CorporaConfig,
+    DetectorTrainingConfig,
+    MentionsTrainingConfig,
+    RerankTrainingConfig,
+    read_encoder_name,
+)
 from onym.train.corpora import rename_types
 from onym.train.mentions import train_classifier
 from onym.train.rerank import train_reranker
@@ -59,15 +66,16 @@ class PipelineTrainingConfig(CorporaConfig):
 
     kb: str = Field(min_length=1)
     types: dict[str, str] = Field(default_factory=dict)
-    encoder: str = Field(
+    encoder: Annotated[str, AfterValidator(read_encoder_name)] = Field(
         default="",
-        description="Train a neural detector from this pretrained encoder, a folder or hub name; by default the dictionary.",
+        description="Train a neural detector from this pretrained encoder, a folder or hub name. By default none: the "
+        "dictionary detects.",
     )
     epochs: float = Field(default=8.0, gt=0, description="How often the neural detector reads the training documents.")
-    dense_encoder: str | None = Field(
+    dense_encoder: Annotated[str | None, BeforeValidator(lambda name: None if name == "none" else name)] = Field(
         default=None,
         min_length=1,
-        description="Give the reranker the candidates of this encoder, a folder, as well: a dense stage.",
+        description="Give the reranker the candidates of this encoder, a folder, as well: a dense stage. By default none.",
     )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 from tests.cli.command import onym
 from tests.robustness.stumbles.rows import Result, Scene, stumble
@@ -74,3 +75,25 @@ def types_follow_the_pipeline(scene: Scene) -> str:
     given = json.loads(require(scene.onym("evaluate", "--pipeline", "trained", *MINE, "--type", "Chemical", "--json")).stdout)
     assert (given["types"], given["recall"]) == (["Chemical"], 0.0), given
     return f"types {', '.join(own['types'])}: F1 {own['f1']:.3f}"
+
+
+NO_TORCH = """
+from importlib.machinery import PathFinder
+find_spec = PathFinder.find_spec
+def find_installed(name, path=None, target=None):
+    return None if name.partition(".")[0] in ("accelerate", "torch", "transformers") else find_spec(name, path, target)
+PathFinder.find_spec = find_installed
+"""
+"""What hides these packages from a Python that runs it first."""
+
+
+@stumble("onym train pipeline --encoder none; onym train rerank (without torch)")
+def trees_are_trained_without_torch(scene: Scene) -> str:
+    prepare(scene)
+    (scene.folder / "sitecustomize.py").write_text(NO_TORCH)
+    path = os.pathsep.join(filter(None, (str(scene.folder), os.environ.get("PYTHONPATH"))))
+    words = ("pipeline", "-d", "mine", "--kb", "kb", "--encoder", "none", "-o", "trained")
+    require(scene.onym("train", *words, PYTHONPATH=path))
+    words = ("rerank", "--set", "data.datasets=['mine']", "--set", "data.kb=kb", "-o", "reranker")
+    require(scene.onym("train", *words, PYTHONPATH=path))
+    return "both are trained"
