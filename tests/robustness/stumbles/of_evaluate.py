@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from onym.packs.locate import pack_folder
 from tests.cli.command import onym
 from tests.robustness.stumbles.rows import Result, Scene, stumble
 
@@ -97,3 +98,17 @@ def trees_are_trained_without_torch(scene: Scene) -> str:
     words = ("rerank", "--set", "data.datasets=['mine']", "--set", "data.kb=kb", "-o", "reranker")
     require(scene.onym("train", *words, PYTHONPATH=path))
     return "both are trained"
+
+
+@stumble("onym link --kb KB_FOLDER --detector-classifier THIS_FOLDER notes/ -o links.jsonl")
+def commands_of_a_classifier_card_work(scene: Scene) -> str:
+    (scene.folder / "notes").mkdir()
+    (scene.folder / "notes" / "1.txt").write_text("Fever in cystic fibrosis.")
+    folder = pack_folder("starter")
+    folders = {"KB_FOLDER": str(folder / "knowledge-base"), "THIS_FOLDER": str(folder / "classifier")}
+    lines = (folder / "classifier" / "README.md").read_text("utf-8").splitlines()
+    commands = [line.removeprefix("$ onym ") for line in lines if line.startswith("$ onym ")]
+    for command in commands:
+        require(scene.onym(*(folders.get(word, word) for word in command.split())))
+    assert "0009061" in (scene.folder / "links.jsonl").read_text()
+    return f"{len(commands)} commands of the card work"
