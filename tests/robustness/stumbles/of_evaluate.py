@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 from onym.packs.locate import pack_folder
 from tests.cli.command import onym
@@ -24,7 +27,9 @@ TEXTS = (
     ("Case {}: fever and aspirin, cold.", (("fever", "Disease", FEVER), ("aspirin", "Chemical", ASPIRIN))),
     ("Case {}: a cold fever.", (("fever", "Disease", FEVER),)),
 )
+NOTEBOOK = Path(__file__).parents[3] / "docs" / "notebooks" / "train-and-compare.ipynb"
 MINE = ("--dataset", "mine", "--split", "train")
+TRAIN = ("train", "pipeline", "--dataset", "mine", "--kb", "kb")
 
 
 def prepare(scene: Scene) -> None:
@@ -54,12 +59,13 @@ def require(done: Result) -> Result:
 def pipelines_are_compared_by_f1(scene: Scene) -> str:
     prepare(scene)
     (scene.folder / "some.txt").write_text(f"mesh:{FEVER}\nmesh:{ASPIRIN}\n")
-    for name, more in (("eager", ()), ("careful", ("--concepts", "some.txt"))):
+    pipelines: dict[str, tuple[str, ...]] = {"eager": (), "careful": ("--concepts", "some.txt")}
+    for name, more in pipelines.items():
         onym("pipeline", "build", "--kb", "kb", "-o", name, *more, cwd=scene.folder)
         onym("evaluate", "--pipeline", name, *MINE, "--save", f"{name}.jsonl", cwd=scene.folder)
     files = ("compare", "careful.jsonl", "eager.jsonl", *MINE, "--kb", "kb", "--json")
-    for more in (("--protocol", "bhowmik-strict"), ("--allow-partial",)):
-        found = json.loads(require(scene.onym(*files, *more)).stdout)
+    for words in (("--protocol", "bhowmik-strict"), ("--allow-partial",)):
+        found = json.loads(require(scene.onym(*files, *words)).stdout)
         assert found["measure"] == "f1", found
         assert found["shares"]["recall"][0] < found["shares"]["recall"][1], found
         assert found["bootstrap"]["difference"] > 0, found
@@ -69,7 +75,7 @@ def pipelines_are_compared_by_f1(scene: Scene) -> str:
 @stumble("onym train pipeline -d mine --kb kb --type Disease -o trained && onym evaluate --pipeline trained -d mine")
 def types_follow_the_pipeline(scene: Scene) -> str:
     prepare(scene)
-    require(scene.onym("train", "pipeline", "-d", "mine", "--kb", "kb", "--type", "Disease", "-o", "trained"))
+    require(scene.onym(*TRAIN, "--type", "Disease", "-o", "trained"))
     own = json.loads(require(scene.onym("evaluate", "--pipeline", "trained", *MINE, "--json")).stdout)
     assert own["types"] == ["Disease"], own
     assert own["recall"] == 1.0, own
@@ -93,10 +99,9 @@ def trees_are_trained_without_torch(scene: Scene) -> str:
     prepare(scene)
     (scene.folder / "sitecustomize.py").write_text(NO_TORCH)
     path = os.pathsep.join(filter(None, (str(scene.folder), os.environ.get("PYTHONPATH"))))
-    words = ("pipeline", "-d", "mine", "--kb", "kb", "--encoder", "none", "-o", "trained")
-    require(scene.onym("train", *words, PYTHONPATH=path))
-    words = ("rerank", "--set", "data.datasets=['mine']", "--set", "data.kb=kb", "-o", "reranker")
-    require(scene.onym("train", *words, PYTHONPATH=path))
+    require(scene.onym(*TRAIN, "--encoder", "none", "-o", "trained", PYTHONPATH=path))
+    own = ("--set", "data.datasets=['mine']", "--set", "data.kb=kb", "-o", "reranker")
+    require(scene.onym("train", "rerank", *own, PYTHONPATH=path))
     return "both are trained"
 
 
@@ -112,3 +117,17 @@ def commands_of_a_classifier_card_work(scene: Scene) -> str:
         require(scene.onym(*(folders.get(word, word) for word in command.split())))
     assert "0009061" in (scene.folder / "links.jsonl").read_text()
     return f"{len(commands)} commands of the card work"
+
+
+@stumble("train-and-compare.ipynb without ONYM_DATA")
+def the_notebook_says_what_to_set(scene: Scene) -> str:
+    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    first = next("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    environment = {name: value for name, value in os.environ.items() if name != "ONYM_DATA"}
+    done = subprocess.run(
+        [sys.executable, "-c", first], cwd=scene.folder, env=environment, capture_output=True, text=True, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert "KeyError" not in last, last
+    assert "%env ONYM_DATA=FOLDER" in last, last
+    return last
