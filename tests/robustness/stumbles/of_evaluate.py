@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
+import onym as onym_package
 from onym.packs.locate import pack_folder
 from tests.cli.command import onym
 from tests.robustness.stumbles.rows import Result, Scene, stumble
@@ -131,3 +134,21 @@ def the_notebook_says_what_to_set(scene: Scene) -> str:
     assert "KeyError" not in last, last
     assert "%env ONYM_DATA=FOLDER" in last, last
     return last
+
+
+@stumble("a docstring that follows another constant than its own, in recipes and end-to-end protocols")
+def docstrings_follow_their_constants(scene: Scene) -> str:
+    own = {
+        "packs/locate.py": ("KB", "The folder of the knowledge base"),
+        "evaluate/end_to_end.py": ("Spans", "The spans of a concept"),
+    }
+    for path, (name, beginning) in own.items():
+        body = ast.parse((Path(onym_package.__file__).parent / path).read_text("utf-8")).body
+        before = next(one for one, other in pairwise(body) if _docstring(other).startswith(beginning))
+        assert ast.unparse(before).startswith(f"{name} = "), f"{path}: {ast.unparse(before)}"
+    return "each follows its own"
+
+
+def _docstring(node: ast.stmt) -> str:
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return ast.unparse(node).strip("'\"") if is_text else ""
