@@ -139,3 +139,37 @@ def test_a_table_of_replaced_ids(folder: Path) -> None:
 )
 def test_a_wrong_call_says_what_is_wrong(taxa: Path, words: tuple[str, ...], code: str) -> None:
     assert code in onym("evaluate", *words, cwd=taxa, status=2).stderr
+
+
+def test_systems_that_find_mentions_are_compared_by_f1_unless_told_otherwise(taxa: Path) -> None:
+    """The careful one has a lower recall and a higher F1, and comes first."""
+    gold = "1|t|A mouse and a rat\n1|a|\n{}\n5|t|The Mouse\n5|a|\n{}"
+    mouse, rat, other = "1\t2\t7\tmouse\tSpecies\t10090\n", "1\t14\t17\trat\tSpecies\t10116\n", "5\t0\t3\tThe\tSpecies\t10116\n"
+    (taxa / "careful.pubtator").write_text(gold.format(mouse, ""))
+    (taxa / "eager.pubtator").write_text(gold.format(mouse + "1\t8\t11\tand\tSpecies\t10116\n" + rat, other))
+    onym("evaluate", "--pipeline", "species", "-d", "s800", "--save", "species.jsonl", cwd=taxa)
+    words = ("-d", "s800", "--kb", "taxa")
+    found = json.loads(onym("compare", "careful.pubtator", "eager.pubtator", *words, "--json", cwd=taxa).stdout)
+    assert (found["protocol"], found["measure"]) == ("bhowmik-strict", "f1")
+    assert found["shares"] == {"precision": [1.0, 0.25], "recall": [0.5, 0.5], "f1": [found["first"], found["second"]]}
+    assert found["bootstrap"]["difference"] == pytest.approx(found["first"] - found["second"])
+    assert found["bootstrap"].keys() == {"difference", "low", "high", "p_value"}
+    shown = onym("compare", "species.jsonl", "careful.pubtator", *words, "--report", "found-two.html", cwd=taxa).stdout
+    assert "species.jsonl against careful.pubtator, bhowmik-strict, 2 documents" in " ".join(shown.split())
+    assert "difference of F1" in shown
+    assert "Recall by mention type" in (taxa / "found-two.html").read_text()
+    by_document = onym("compare", "species.jsonl", "careful.pubtator", *words, "--protocol", "document", "--json", cwd=taxa)
+    assert json.loads(by_document.stdout)["protocol"] == "document"
+    refused = onym("compare", "species.jsonl", "careful.pubtator", *words, "--angel-t-test", cwd=taxa, status=2)
+    assert "drop --angel-t-test" in refused.stderr
+    unknown = onym("compare", "species.jsonl", "careful.pubtator", *words, "--protocol", "accuracy", cwd=taxa, status=2).stderr
+    assert "protocol-unknown" in unknown
+    assert "biosyn, bhowmik-strict" in " ".join(unknown.split())
+
+
+def test_predictions_of_a_pipeline_that_misses_mentions_are_scored_end_to_end(taxa: Path) -> None:
+    words = ("pipeline", "build", "--kb", "taxa", "-o", "long-names", "--detector-min-length", "9")
+    onym(*words, cwd=taxa)
+    onym("evaluate", "--pipeline", "long-names", "-d", "s800", "--save", "long-names.jsonl", cwd=taxa)
+    again = onym("evaluate", "long-names.jsonl", "-d", "s800", "--kb", "taxa", "--json", cwd=taxa)
+    assert json.loads(again.stdout)["protocol"] == "bhowmik-strict"

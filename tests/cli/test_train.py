@@ -13,6 +13,8 @@ import pytest
 from onym.testing.models import save_encoder, save_model
 from onym.train.stages import presets
 from tests.cli.command import onym
+from tests.robustness.stumbles.of_evaluate import NO_TORCH, prepare
+from tests.robustness.stumbles.rows import Scene
 
 SMALL = ["optim.steps=2", "optim.batch_size=2", "optim.precision=fp32", "start.window=32", "dev.mentions=0"]
 
@@ -96,6 +98,17 @@ def test_without_the_packages(folder: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert "pip install 'onym[train]'" in done.stderr
+
+
+def test_a_reranker_is_trained_without_torch(tmp_path: Path) -> None:
+    prepare(Scene(tmp_path))
+    without = f"{NO_TORCH}\nfrom onym.cli import main; main()"
+    words = ("--set", "data.datasets=['mine']", "--set", "data.kb=kb", "--set", "pool.encoder=none", "-o", "reranker")
+    done = subprocess.run(
+        [sys.executable, "-c", without, "train", "rerank", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "model\treranker\ncard\treranker/README.md\n"
 
 
 def test_each_help_has_an_example(folder: Path) -> None:

@@ -6,10 +6,12 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
+FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 @pytest.mark.slow
@@ -35,3 +37,16 @@ def test_they_are_kept_without_outputs() -> None:
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text())["cells"]
         assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells)
+
+
+def test_without_the_corpus_the_notebook_says_what_to_set_and_shows_the_error_of_a_failing_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("ONYM_DATA", raising=False)
+    cells = json.loads((FOLDER / "train-and-compare.ipynb").read_text())["cells"]
+    first = next("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    names: dict[str, Any] = {}
+    with pytest.raises(RuntimeError, match="%env ONYM_DATA=FOLDER"):
+        exec(first, names)
+    with pytest.raises(RuntimeError, match=r"(?s)onym kb info nowhere.*\[.+\].*try"):
+        names["run"]("kb", "info", "nowhere")

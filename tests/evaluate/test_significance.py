@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from onym.errors import ConfigError
 from onym.evaluate.significance import (
     T_TEST_WARNING,
+    PairedBootstrap,
     _t_two_sided,
     angel_t_test,
     bootstrap_interval,
     mcnemar_exact,
     paired_bootstrap,
+    paired_bootstrap_of_sums,
 )
 
 BITS = st.lists(st.integers(0, 1), min_size=1, max_size=60)
@@ -173,3 +175,17 @@ def test_figures_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ConfigError, match="hits-invalid"):
             wrong()
+
+
+def test_a_paired_bootstrap_of_a_measure_draws_the_same_documents_for_both() -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 9, (40, 2)).astype(float)
+    same = paired_bootstrap_of_sums(counts, counts, lambda sums: sums[:, 0] / sums[:, 1])
+    assert (same.difference, same.low, same.high, same.p_value) == (0.0, 0.0, 0.0, 1.0)
+    better = paired_bootstrap_of_sums(counts * [2, 1], counts, lambda sums: sums[:, 0] / sums[:, 1])
+    assert better.low > 0
+    assert better.p_value == 2 / 10_001
+    nothing = np.zeros((0, 2))
+    assert paired_bootstrap_of_sums(nothing, nothing, lambda sums: sums[:, 0]) == PairedBootstrap(0.0, -1.0, 1.0, 1.0)
+    with pytest.raises(ConfigError, match="hits-invalid"):
+        paired_bootstrap_of_sums(counts, counts[1:], lambda sums: sums[:, 0])

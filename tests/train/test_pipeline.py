@@ -111,6 +111,11 @@ def test_a_dense_stage(trained: Path, mine: Path, kb_folder: Path, tmp_path: Pat
     assert "dense_encoder" not in json.loads((trained / "request.json").read_bytes())  # a run of an older Onym goes on
 
 
+def test_none_is_no_encoder() -> None:
+    own = PipelineTrainingConfig.of({"datasets": ["mine"], "kb": "kb", "encoder": "none", "dense_encoder": "none"})
+    assert (own.encoder, own.dense_encoder) == ("", None)
+
+
 def test_an_encoder_that_is_not_there_is_refused_before_any_work(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model-missing"):
         train_pipeline(config(mine, kb_folder, dense_encoder=str(tmp_path / "nothing")), tmp_path / "pipeline")

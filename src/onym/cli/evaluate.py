@@ -31,12 +31,18 @@ if TYPE_CHECKING:
 app = typer.Typer()
 KB = typer.Option("--kb", help="The knowledge base; by default the pipeline's, or the dataset's own dictionary.")
 PROTOCOL = typer.Option(
-    help="strict, one-id, any-id or biosyn; end to end: bhowmik-strict, bhowmik-partial, neleval-overlap-maxmax or document."
+    help="For annotated mentions strict, one-id, any-id or biosyn; for mentions that a system finds itself bhowmik-strict, "
+    "bhowmik-partial, neleval-overlap-maxmax or document. By default strict or bhowmik-strict, whichever fits."
 )
 ALLOW_PARTIAL = typer.Option(
     "--allow-partial", help="Score predictions with missing or repeated mentions or documents; missing ones count as wrong."
 )
 REPLACED = typer.Option(help="Table of retired ids, used for scoring only. Two columns: old id, new id.")
+TYPE = typer.Option(
+    "--type",
+    help="Score annotated mentions of this type only. May be repeated. By default the types that the pipeline links; for a "
+    "linker, all.",
+)
 REPORT = typer.Option(help="Write a report, .html.")
 _PRECISIONS = (0.9, 0.95, 0.98)
 
@@ -55,6 +61,7 @@ def evaluate(
     ] = None,
     protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
+    type: Annotated[list[str] | None, TYPE] = None,  # noqa: A002 - the name of the option
     kb: Annotated[Path | None, KB] = None,
     prefer: Annotated[str, OF_CONFIG] = "",
     data: Annotated[Path | None, DATA] = None,
@@ -78,8 +85,10 @@ def evaluate(
     from onym.errors import ConfigError
     from onym.evaluate import run
     from onym.evaluate.task import EvaluationTask
+    from onym.evaluate.types import read_trained_types
     from onym.linkers import linker_config, open_linker
     from onym.packs import load
+    from onym.packs.locate import locate
     from onym.parts import OpenContext
 
     if sum(map(bool, (predictions, linker, pipeline))) != 1:
@@ -94,10 +103,12 @@ def evaluate(
         loaded = load(pipeline, context=opening) if pipeline else None
         base = kb or (loaded.kb if loaded else None)
         task = EvaluationTask.open(dataset, split, kb=base, data=data, replaced=replaced, verify=verify, prefer=listed(prefer))
-        if loaded:
-            evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, save=save, force=force)
+        task = task.with_types(type or ())
+        if loaded and pipeline:
+            trained = read_trained_types(locate(pipeline))
+            evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, trained=trained, save=save, force=force)
         elif predictions:
-            evaluation = run.run_file(task, predictions, protocol or run.LINKING, allow_partial=allow_partial)
+            evaluation = run.run_file(task, predictions, protocol, allow_partial=allow_partial)
         else:
             config = linker_config(linker, **context.obj["linker"])
             named = open_linker(config, task.kb, opening)
@@ -109,11 +120,12 @@ def evaluate(
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="Predictions of one system.")],
-    second: Annotated[Path, typer.Argument(help="Predictions of another.")],
+    first: Annotated[Path, typer.Argument(help="Predictions of one system, or a corpus with its predicted mentions.")],
+    second: Annotated[Path, typer.Argument(help="Those of another.")],
     dataset: Annotated[str, DATASET],
-    protocol: Annotated[str, PROTOCOL] = "strict",
+    protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
+    type: Annotated[list[str] | None, TYPE] = None,  # noqa: A002 - the name of the option
     kb: Annotated[Path | None, KB] = None,
     data: Annotated[Path | None, DATA] = None,
     replaced: Annotated[Path | None, REPLACED] = None,
@@ -129,7 +141,9 @@ def compare(
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare two systems on the same mentions: the difference, its 95 % confidence interval, and significance tests.
+    """Compare two systems: both figures, their difference, its 95 % confidence interval, and significance tests.
+
+    Systems that find the mentions themselves are compared by F1, linkers of annotated mentions by recall@1.
 
     Example: onym compare exact.jsonl tfidf.jsonl --dataset ncbi-disease-biosyn --report comparison.html
     """
@@ -137,26 +151,25 @@ def compare(
 
     if report:
         require_file(report, force=force)
-    from onym.evaluate.evaluation import compare
+    from onym.evaluate.evaluation import Comparison
     from onym.evaluate.published import published_for
-    from onym.evaluate.run import evaluate_predictions, write_comparison
+    from onym.evaluate.run import run_comparison, write_comparison
     from onym.evaluate.tables import comparison_tables, published_tables
     from onym.evaluate.task import EvaluationTask
 
     names = (first.name, second.name)
     with progress("comparing"):
-        task = EvaluationTask.open(dataset, split, kb=kb, data=data, replaced=replaced)
-        files = (first, second)
-        one, other = (evaluate_predictions(task, path, protocol, allow_partial=allow_partial) for path in files)
-        comparison = compare(one, other, with_t_test=angel_t_test)
+        task = EvaluationTask.open(dataset, split, kb=kb, data=data, replaced=replaced).with_types(type or ())
+        compared = run_comparison(task, (first, second), protocol, allow_partial=allow_partial, with_t_test=angel_t_test)
         if report:
-            write_comparison(comparison, (one, other), names, task.kb, report, force=force)
-    if comparison.t_test:
+            write_comparison(compared, names, task.kb, report, force=force)
+    comparison, (one, _) = compared
+    if isinstance(comparison, Comparison) and comparison.t_test:
         stderr().print(comparison.t_test.warning, style="yellow")
     if json:
         write_json(comparison.as_dict())
         return
-    write_tables([*comparison_tables(comparison, *names), *published_tables(published_for(one.manifest, protocol))])
+    write_tables([*comparison_tables(comparison, *names), *published_tables(published_for(one.manifest, comparison.protocol))])
 
 
 @app.command()

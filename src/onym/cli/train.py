@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -70,6 +71,8 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
     ),
 }
 """The stages, each with the help of its command and the options of an example."""
+WITHOUT_TORCH = {"mentions": ("onym.train.mentions", "train_classifier"), "rerank": ("onym.train.rerank", "train_reranker")}
+"""The stages that train no neural model, each with the module and the function that train it."""
 
 
 def stage_command(stage: TrainingStage) -> Callable[..., None]:
@@ -165,14 +168,21 @@ def _run(
         raise ConfigError("config-invalid", "nothing says what to train", fix="name a --config or a --preset")
     dest = output or runs_folder() / name
     require_new(dest)
-    if find_spec("accelerate") is None:  # told at once: importing torch takes seconds
-        raise missing_extra("training", "train")
-    try:
-        from onym.train.run import train
-    except ImportError as e:
-        raise missing_extra("training", "train") from e
+    train = _training_function(stage)
     with log_to_stderr("onym.train"):
         folder = train(read, dest, data)
     log = folder / "log.jsonl"
     rows = [("model", str(folder)), ("card", str(folder / "README.md"))]
     write_lines([*rows, ("log", str(log))] if log.is_file() else rows)
+
+
+def _training_function(stage: TrainingStage) -> Callable[[Any, Path, Path | None], Path]:
+    """Return the function that trains a stage; a missing package is reported before torch is imported, which takes seconds."""
+    package, extra = ("sklearn", "lexical") if stage in WITHOUT_TORCH else ("accelerate", "train")
+    if find_spec(package) is None:
+        raise missing_extra("training", extra)
+    module, function = WITHOUT_TORCH.get(stage, ("onym.train.run", "train"))
+    try:
+        return cast("Callable[[Any, Path, Path | None], Path]", getattr(import_module(module), function))
+    except ImportError as e:
+        raise missing_extra("training", extra) from e

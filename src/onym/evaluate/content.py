@@ -14,6 +14,7 @@ from onym.evaluate.metrics import Scores
 from onym.evaluate.mistakes import Example, Mistake, NamedConcepts, Neighbour, common_mistakes, examples_of
 from onym.evaluate.published import PublishedFigure, published_for
 from onym.evaluate.slices import SIMILARITY_BINS, SLICES
+from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
 
 DEFINITIONS: dict[str, str] = {
@@ -264,7 +265,7 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
     return ReportContent(
         linker=linker_name(manifest["predictions"]),
         dataset=manifest["dataset"]["name"],
-        split=manifest["dataset"]["split"],
+        split=describe_split(manifest),
         protocol=evaluation.protocol,
         kb=f"{len(kb):,} concepts, {len(kb.names):,} names",
         headline=tuple(_headline(scores, evaluation) for scores in evaluation.scores.values()),

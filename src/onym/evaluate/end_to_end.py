@@ -42,7 +42,8 @@ from onym.evaluate.cases import CanonicalId
 from onym.evaluate.coverage import Coverage, document_coverage, require_covered
 from onym.evaluate.mistakes import EndToEndMistakes, find_mistakes
 from onym.evaluate.significance import drawn_sums, percentiles
-from onym.evaluate.task import EvaluationTask
+from onym.evaluate.task import EvaluationTask, describe_split
+from onym.evaluate.types import drop_other_types
 from onym.outputs.predictions import DocumentName, DocumentNames, Predictions
 from onym.types import Document, Mention, Problem
 
@@ -199,12 +200,16 @@ END_TO_END: dict[str, Credit] = {
 
 @dataclass(frozen=True, slots=True)
 class ScoresWithIntervals:
-    """The scores of one protocol, and the confidence intervals of precision, recall and F1."""
+    """The scores of one protocol, and the confidence intervals of precision, recall and F1.
+
+    `counts` has a row for each document of the published corpus: right, predicted, found, gold.
+    """
 
     scores: EndToEndScores
     precision: Interval
     recall: Interval
     f1: Interval
+    counts: _Floats = field(default_factory=lambda: np.zeros((0, 4)), compare=False, repr=False)
 
     @property
     def shares(self) -> dict[str, tuple[float, Interval]]:
@@ -248,8 +253,9 @@ def score_with_intervals(
         of_gold, of_predicted = articles[corpus_document(gold_doc)]
         of_gold.append(gold_doc)
         of_predicted.append(predicted_doc)
-    counts = [_counts(score_end_to_end(*both, name, canonical)) for both in articles.values()]
-    return ScoresWithIntervals(scores, *bootstrap_intervals(np.array(counts, dtype=np.float64).reshape(-1, 4)))
+    rows = [_counts(score_end_to_end(*both, name, canonical)) for both in articles.values()]
+    counts = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    return ScoresWithIntervals(scores, *bootstrap_intervals(counts), counts)
 
 
 def _counts(scores: EndToEndScores) -> tuple[float, float, float, float]:
@@ -266,10 +272,15 @@ def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int
     """
     if not len(counts):
         return (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
-    right, predicted, found, gold = drawn_sums(counts, replicates, np.random.default_rng(seed)).T
-    precision, recall = right / np.maximum(predicted, 1), found / np.maximum(gold, 1)
-    f1 = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
+    precision, recall, f1 = shares_of_counts(drawn_sums(counts, replicates, np.random.default_rng(seed)))
     return percentiles(precision), percentiles(recall), percentiles(f1)
+
+
+def shares_of_counts(counts: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    """Return precision, recall and F1 of each row of counts: right, predicted, found, gold."""
+    right, predicted, found, gold = counts.T
+    precision, recall = right / np.maximum(predicted, 1), found / np.maximum(gold, 1)
+    return precision, recall, 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +319,7 @@ class EndToEndEvaluation:
     @property
     def title(self) -> str:
         """The system and the dataset, as in `dictionary + exact on bc5cdr (test)`."""
-        dataset = self.manifest["dataset"]
-        return f"{self.system} on {dataset['name']} ({dataset['split']})"
+        return f"{self.system} on {self.manifest['dataset']['name']} ({describe_split(self.manifest)})"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain values, without any mention."""
@@ -317,6 +327,7 @@ class EndToEndEvaluation:
             "protocol": self.protocol,
             **self.results[self.protocol].as_dict(),
             "protocols": {name: result.as_dict() for name, result in self.results.items()},
+            "types": [score.type for score in self.by_type],
             "by_type": [asdict(score) for score in self.by_type],
             "errors": self.mistakes.counts,
             "documents": self.documents,
@@ -341,13 +352,14 @@ def evaluate_end_to_end(
     Predictions that lack documents, or repeat some, are refused unless `allow_partial` is set.
     """
     require_end_to_end(protocol)  # an unknown one is refused before the work
-    gold = list(task.dataset.documents(task.split))
+    gold = task.gold()
     source = predicted.source if isinstance(predicted, Predictions) else {}
     task.require_same_kb(source)
     predicted = predicted if isinstance(predicted, Predictions) else list(predicted)
     coverage = document_coverage(gold, predicted)
     require_covered(coverage, task.title, allow_partial=allow_partial)
     aligned, left_out = _align(gold, predicted)
+    aligned, other = drop_other_types(task, aligned)
     canonical = task.resolver.canonical
     results = score_all(gold, aligned, canonical)
     mentions = [mention for doc in gold for mention in doc.mentions]
@@ -361,7 +373,7 @@ def evaluate_end_to_end(
         mentions=len(mentions),
         in_kb=sum(map(task.resolver.is_in_kb, mentions)),
         coverage=coverage,
-        left_out=task.dropped | results[protocol].scores.left_out | left_out,
+        left_out=task.dropped | results[protocol].scores.left_out | left_out | other,
         manifest=task.manifest(source),
     )
 

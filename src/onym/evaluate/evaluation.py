@@ -7,8 +7,8 @@ evaluations of the same cases are compared: the difference, its confidence inter
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -152,8 +152,8 @@ def evaluate(
     """
     protocol_named(protocol)  # an unknown one is refused before the work
     task.require_same_kb(predictions.source)
-    gold = list(task.dataset.documents(task.split))
-    coverage = mention_coverage(gold, predictions)
+    gold = task.gold()
+    coverage = _coverage(task, gold, predictions)
     require_covered(coverage, task.title, allow_partial=allow_partial)
     cases = _cases(task, gold, predictions)
     ranks = gold_ranks(cases, protocol)
@@ -179,7 +179,16 @@ def evaluate(
 
 def predicted_cases(task: EvaluationTask, predictions: Predictions) -> list[Case]:
     """Return the cases of a split with their predicted answers; a mention without a prediction has none."""
-    return _cases(task, list(task.dataset.documents(task.split)), predictions)
+    return _cases(task, task.gold(), predictions)
+
+
+def _coverage(task: EvaluationTask, gold: Sequence[Document], predictions: Predictions) -> Coverage:
+    """Return the coverage of the mentions that are scored; predictions for mentions of other types are not reported."""
+    own = mention_coverage(gold, predictions)
+    if not task.types:
+        return own
+    whole = mention_coverage(task.dataset.documents(task.split), predictions)
+    return replace(own, repeated=whole.repeated, not_in_gold=whole.not_in_gold)
 
 
 def _cases(task: EvaluationTask, gold: Sequence[Document], predictions: Predictions) -> list[Case]:
@@ -231,7 +240,8 @@ def _slice_score(name: str, rows: list[int], cases: Sequence[Case], ranks: Seque
 class Comparison:
     """How much better the first system is than the second, by one protocol; slices are pairs of recall@1.
 
-    `coverage` says for both how many of the mentions have a prediction.
+    `coverage` says for both how many of the mentions have a prediction. `types` are the annotated types that are scored, all if
+    empty.
     """
 
     protocol: str
@@ -243,6 +253,7 @@ class Comparison:
     mcnemar: McNemar
     slices: dict[str, tuple[int, float, float]]
     t_test: AngelTTest | None = None
+    types: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -251,7 +262,7 @@ class Comparison:
 
 def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False) -> Comparison:
     """Compare two evaluations of the same split by the same protocol; anything else is refused."""
-    _require_comparable(first, second)
+    require_comparable(first, second)
     one, other = hits(first.gold_ranks), hits(second.gold_ranks)
     named = {part.name: part for part in second.slices}
     return Comparison(
@@ -264,6 +275,7 @@ def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False)
         mcnemar=mcnemar_exact(one, other),
         slices={p.name: (p.cases, p.recall, named[p.name].recall) for p in first.slices if p.name in named},
         t_test=angel_t_test(one, other) if with_t_test else None,
+        types=tuple(first.manifest["types_scored"]),
     )
 
 
@@ -276,10 +288,24 @@ def hits(ranks: Sequence[int | None]) -> list[bool]:
     return [rank == 1 for rank in ranks]
 
 
-def _require_comparable(first: Evaluation, second: Evaluation) -> None:
+class Scored(Protocol):
+    """What is compared: figures by a protocol, and what they depend on."""
+
+    @property
+    def protocol(self) -> str:
+        """The name of the protocol."""
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """All that the figures depend on."""
+
+
+def require_comparable(first: Scored, second: Scored) -> None:
+    """Refuse two evaluations by different protocols or on different datasets."""
     for what, one, other in (
         ("protocols", first.protocol, second.protocol),
         ("datasets", first.manifest["dataset"], second.manifest["dataset"]),
+        ("annotated types", first.manifest["types_scored"], second.manifest["types_scored"]),
     ):
         if one != other:
             raise ConfigError("compare-other", f"the two are of different {what}", fix="evaluate both in the same way")

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 from onym.errors import missing_extra, printable
 from onym.evaluate.content import Bar, Bin, MistakeRow, RecallPoint, ReportContent, flat, interval, percent, share_cells
 from onym.evaluate.end_to_end import EndToEndEvaluation
-from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, hits
+from onym.evaluate.end_to_end_comparison import EndToEndComparison
+from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, Scored, hits
 from onym.evaluate.mistakes import common_mistakes
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, published_for
-from onym.evaluate.tables import difference_rows, slice_rows
+from onym.evaluate.tables import NO_TYPE, difference_rows, end_to_end_difference_rows, slice_rows, type_rows
+from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
 
 if TYPE_CHECKING:
@@ -291,7 +293,7 @@ def end_to_end_page(found: EndToEndEvaluation) -> str:
     )
     values = {
         "found": found,
-        "dataset": found.manifest["dataset"],
+        "dataset": _dataset_and_split(found.manifest),
         "facts": facts,
         "tiles": _end_to_end_tiles(found),
         "protocols": PROTOCOL_DEFINITIONS,
@@ -313,32 +315,52 @@ def _types_plot(found: EndToEndEvaluation) -> str:
         return ""
     main = found.results[found.protocol]
     bars = [Bar("All types", main.scores.gold, main.scores.recall, *main.recall)]
-    bars += [Bar(each.type or "(no type)", each.gold, each.recall, each.low, each.high) for each in found.by_type]
+    bars += [Bar(each.type or NO_TYPE, each.gold, each.recall, each.low, each.high) for each in found.by_type]
     return interval_plot("types", "Recall by mention type, with 95 % confidence intervals", bars, "recall")
 
 
 def comparison_page(found: Comparison, evaluations: tuple[Evaluation, Evaluation], names: Pair, kb: KnowledgeBase) -> str:
     """Render the report of a comparison; `evaluations` are those that were compared, `names` what the systems are called."""
-    manifest = evaluations[0].manifest
     values = {
-        "names": names,
-        "dataset": manifest["dataset"],
         "facts": (("Protocol", found.protocol), ("Mentions", f"{found.cases:,}")),
-        "tiles": _comparison_tiles(found, names),
+        "tiles": _comparison_tiles(found, names, "recall@1"),
         "difference": difference_rows(found, *names),
-        "published": published_for(manifest, found.protocol),
-        "slices": slice_rows(found),
+        "groups": ("Recall@1 by subgroup", "Subgroup", slice_rows(found)),
         "only_right": [_mistakes_of(evaluations[1 - right], evaluations[right], kb) for right in (0, 1)],
-        "manifests": [flat(each.manifest) for each in evaluations],
     }
-    return _render("comparison.html.j2", f"{names[0]} against {names[1]}", values)
+    return _render_comparison(values, found.protocol, evaluations, names)
 
 
-def _comparison_tiles(found: Comparison, names: Pair) -> list[Tile]:
+def end_to_end_comparison_page(
+    found: EndToEndComparison, evaluations: tuple[EndToEndEvaluation, EndToEndEvaluation], names: Pair
+) -> str:
+    """Render the report of a comparison of two systems that find the mentions themselves."""
+    values = {
+        "facts": (("Protocol", found.protocol), ("Documents", f"{found.documents:,}")),
+        "tiles": _comparison_tiles(found, names, "F1"),
+        "difference": end_to_end_difference_rows(found, *names),
+        "groups": ("Recall by mention type", "Type", type_rows(found)),
+        "only_right": ((), ()),
+    }
+    return _render_comparison(values, found.protocol, evaluations, names)
+
+
+def _render_comparison(values: Mapping[str, object], protocol: str, evaluations: Sequence[Scored], names: Pair) -> str:
+    manifests = [each.manifest for each in evaluations]
+    shared = {
+        "names": names,
+        "dataset": _dataset_and_split(manifests[0]),
+        "published": published_for(manifests[0], protocol),
+        "manifests": list(map(flat, manifests)),
+    }
+    return _render("comparison.html.j2", f"{names[0]} against {names[1]}", {**values, **shared})
+
+
+def _comparison_tiles(found: Comparison | EndToEndComparison, names: Pair, measure: str) -> list[Tile]:
     both = zip(names, (found.first, found.second), found.coverage, strict=True)
     bounds = f"95 % CI {100 * found.bootstrap.low:+.1f} to {100 * found.bootstrap.high:+.1f}"
     return [
-        *((f"{name}, recall@1", percent(share), coverage.note) for name, share, coverage in both),
+        *((f"{name}, {measure}", percent(share), coverage.note) for name, share, coverage in both),
         ("difference", f"{100 * found.bootstrap.difference:+.1f}", bounds),
     ]
 
@@ -349,6 +371,10 @@ def _mistakes_of(own: Evaluation, other: Evaluation, kb: KnowledgeBase) -> list[
     cases = [case for case, right in zip(own.cases, is_right, strict=True) if right]
     ranks = [rank for rank, right in zip(own.gold_ranks, is_right, strict=True) if right]
     return list(map(MistakeRow.of, common_mistakes(cases, ranks, kb, _MISTAKES)))
+
+
+def _dataset_and_split(manifest: Mapping[str, Any]) -> dict[str, str]:
+    return {"name": manifest["dataset"]["name"], "split": describe_split(manifest)}
 
 
 def _coverage_fact(coverage: str) -> tuple[tuple[str, str], ...]:

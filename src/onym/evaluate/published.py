@@ -64,6 +64,6 @@ def published_on(dataset: str, split: str, protocol: str) -> tuple[PublishedFigu
 
 
 def published_for(manifest: dict[str, Any], protocol: str) -> tuple[PublishedFigure, ...]:
-    """Return what was published for the dataset of an evaluation, by its protocol."""
-    dataset = manifest["dataset"]
+    """Return what was published for the dataset of an evaluation, by its protocol; nothing if some types are not scored."""
+    dataset = manifest["dataset"] if not manifest.get("types_scored") else {}
     return published_on(str(dataset.get("name")), str(dataset.get("split")), protocol)

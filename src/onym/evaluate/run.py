@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from onym.corpora.base import Item
 from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError
 from onym.evaluate.content import content_of
+from onym.evaluate.coverage import mention_coverage
 from onym.evaluate.end_to_end import END_TO_END, EndToEndEvaluation, evaluate_end_to_end
-from onym.evaluate.evaluation import Comparison, Evaluation, evaluate
+from onym.evaluate.end_to_end_comparison import EndToEndComparison, compare_end_to_end
+from onym.evaluate.evaluation import Comparison, Evaluation, compare, evaluate
 from onym.evaluate.metrics import PROTOCOLS
-from onym.evaluate.pages import comparison_page, end_to_end_page, linking_page
+from onym.evaluate.pages import comparison_page, end_to_end_comparison_page, end_to_end_page, linking_page
 from onym.evaluate.tables import end_to_end_tables, linking_tables
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import TunedThreshold, tune_threshold
+from onym.evaluate.types import ANNOTATED_TYPES, types_of_pipeline, types_of_predictions
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker, source_of
 from onym.outputs.predictions import Predictions, are_predictions, predictions_of, read_predictions, write_predictions
@@ -27,6 +32,22 @@ if TYPE_CHECKING:
 TOP_K = 10
 LINKING, FOUND = "strict", "bhowmik-strict"
 """The default protocols, of annotated mentions and of mentions that a system finds itself."""
+Predicted = Predictions | list[Item]
+"""What a system answered: a file of predictions, or a corpus with predicted mentions."""
+
+
+class ComparedLinkers(NamedTuple):
+    """A comparison of two linkers of annotated mentions, and the evaluations that it is of."""
+
+    comparison: Comparison
+    evaluations: tuple[Evaluation, Evaluation]
+
+
+class ComparedPipelines(NamedTuple):
+    """A comparison of two systems that find the mentions themselves, and the evaluations that it is of."""
+
+    comparison: EndToEndComparison
+    evaluations: tuple[EndToEndEvaluation, EndToEndEvaluation]
 
 
 def run_linker(
@@ -44,12 +65,23 @@ def run_linker(
 
 
 def run_pipeline(
-    task: EvaluationTask, pipeline: Pipeline, protocol: str = FOUND, *, save: Path | None = None, force: bool = False
+    task: EvaluationTask,
+    pipeline: Pipeline,
+    protocol: str = FOUND,
+    *,
+    trained: Sequence[str] = (),
+    save: Path | None = None,
+    force: bool = False,
 ) -> EndToEndEvaluation:
-    """Find and link mentions in the bare texts of a split, and score them; `save` is a file for the predictions."""
+    """Find and link mentions in the bare texts of a split, and score them; `save` is a file for the predictions.
+
+    Unless the task has types, the annotated types that the pipeline links are scored; `trained` are those of its training.
+    """
     if protocol in PROTOCOLS:
         what = f"{protocol} scores annotated mentions, and a pipeline finds the mentions itself"
         raise ConfigError("config-invalid", what, fix=f"the end-to-end protocols are {', '.join(END_TO_END)}")
+    if not task.types:
+        task = task.with_types(types_of_pipeline(task, pipeline, trained))
     predictions = predict_end_to_end(task, pipeline)
     if save:
         save_predictions(predictions, save, force=force)
@@ -57,32 +89,90 @@ def run_pipeline(
 
 
 def run_file(
-    task: EvaluationTask, path: Path, protocol: str = LINKING, *, allow_partial: bool = False
+    task: EvaluationTask, path: Path, protocol: str | None = None, *, allow_partial: bool = False
 ) -> Evaluation | EndToEndEvaluation:
-    """Score a file of predictions; with an end-to-end protocol, it may be a corpus with predicted mentions too."""
-    if protocol not in END_TO_END:
-        return evaluate_predictions(task, path, protocol, allow_partial=allow_partial)
-    if path.is_file() and are_predictions(path):
-        return evaluate_end_to_end(task, read_predictions(path), protocol=protocol, allow_partial=allow_partial)
+    """Score a file of predictions, or a corpus with predicted mentions; without a protocol, that of `choose_protocol`.
+
+    Unless the task has types, those that the predictions name are scored.
+    """
+    predicted = read_predicted(path, protocol, allow_partial=allow_partial)
+    task = task if task.types else task.with_types(types_of_predictions(predicted))
+    return score_predicted(
+        task, predicted, protocol or choose_protocol(task, predicted), system=path.name, allow_partial=allow_partial
+    )
+
+
+def run_comparison(
+    task: EvaluationTask,
+    paths: tuple[Path, Path],
+    protocol: str | None = None,
+    *,
+    allow_partial: bool = False,
+    with_t_test: bool = False,
+) -> ComparedLinkers | ComparedPipelines:
+    """Score two files and compare them: by F1 if the systems found the mentions themselves, else by recall@1."""
+    both = [read_predicted(path, protocol, allow_partial=allow_partial) for path in paths]
+    task = task if task.types else task.with_types(types_of_predictions(*both))
+    protocol = protocol or choose_protocol(task, *both)
+    scored = [
+        score_predicted(task, predicted, protocol, system=path.name, allow_partial=allow_partial)
+        for path, predicted in zip(paths, both, strict=True)
+    ]
+    match scored:
+        case [Evaluation() as one, Evaluation() as other]:
+            return ComparedLinkers(compare(one, other, with_t_test=with_t_test), (one, other))
+        case [EndToEndEvaluation() as one, EndToEndEvaluation() as other] if not with_t_test:
+            return ComparedPipelines(compare_end_to_end(one, other), (one, other))
+    what = f"ANGEL's t-test is of annotated mentions, and {protocol} scores mentions that a system finds itself"
+    raise ConfigError("config-invalid", what, fix="drop --angel-t-test")
+
+
+def read_predicted(path: Path, protocol: str | None = None, *, allow_partial: bool = False) -> Predicted:
+    """Read a file of predictions, or, unless the protocol is for annotated mentions, a corpus with predicted mentions."""
+    if protocol and protocol not in (*PROTOCOLS, *END_TO_END):
+        fix = f"the names are {', '.join((*PROTOCOLS, *END_TO_END))}"
+        raise ConfigError("protocol-unknown", f"no protocol is named {protocol!r}", fix=fix)
+    if protocol in PROTOCOLS or not path.exists() or (path.is_file() and are_predictions(path)):
+        return read_predictions(path)
     reading = read_corpus(path)
     found = list(reading)
     if not allow_partial:
         reading.require_whole()
-    return evaluate_end_to_end(task, found, protocol=protocol, system=path.name, allow_partial=allow_partial)
+    return found
 
 
-def evaluate_predictions(
-    task: EvaluationTask, path: Path, protocol: str = LINKING, *, allow_partial: bool = False
-) -> Evaluation:
-    """Score a file of predictions for annotated mentions."""
-    predictions = read_predictions(path)
-    return evaluate(task, predictions, protocol=protocol, similarity=task.similarity, allow_partial=allow_partial)
+def choose_protocol(task: EvaluationTask, *predicted: Predicted) -> str:
+    """Return the default protocol: end to end if one of the systems found the mentions itself."""
+    return FOUND if any(has_found_mentions(task, each) for each in predicted) else LINKING
+
+
+def has_found_mentions(task: EvaluationTask, predicted: Predicted) -> bool:
+    """Return True if a system found the mentions itself: it has a detector, and the mentions are not the annotated ones."""
+    if not isinstance(predicted, Predictions):
+        return True
+    detector = predicted.source.get("detector")
+    if not isinstance(detector, dict) or detector.get("detector") == "none":
+        return False
+    coverage = mention_coverage(task.dataset.documents(task.split), predicted)
+    return coverage.missing > 0 or coverage.not_in_gold > 0
+
+
+def score_predicted(
+    task: EvaluationTask, predicted: Predicted, protocol: str, *, system: str = "", allow_partial: bool = False
+) -> Evaluation | EndToEndEvaluation:
+    """Score predictions by a protocol; `system` names one whose predictions do not say what they came from."""
+    if protocol in END_TO_END or not isinstance(predicted, Predictions):
+        name = "" if isinstance(predicted, Predictions) else system
+        return evaluate_end_to_end(task, predicted, protocol=protocol, system=name, allow_partial=allow_partial)
+    return evaluate(task, predicted, protocol=protocol, similarity=task.similarity, allow_partial=allow_partial)
 
 
 def tune_pipeline(task: EvaluationTask, pipeline: Pipeline) -> TunedThreshold:
     """Run a pipeline without its threshold on a development set, and return the best threshold."""
+    if not task.types:
+        task = task.with_types(types_of_pipeline(task, pipeline))
     predictions = predict_end_to_end(task, pipeline.with_threshold(None))
-    return tune_threshold(list(task.dataset.documents(task.split)), predictions, task.resolver.canonical)
+    return tune_threshold(task.gold(), predictions, task.resolver.canonical)
 
 
 def predict(task: EvaluationTask, linker: Linker, *, top_k: int = TOP_K) -> Predictions:
@@ -98,7 +188,8 @@ def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:
         what = "the pipeline has no detector, so it finds no mentions in raw text"
         raise ConfigError("config-invalid", what, fix="build it with a detector, or score its linker with --linker")
     linked = pipeline.link_many(task.texts())
-    return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source})
+    types = {ANNOTATED_TYPES: list(task.types)} if task.types else {}
+    return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source, **types})
 
 
 def save_predictions(predictions: Predictions, path: Path, *, force: bool = False) -> None:
@@ -118,17 +209,20 @@ def write_report(evaluation: Evaluation | EndToEndEvaluation, kb: KnowledgeBase,
 
 
 def write_comparison(
-    comparison: Comparison,
-    evaluations: tuple[Evaluation, Evaluation],
+    compared: ComparedLinkers | ComparedPipelines,
     names: tuple[str, str],
     kb: KnowledgeBase,
     path: Path,
     *,
     force: bool = False,
 ) -> None:
-    """Write the HTML report of a comparison of two evaluations; `names` are what the systems are called."""
+    """Write the HTML report of a comparison; `names` are what the systems are called."""
+    if isinstance(compared, ComparedLinkers):
+        page = comparison_page(*compared, names, kb)
+    else:
+        page = end_to_end_comparison_page(*compared, names)
     with whole_file(path, force=force) as file:
-        file.write(comparison_page(comparison, evaluations, names, kb).encode())
+        file.write(page.encode())
 
 
 def report_tables(evaluation: Evaluation | EndToEndEvaluation, kb: KnowledgeBase) -> list[Table]:

@@ -9,13 +9,17 @@ from onym.errors import printable
 from onym.evaluate.content import ReportContent, interval, percent, share_cells
 from onym.evaluate.coverage import Coverage
 from onym.evaluate.end_to_end import EndToEndEvaluation
+from onym.evaluate.end_to_end_comparison import EndToEndComparison
 from onym.evaluate.evaluation import Comparison
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, PublishedFigure, published_for
+from onym.evaluate.significance import PairedBootstrap
 from onym.evaluate.slices import SLICES
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+NO_TYPE = "(no type)"
 
 
 def linking_tables(content: ReportContent) -> list[Table]:
@@ -103,7 +107,7 @@ def _count_table(evaluation: EndToEndEvaluation) -> Table:
 def _type_table(evaluation: EndToEndEvaluation) -> Table:
     table = table_of(f"Recall by mention type, {evaluation.protocol}", ("type",), ("gold", "recall", "95 % CI"))
     for score in evaluation.by_type:
-        cells = (score.type or "(no type)", f"{score.gold:,}", percent(score.recall), interval(score.low, score.high))
+        cells = (score.type or NO_TYPE, f"{score.gold:,}", percent(score.recall), interval(score.low, score.high))
         table.add_row(*map(plain, cells))
     return table
 
@@ -115,27 +119,48 @@ def _error_table(evaluation: EndToEndEvaluation) -> Table:
     return table
 
 
-def comparison_tables(found: Comparison, first: str, second: str) -> list[Table]:
+def comparison_tables(found: Comparison | EndToEndComparison, first: str, second: str) -> list[Table]:
     """Return the tables in order."""
-    return [_difference_table(found, first, second), _subgroup_table(found, first, second)]
+    names, title = (first, second), f"{first} against {second}, {found.protocol}"
+    types = f" of {', '.join(found.types)}" if found.types else ""
+    if isinstance(found, EndToEndComparison):
+        groups = _group_table(f"Recall by mention type, {found.protocol}", "type", names, type_rows(found))
+        rows = end_to_end_difference_rows(found, *names)
+        return [_difference_table(f"{title}, {found.documents:,} documents{types}", rows), groups]
+    groups = _group_table(f"Results by subgroup, recall@1, {found.protocol}", "subgroup", names, slice_rows(found))
+    return [_difference_table(f"{title}, {found.cases:,} mentions{types}", difference_rows(found, *names)), groups]
 
 
-def _difference_table(found: Comparison, first: str, second: str) -> Table:
-    table = table_of(f"{first} against {second}, {found.protocol}, {found.cases:,} mentions", ("",), ("",))
-    for row in difference_rows(found, first, second):
+def _difference_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+    table = table_of(title, ("",), ("",))
+    for row in rows:
         table.add_row(*map(plain, row))
     return table
 
 
-def difference_rows(found: Comparison, first: str, second: str) -> list[tuple[str, str]]:
-    """Return what is said of the difference: names and values."""
-    bootstrap, mcnemar = found.bootstrap, found.mcnemar
-    rows = [
-        (f"{first}, recall@1", _recall_cell(found.first, found.coverage[0])),
-        (f"{second}, recall@1", _recall_cell(found.second, found.coverage[1])),
-        ("difference", f"{100 * bootstrap.difference:+.1f}"),
+def end_to_end_difference_rows(found: EndToEndComparison, first: str, second: str) -> list[tuple[str, str]]:
+    """Return the rows on the difference of F1: names and values."""
+    rows = []
+    for system, (name, coverage) in enumerate(zip((first, second), found.coverage, strict=True)):
+        rows += [(f"{name}, {share}", _share_cell(both[system], coverage)) for share, both in found.shares.items()]
+    return [*rows, *_bootstrap_rows(found.bootstrap, "difference of F1")]
+
+
+def _bootstrap_rows(bootstrap: PairedBootstrap, title: str) -> list[tuple[str, str]]:
+    return [
+        (title, f"{100 * bootstrap.difference:+.1f}"),
         ("95 % CI (paired bootstrap over documents)", f"{100 * bootstrap.low:+.1f} to {100 * bootstrap.high:+.1f}"),
         ("p (paired bootstrap over documents)", f"{bootstrap.p_value:.4f}"),
+    ]
+
+
+def difference_rows(found: Comparison, first: str, second: str) -> list[tuple[str, str]]:
+    """Return what is said of the difference: names and values."""
+    mcnemar = found.mcnemar
+    rows = [
+        (f"{first}, recall@1", _share_cell(found.first, found.coverage[0])),
+        (f"{second}, recall@1", _share_cell(found.second, found.coverage[1])),
+        *_bootstrap_rows(found.bootstrap, "difference"),
         (f"right only in {first}", f"{mcnemar.only_a:,}"),
         (f"right only in {second}", f"{mcnemar.only_b:,}"),
         ("p (McNemar, exact)", f"{mcnemar.p_value:.4g}"),
@@ -145,15 +170,23 @@ def difference_rows(found: Comparison, first: str, second: str) -> list[tuple[st
     return rows
 
 
-def _recall_cell(share: float, coverage: Coverage) -> str:
+def _share_cell(share: float, coverage: Coverage) -> str:
     return f"{percent(share)} ({coverage.note})" if coverage.note else percent(share)
 
 
-def _subgroup_table(found: Comparison, first: str, second: str) -> Table:
-    table = table_of(f"Results by subgroup, recall@1, {found.protocol}", ("subgroup",), ("n", first, second, "difference"))
-    for row in slice_rows(found):
+def _group_table(title: str, group: str, names: tuple[str, str], rows: Sequence[tuple[str, ...]]) -> Table:
+    table = table_of(title, (group,), ("n", *names, "difference"))
+    for row in rows:
         table.add_row(*map(plain, row))
     return table
+
+
+def type_rows(found: EndToEndComparison) -> list[tuple[str, ...]]:
+    """Return a row for each annotated type: its gold items, both recalls and their difference."""
+    return [
+        (name or NO_TYPE, f"{gold:,}", percent(one), percent(other), f"{100 * (one - other):+.1f}")
+        for name, (gold, one, other) in found.by_type.items()
+    ]
 
 
 def slice_rows(found: Comparison) -> list[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,16 @@ from onym.types import Document
 
 @dataclass(frozen=True)
 class EvaluationTask:
-    """A split of a dataset and a knowledge base. `replaced` maps retired ids to their successors, for scoring alone."""
+    """A split of a dataset and a knowledge base. `replaced` maps retired ids to their successors, for scoring alone.
+
+    `types` are the annotated types that are scored; empty means all.
+    """
 
     dataset: PreparedDataset
     split: str
     kb: KnowledgeBase
     replaced: Mapping[str, str] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
 
     @classmethod
     def open(
@@ -58,6 +62,28 @@ class EvaluationTask:
     def source(self) -> dict[str, Any]:
         """The dataset as predictions and reports name it."""
         return {"name": self.dataset.name, "digest": self.dataset.digest, "split": self.split}
+
+    def gold(self) -> list[Document]:
+        """Return the documents of the split with the mentions of the types that are scored."""
+        documents = list(self.dataset.documents(self.split))
+        if not self.types:
+            return documents
+        return [
+            replace(doc, mentions=tuple(each for each in doc.mentions if each.type in self.types), relations=())
+            for doc in documents
+        ]
+
+    @cached_property
+    def annotated_types(self) -> tuple[str, ...]:
+        """All annotated types of the split, sorted."""
+        return tuple(sorted({mention.type for doc in self.dataset.documents(self.split) for mention in doc.mentions}))
+
+    def with_types(self, types: Sequence[str]) -> EvaluationTask:
+        """Return the same task with these annotated types alone; a type that the split does not have is refused."""
+        if unknown := sorted(set(types) - set(self.annotated_types)):
+            what = f"no mention of {self.title} has the type {unknown[0]!r}"
+            raise ConfigError("filter-unknown", what, fix=f"the types are {', '.join(self.annotated_types)}")
+        return replace(self, types=tuple(dict.fromkeys(types)))
 
     def texts(self) -> Iterator[Document]:
         """Return the documents of the split without their annotations, one after the other."""
@@ -93,6 +119,7 @@ class EvaluationTask:
             "kb": {"digest": self.kb.digest, "concepts": len(self.kb), "names": len(self.kb.names)},
             "predictions": dict(predictions),
             "replaced_ids": len(self.replaced),
+            "types_scored": list(self.types),
             "types_restricted": bool(self.dataset.report["restricts_types"]),
             "overlap": self.dataset.report["overlap"],
         }
@@ -104,6 +131,17 @@ class EvaluationTask:
         if digest and digest != self.kb.digest:
             what = f"the predictions were made with the knowledge base {digest}, not with {self.kb.digest}"
             raise ConfigError("kb-mismatch", what, where=str(self.kb.folder), fix="give that knowledge base, or link again")
+
+
+def describe_split(manifest: Mapping[str, Any]) -> str:
+    """Return the split that figures are of, and the annotated types if not all are scored.
+
+    >>> describe_split({"dataset": {"split": "test"}, "types_scored": ["Disease"]})
+    'test, type Disease'
+    """
+    types = manifest.get("types_scored", ())
+    named = f", {'types' if len(types) > 1 else 'type'} {', '.join(types)}" if types else ""
+    return f"{manifest['dataset']['split']}{named}"
 
 
 def without_annotations(doc: Document) -> Document:

@@ -287,8 +287,8 @@ def read_predictions(path: Path | str) -> Predictions:
 
 
 def are_predictions(path: Path | str) -> bool:
-    """Tell by its beginning whether a file holds predictions."""
-    return InputFile.from_path(Path(path)).head(64).startswith(b'{"kind":"predictions"')
+    """Return True if a file holds predictions, by its beginning."""
+    return InputFile.from_path(Path(path)).head(64).replace(b" ", b"").startswith(b'{"kind":"predictions"')
 
 
 def _answers(candidates: Sequence[Candidate]) -> tuple[Answer, ...]:

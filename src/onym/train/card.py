@@ -160,8 +160,7 @@ def overlap_lines(overlap: dict[str, Any]) -> list[str]:
 
 def _usage(kind: _Kind) -> list[str]:
     if kind is _DETECTOR:
-        line = "onym link TEXT --kb KB_FOLDER --detector model --detector-model THIS_FOLDER -o links.jsonl"
-        return code("console", line)
+        return pipeline_usage("--detector model --detector-model THIS_FOLDER")
     return code(
         "python",
         "from onym.kb import KnowledgeBase",
@@ -169,6 +168,12 @@ def _usage(kind: _Kind) -> list[str]:
         "",
         f'linker = {kind.linker}.from_pretrained("THIS_FOLDER", KnowledgeBase.open("KB_FOLDER"))',
     )
+
+
+def pipeline_usage(options: str) -> list[str]:
+    """Return the commands that build a pipeline with these options of a detector, and link with it."""
+    build = f"$ onym pipeline build --kb KB_FOLDER {options} -o my-pipeline"
+    return code("console", build, "$ onym link notes/ --pipeline my-pipeline -o links.jsonl")
 
 
 def pipeline_card(
@@ -189,7 +194,7 @@ def pipeline_card(
         _confidence("links", config.calibration),
         _confidence("terms", config.term_calibration),
     )
-    usage = code("console", "onym link TEXT --pipeline THIS_FOLDER")
+    usage = code("console", "$ onym link TEXT --pipeline THIS_FOLDER")
     title = f"A pipeline trained on {', '.join(dataset.name for dataset in datasets)}"
     return format_card(title, facts, table(header, rows), ["The confidences were fitted on dev."], usage)
 

@@ -6,9 +6,9 @@ No torch is needed to read them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from onym.config import Strict
 from onym.detect.dictionary import Config as DictionaryConfig
@@ -23,6 +23,15 @@ CollectiveStage = Literal["collective"]
 DetectorStage = Literal["detect"]
 MentionsStage = Literal["mentions"]
 RerankStage = Literal["rerank"]
+
+
+def read_encoder_name(name: str) -> str:
+    """Return the name of an encoder; empty if it is `none`, which means no encoder.
+
+    >>> read_encoder_name("none"), read_encoder_name("granite")
+    ('', 'granite')
+    """
+    return "" if name == "none" else name
 
 
 class StartConfig(Strict):
@@ -415,9 +424,9 @@ class RerankDataConfig(CorporaConfig):
 
 
 class PoolConfig(Strict):
-    """The linkers whose candidates are pooled: TF-IDF, and dense with an `encoder`."""
+    """The linkers whose candidates are pooled: TF-IDF, and dense with an `encoder`; `none` means no encoder."""
 
-    encoder: str = ""
+    encoder: Annotated[str, AfterValidator(read_encoder_name)] = ""
     index: str = "auto"
 
 

@@ -30,10 +30,10 @@ from onym.detect.classifier import (
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.kb.ranking import select_concepts
-from onym.store.markdown import code, table
+from onym.store.markdown import table
 from onym.store.output import whole_folder
 from onym.text.analysis import analysed
-from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, write_record
+from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, pipeline_usage, write_record
 from onym.train.configs import MentionsTrainingConfig, RegressionConfig
 from onym.train.corpora import CorporaContext, rename_types
 from onym.types import Document
@@ -83,7 +83,7 @@ def card(record: dict[str, Any]) -> str:
         for name, each in record["metrics"]["dev"].items()
     ]
     header = {"dev, F1 of spans": "---", "dictionary": "--:", "with the classifier": "--:", "as the corpus annotates": "--:"}
-    usage = code("console", "$ onym link --kb KB_FOLDER --detector-classifier THIS_FOLDER notes/ -o links.jsonl")
+    usage = pipeline_usage("--detector-classifier THIS_FOLDER")
     return format_card(
         "A classifier that tells mentions from words", [does], facts, table(header, figures), usage, [ORIGIN_NOTE]
     )

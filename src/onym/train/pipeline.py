@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from onym.datasets.prepared import open_dataset
 from onym.detect import detector_config
@@ -24,6 +25,7 @@ from onym.errors import ConfigError, InputError, missing_extra
 from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import Mentions, calibrate_pipeline, held_out_f1, tune_threshold
+from onym.evaluate.types import TRAINING_REQUEST
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import select_concepts
 from onym.linkers import linker_config
@@ -35,14 +37,20 @@ from onym.pipeline.pipeline import Pipeline
 from onym.store.models import folder_of
 from onym.store.output import require_folder, whole_file
 from onym.train.card import pipeline_card
-from onym.train.configs import CorporaConfig, DetectorTrainingConfig, MentionsTrainingConfig, RerankTrainingConfig
+from onym.train.configs import (
+    CorporaConfig,
+    DetectorTrainingConfig,
+    MentionsTrainingConfig,
+    RerankTrainingConfig,
+    read_encoder_name,
+)
 from onym.train.corpora import rename_types
 from onym.train.mentions import train_classifier
 from onym.train.rerank import train_reranker
 from onym.train.stages import merge, preset_named, require_same
 
 DEV = "dev"
-_CLASSIFIER, _MODEL, _RERANKER, _REQUEST = "classifier", "detector", "reranker", "request.json"
+_CLASSIFIER, _MODEL, _RERANKER = "classifier", "detector", "reranker"
 _DEV_FIGURES, _CARD = "dev.json", "README.md"
 _PRESET = "cpu-small-detect"
 _log = logging.getLogger("onym.train")
@@ -58,15 +66,16 @@ class PipelineTrainingConfig(CorporaConfig):
 
     kb: str = Field(min_length=1)
     types: dict[str, str] = Field(default_factory=dict)
-    encoder: str = Field(
+    encoder: Annotated[str, AfterValidator(read_encoder_name)] = Field(
         default="",
-        description="Train a neural detector from this pretrained encoder, a folder or hub name; by default the dictionary.",
+        description="Train a neural detector from this pretrained encoder, a folder or hub name. By default none: the "
+        "dictionary detects.",
     )
     epochs: float = Field(default=8.0, gt=0, description="How often the neural detector reads the training documents.")
-    dense_encoder: str | None = Field(
+    dense_encoder: Annotated[str | None, BeforeValidator(lambda name: None if name == "none" else name)] = Field(
         default=None,
         min_length=1,
-        description="Give the reranker the candidates of this encoder, a folder, as well: a dense stage.",
+        description="Give the reranker the candidates of this encoder, a folder, as well: a dense stage. By default none.",
     )
 
     @property
@@ -77,7 +86,7 @@ class PipelineTrainingConfig(CorporaConfig):
 
 def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None = None) -> Pipeline:
     """Train a pipeline into a folder, or go on with one that was begun with the same configuration."""
-    if not (dest / _REQUEST).is_file():
+    if not (dest / TRAINING_REQUEST).is_file():
         require_folder(dest)
     if config.encoder and find_spec("accelerate") is None:
         raise missing_extra("training a detector from an encoder", "train")
@@ -86,7 +95,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
         _require_encoder(config.dense_encoder)
     kb = KnowledgeBase.open(config.kb)
     select_concepts(kb, config.groups, ())  # refuses a group that no concept has
-    require_same(dest / _REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
+    require_same(dest / TRAINING_REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
     for number, (what, step) in enumerate(_STEPS, 1):
         _log.info("step %d of %d: %s", number, len(_STEPS), what)
         step(config, dest, data)
