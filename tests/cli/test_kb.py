@@ -143,3 +143,13 @@ def test_each_help_has_an_example(folder: Path, command: str) -> None:
 
 def test_version(folder: Path) -> None:
     assert onym("--version", cwd=folder).stdout.strip() == "0.1.0"
+
+
+def test_build_lists_the_files_that_it_ignores(tmp_path: Path) -> None:
+    (tmp_path / "mesh").mkdir()
+    (tmp_path / "mesh" / "a.obo").write_text(OBO)
+    (tmp_path / "mesh" / "b.tsv").write_text("D000001\tCalcimycin\tA-23187\tD03.633\n")
+    done = onym("kb", "build", "mesh", "-o", "kb", "--json", cwd=tmp_path)
+    assert "ignored 1 file (format mesh_table, but the release is read as obo): mesh/b.tsv; --format mesh_table" in done.stderr
+    assert [file["name"] for file in json.loads(done.stdout)["ignored"]] == ["mesh/b.tsv"]
+    assert "mesh/b.tsv: format mesh_table" in onym("kb", "info", "kb", cwd=tmp_path).stdout

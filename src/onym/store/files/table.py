@@ -111,7 +111,7 @@ def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _head(file: InputFile, form: TableFormat) -> tuple[int, bytes]:
     """Return how many leading lines are comments, and the line after them."""
     comment, limit, used = form.comment.encode(), file.limits.row_bytes, 0
-    with file.open() as stream:
+    with file.open(peek=True) as stream:
         lines = io.BufferedReader(cast("io.FileIO", stream), 64 * KIB)
         try:
             for skipped in range(limit):
