@@ -56,8 +56,8 @@ def _describe_unknown(file: InputFile, format_name: str) -> IgnoredFile:
 def summarise_ignored(files: Iterable[IgnoredFile]) -> list[str]:
     """Return a line for each reason, with the number of files and the first names.
 
-    >>> summarise_ignored([IgnoredFile("mesh/LICENSE", "no format is recognised"), IgnoredFile("mesh/a.txt", "empty", "fill it")])
-    ['ignored 1 file (no format is recognised): mesh/LICENSE', 'ignored 1 file (empty): mesh/a.txt; fill it']
+    >>> summarise_ignored([IgnoredFile("mesh/LICENSE", "unknown"), IgnoredFile("mesh/a.txt", "empty", "fill it")])
+    ['ignored 1 file (unknown): mesh/LICENSE', 'ignored 1 file (empty): mesh/a.txt; fill it']
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for file in files:

@@ -155,7 +155,7 @@ class Source:
             return cls(path.name, tuple(files), tuple(skipped))
         file = InputFile.from_path(path, limits=limits)
         head = file.head(512)
-        if is_zip(path, head):
+        if path.suffix != ".xlsx" and is_zip(path, head):
             return cls.of_files(path.name, list(zip_files(path, limits)))
         if is_tar(head):
             return cls(path.name, tuple(tar_files(file, limits)))
