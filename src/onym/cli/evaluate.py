@@ -20,6 +20,7 @@ from onym.cli.options import (
     VERIFY,
     command_with,
     listed,
+    resolve_kb,
 )
 from onym.store.cache import Verify
 
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from onym.pipeline.config import FittedCalibration
 
 app = typer.Typer()
-KB = typer.Option("--kb", help="The knowledge base; by default the pipeline's, or the dataset's own dictionary.")
+KB = typer.Option(
+    "--kb", callback=resolve_kb, help="The knowledge base; by default the pipeline's, or the dataset's own dictionary."
+)
 PROTOCOL = typer.Option(
     help="strict, one-id, any-id or biosyn; end to end: bhowmik-strict, bhowmik-partial, neleval-overlap-maxmax or document."
 )

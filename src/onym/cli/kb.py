@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, stderr, tell, write_json, write_lines
-from onym.cli.options import ID_STYLE
+from onym.cli.options import ID_STYLE, resolve_kb
 from onym.errors import ConfigError
 from onym.types import IdStyle
 from onym.vocabularies import downloads
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 _FREE = ", ".join(name for name, each in downloads().items() if each.download)
 _LICENSED = ", ".join(name for name, each in downloads().items() if not each.download)
 app = typer.Typer(help="Build a knowledge base from a terminology release, and look into it.", no_args_is_help=True)
-FOLDER = Annotated[Path, typer.Argument(help="A knowledge base.")]
+FOLDER = Annotated[
+    Path,
+    typer.Argument(callback=resolve_kb, help="A knowledge base, or a pipeline, such as starter, that has one."),
+]
 _CHANGES = ("added", "removed", "renamed", "merged", "retired")
 
 
@@ -201,8 +204,8 @@ def check(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
 
 @app.command()
 def diff(
-    old: Annotated[Path, typer.Argument(help="The older knowledge base.")],
-    new: Annotated[Path, typer.Argument(help="The newer knowledge base.")],
+    old: Annotated[Path, typer.Argument(callback=resolve_kb, help="The older knowledge base.")],
+    new: Annotated[Path, typer.Argument(callback=resolve_kb, help="The newer knowledge base.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """List the concepts that were added, removed, renamed, merged and retired; the counts go to stderr.

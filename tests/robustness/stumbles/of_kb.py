@@ -80,6 +80,16 @@ def a_spreadsheet_is_built(scene: Scene) -> str:
     return "2 concepts"
 
 
+@stumble('onym kb search starter "heart attack"')
+def a_pipeline_stands_for_its_knowledge_base(scene: Scene) -> str:
+    done = scene.onym("kb", "search", "starter", "heart attack")
+    assert done.status == 0, done.stderr
+    assert done.stdout.startswith("mondo:0005068\t"), done.stdout
+    shown = scene.onym("kb", "show", "starter", "MONDO:0005068")
+    assert shown.status == 0, shown.stderr
+    return done.stdout.strip()
+
+
 def _write_sheet(path: Path, rows: list[list[object]], columns: list[str]) -> None:
     with path.open("wb") as file:
         write_xlsx(rows, columns, file)
