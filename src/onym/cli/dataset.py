@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
-from onym.cli.options import resolve_kb
+from onym.cli.inputs import resolve_kb
 from onym.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines, write_tables
+from onym.cli.inputs import resolve_kb
 from onym.cli.options import (
     DATA,
     DATASET,
@@ -20,7 +21,6 @@ from onym.cli.options import (
     VERIFY,
     command_with,
     listed,
-    resolve_kb,
 )
 from onym.store.cache import Verify
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
-from onym.cli.inputs import FAILED, any_failed, open_sources, report_files
-from onym.cli.options import FORCE, PRECISION, VERIFY, resolve_kb
+from onym.cli.inputs import FAILED, any_failed, open_sources, report_files, resolve_kb
+from onym.cli.options import FORCE, PRECISION, VERIFY
 from onym.store.cache import Verify
 
 if TYPE_CHECKING:

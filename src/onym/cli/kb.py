@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, stderr, tell, write_json, write_lines
-from onym.cli.options import ID_STYLE, resolve_kb
+from onym.cli.inputs import resolve_kb
+from onym.cli.options import ID_STYLE
 from onym.errors import ConfigError
 from onym.types import IdStyle
 from onym.vocabularies import downloads

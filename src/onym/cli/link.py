@@ -25,6 +25,7 @@ from onym.cli.inputs import (
     report_log,
     require_either,
     require_pipeline,
+    resolve_kb,
 )
 from onym.cli.options import (
     ASSERTION,
@@ -47,7 +48,6 @@ from onym.cli.options import (
     VERIFY,
     command_with,
     listed,
-    resolve_kb,
 )
 from onym.store.cache import Verify
 from onym.types import IdStyle

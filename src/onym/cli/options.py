@@ -11,7 +11,6 @@ import types
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Union, get_args, get_origin
 
 import typer
@@ -24,20 +23,10 @@ from onym.registry import DETECTORS, LINKERS, Registry
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-
-def resolve_kb(value: Path | None) -> Path | None:
-    """Return the folder of a knowledge base that is given as a folder, or as a pipeline: its folder, pack or name."""
-    if value is None or (value / "CURRENT").is_file():
-        return value
-    from onym.packs.locate import locate_kb
-
-    return locate_kb(value)
-
-
 LINKER = typer.Option(
     help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, rerank, or that of a plug-in."
 )
-KB = typer.Option("--kb", callback=resolve_kb, help="The knowledge base, or a pipeline whose knowledge base is taken.")
+KB = typer.Option("--kb", help="The knowledge base.")
 CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
 TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
 PRECISION = typer.Option(
