@@ -25,7 +25,10 @@ class QuoteCheck:
     def __init__(self, name: str, delimiter: str) -> None:
         self._name = name
         ends = re.escape(delimiter.encode()) + rb"\r\n"
-        self._opening = re.compile(rb"(?<=[" + ends + rb'])"')
+        opening = rb"(?<=[" + ends + rb'])"'
+        self._opening = re.compile(opening)
+        closed = opening + rb'[^"]*+(?:""[^"]*+)*+"(?=[' + ends + rb"])"
+        self._closed_cells = re.compile(rb'(?:[^"]++|' + closed + rb")*+")  # most of a file, in one step
         self._allowed = frozenset(delimiter.encode() + b"\r\n ")
         self._line = 1
         self._opened = 0  # the line of the open quote; 0 if there is none
@@ -36,15 +39,7 @@ class QuoteCheck:
         """Follow the next block; raise if a quote that spans lines closes in the middle of a cell."""
         if self._is_first:
             block, self._is_first = block.removeprefix(_BOM), False
-        at = len(self._rest)
-        data = self._rest + block
-        if self._opened:
-            at = 0
-        elif b'"' not in block:
-            self._line += block.count(b"\n")
-            self._rest = data[-1:]
-            return
-        self._follow(data, at)
+        self._follow(self._rest + block, 0 if self._opened else len(self._rest))
 
     @property
     def is_open(self) -> bool:
@@ -58,7 +53,8 @@ class QuoteCheck:
 
     def _follow(self, data: bytes, at: int) -> None:
         while True:
-            found = (_RUN if self._opened else self._opening).search(data, at)
+            start = at if self._opened else self._closed_cells.match(data, at).end()  # type: ignore[union-attr]
+            found = (_RUN if self._opened else self._opening).search(data, start)
             end = found.end() if found else len(data)
             self._line += data.count(b"\n", at, end)
             if found is None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import cast
+from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -163,7 +163,7 @@ def _head(file: InputFile, form: TableFormat) -> tuple[int, bytes]:
     raise LimitError("limit-line", f"the first row does not end within {limit:,} bytes", where=f"{file.name}:{skipped + 1}")
 
 
-def _quoted_lines(line: bytes, lines: io.BufferedReader, file: InputFile, form: TableFormat) -> bytes:
+def _quoted_lines(line: bytes, lines: BinaryIO, file: InputFile, form: TableFormat) -> bytes:
     """Return the lines after the first one that a quote joins with it."""
     quotes, more = QuoteCheck(file.name, form.delimiter), b""
     quotes.feed(line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -43,7 +43,7 @@ def require_xlsx() -> None:
         raise missing_extra("a spreadsheet (.xlsx)", "xlsx") from e
 
 
-def read_xlsx(file: InputFile, *, peek: bool = False) -> Iterator[tuple[str, ...]]:
+def read_xlsx(file: InputFile, *, peek: bool = False) -> Generator[tuple[str, ...]]:
     """Yield the rows of the first sheet as text, the header first; an empty cell is an empty text.
 
     With `peek`, the file does not count as read.
