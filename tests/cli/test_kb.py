@@ -143,3 +143,31 @@ def test_each_help_has_an_example(folder: Path, command: str) -> None:
 
 def test_version(folder: Path) -> None:
     assert onym("--version", cwd=folder).stdout.strip() == "0.1.0"
+
+
+def test_build_lists_the_files_that_it_ignores(tmp_path: Path) -> None:
+    (tmp_path / "mesh").mkdir()
+    (tmp_path / "mesh" / "a.obo").write_text(OBO)
+    (tmp_path / "mesh" / "b.tsv").write_text("D000001\tCalcimycin\tA-23187\tD03.633\n")
+    done = onym("kb", "build", "mesh", "-o", "kb", "--json", cwd=tmp_path)
+    assert "ignored 1 file (format mesh_table, but the release is read as obo): mesh/b.tsv; --format mesh_table" in done.stderr
+    assert [file["name"] for file in json.loads(done.stdout)["ignored"]] == ["mesh/b.tsv"]
+    assert "mesh/b.tsv: format mesh_table" in onym("kb", "info", "kb", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("words", [("search", "starter", "heart attack"), ("show", "starter", "MONDO:0005068")])
+def test_a_pipeline_stands_for_its_knowledge_base(tmp_path: Path, words: tuple[str, ...]) -> None:
+    assert "mondo:0005068" in onym("kb", *words, cwd=tmp_path).stdout
+
+
+def test_a_folder_goes_before_a_pipeline_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "ward.csv").write_text("id,name\nward:1,Heart attack\n")
+    onym("kb", "build", "ward.csv", "-o", "starter", cwd=tmp_path)
+    assert onym("kb", "search", "starter", "heart attack", cwd=tmp_path).stdout.startswith("ward:1\t")
+    assert "added 0, removed 0" in onym("kb", "diff", "starter", "starter", cwd=tmp_path).stderr
+
+
+def test_a_pipeline_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    env = {"ONYM_CACHE": str(tmp_path)}
+    assert "onym get hpo-phenotypes" in onym("kb", "info", "hpo-phenotypes", cwd=tmp_path, status=3, env=env).stderr
+    assert "[artefact-missing]" in onym("kb", "info", "absent", cwd=tmp_path, status=4, env=env).stderr

@@ -58,15 +58,22 @@ def test_from_a_spreadsheet_to_a_spreadsheet(folder: Path) -> None:
     ]
 
 
+def test_the_kb_of_a_pipeline(folder: Path) -> None:
+    (folder / "attack.csv").write_text("n,term\n1,Heart attack\n")
+    onym("map", "attack.csv", "--column", "term", "--kb", "starter", "-o", "attack.tsv", "--linker", "exact", cwd=folder)
+    assert "MONDO:0005068" in (folder / "attack.tsv").read_text()
+
+
 def test_sssom(folder: Path) -> None:
     onym("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "-o", "out.sssom.tsv", "--linker", "exact", cwd=folder)
     assert "Fever\trdfs literal\tskos:exactMatch\tmesh:D005334" in (folder / "out.sssom.tsv").read_text()
 
 
-def test_a_wrong_column_is_refused_without_the_first_row_which_may_be_data(folder: Path) -> None:
+def test_a_wrong_column_is_refused_with_the_columns_that_exist(folder: Path) -> None:
     done = onym("map", "terms.csv", "--column", "term", "--kb", "kb", "-o", "out.tsv", cwd=folder, status=3)
     assert "[table-columns]" in done.stderr
-    assert "diagnosis" not in done.stderr
+    assert "the columns are" in done.stderr
+    assert "diagnosis" in done.stderr
     assert not (folder / "out.tsv").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.mapping import map_table, map_terms, read_terms, require_mapping
 from onym.outputs.rows import read_rows
 from onym.outputs.table import TERM_COLUMNS as COLUMNS
+from onym.store.files.xlsx import read_cells, write_xlsx
 from onym.types import Document, LinkedDocument, Problem
 
 
@@ -49,6 +51,23 @@ def test_more_rows_than_a_sheet_holds_are_refused_before_work(
     linker = ExactLinker(KnowledgeBase.open(tiny_kb))
     assert map_table(terms, "term", linker, tmp_path / "a.xlsx")["mapped"] == 2
     assert read_rows(tmp_path / "a.xlsx", COLUMNS)["concept_id"].to_list()[0] == "MESH:D005334"
+
+
+def test_numbers_and_dates_of_a_spreadsheet_stay_what_they_are(tiny_kb: Path, tmp_path: Path) -> None:
+    row = [17, 2.5, datetime(2026, 5, 5), True, None, "fever", "07"]
+    with (tmp_path / "in.xlsx").open("wb") as file:
+        write_xlsx([row, [0, None, None, None, None, 12, None]], ["n", "dose", "day", "ok", "note", "term", "code"], file)
+    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
+    counts = map_table(tmp_path / "in.xlsx", "term", linker, tmp_path / "out.xlsx")
+    assert (counts["rows"], counts["mapped"]) == (2, 1)
+    _, first, second = read_cells(tmp_path / "out.xlsx")
+    assert list(first[:7]) == row
+    assert [type(value) for value in first[:7]] == [type(value) for value in row]
+    assert second[:6] == (0, None, None, None, None, 12)
+    map_table(tmp_path / "in.xlsx", "term", linker, tmp_path / "out.csv")
+    assert (
+        (tmp_path / "out.csv").read_text().splitlines()[1].startswith("17,2.5,2026-05-05T00:00:00,True,,fever,07,MESH:D005334")
+    )
 
 
 def test_rows_keep_their_order_and_empty_cells_have_no_concept(tmp_path: Path, tiny_kb: Path) -> None:

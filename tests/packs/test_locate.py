@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.starter import make_starter
 
-from onym.packs.locate import STARTER, installed_folder, load, locate
+from onym.packs.locate import STARTER, installed_folder, load, locate, locate_kb
 from onym.pipeline.folder import build_pipeline
 from tests.cli.command import onym, onym_bytes
 
@@ -77,3 +77,9 @@ def test_the_starter_is_made_again_byte_by_byte(tmp_path: Path) -> None:
     expected, found = files(kept), files(made)
     assert sorted(found) == sorted(expected)
     assert [name for name in expected if found[name] != expected[name]] == []
+
+
+def test_the_knowledge_base_of_a_pipeline_in_a_folder(tiny_kb: Path, tmp_path: Path) -> None:
+    build_pipeline(tiny_kb, tmp_path / "pipeline")
+    assert locate_kb(tmp_path / "pipeline").resolve() == tiny_kb.resolve()
+    assert locate_kb(tiny_kb) == tiny_kb

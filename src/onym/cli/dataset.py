@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
+from onym.cli.inputs import resolve_kb
 from onym.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def prepare(
         str, typer.Option(help="Format of your files; recognised if not given.")
     ] = "",
     kb: Annotated[
-        Path | None, typer.Option(help="Compare with this knowledge base instead of the dataset's own dictionary.")
+        Path | None,
+        typer.Option(callback=resolve_kb, help="Compare with this knowledge base instead of the dataset's own dictionary."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset.")] = False,
     json: Annotated[bool, JSON] = False,

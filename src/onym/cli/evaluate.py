@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines, write_tables
+from onym.cli.inputs import resolve_kb
 from onym.cli.options import (
     DATA,
     DATASET,
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from onym.pipeline.config import FittedCalibration
 
 app = typer.Typer()
-KB = typer.Option("--kb", help="The knowledge base; by default the pipeline's, or the dataset's own dictionary.")
+KB = typer.Option(
+    "--kb", callback=resolve_kb, help="The knowledge base; by default the pipeline's, or the dataset's own dictionary."
+)
 PROTOCOL = typer.Option(
     help="For annotated mentions strict, one-id, any-id or biosyn; for mentions that a system finds itself bhowmik-strict, "
     "bhowmik-partial, neleval-overlap-maxmax or document. By default strict or bhowmik-strict, whichever fits."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
-from onym.cli.inputs import FAILED, any_failed, open_sources, report_files
+from onym.cli.inputs import FAILED, any_failed, open_sources, report_files, resolve_kb
 from onym.cli.options import FORCE, PRECISION, VERIFY
 from onym.store.cache import Verify
 
@@ -103,7 +103,9 @@ def _write(explained: Iterable[Explanations], output: Path, *, force: bool) -> N
 def show(
     file: Annotated[Path, typer.Argument(help="Documents that onym link wrote, as jsonl or parquet; or any annotated corpus.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
-    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, for the preferred names of concepts.")] = None,
+    kb: Annotated[
+        Path | None, typer.Option("--kb", callback=resolve_kb, help="Knowledge base, for the preferred names of concepts.")
+    ] = None,
     force: Annotated[bool, FORCE] = False,
 ) -> None:
     """Write an HTML page with the mentions of documents highlighted; hover over a mention to see its concept.

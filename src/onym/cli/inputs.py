@@ -195,3 +195,12 @@ def _standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise InputError("input-missing", "standard input is closed", fix="name a file, or pipe one into the command")
     return sys.stdin.buffer
+
+
+def resolve_kb(value: Path | None) -> Path | None:
+    """Return the folder of a knowledge base that is given as a folder, or as a pipeline: its folder, pack or name."""
+    if value is None or (value / "CURRENT").is_file():
+        return value
+    from onym.packs.locate import locate_kb
+
+    return locate_kb(value)

@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onym.cli.console import JSON, progress, stderr, write_json, write_lines
+from onym.cli.console import JSON, progress, shown_on, stderr, tell, write_json, write_lines
+from onym.cli.inputs import resolve_kb
 from onym.cli.options import ID_STYLE
 from onym.errors import ConfigError
 from onym.types import IdStyle
 from onym.vocabularies import downloads
 
 if TYPE_CHECKING:
+    from onym.kb.ignored import IgnoredFile
     from onym.kb.recipe import Recipe
 
 _FREE = ", ".join(name for name, each in downloads().items() if each.download)
 _LICENSED = ", ".join(name for name, each in downloads().items() if not each.download)
 app = typer.Typer(help="Build a knowledge base from a terminology release, and look into it.", no_args_is_help=True)
-FOLDER = Annotated[Path, typer.Argument(help="A knowledge base.")]
+FOLDER = Annotated[
+    Path,
+    typer.Argument(callback=resolve_kb, help="A knowledge base, or a pipeline, such as starter, that has one."),
+]
 _CHANGES = ("added", "removed", "renamed", "merged", "retired")
 
 
@@ -48,6 +53,7 @@ def build(
 
     require_artefact(output)
     from onym.kb.build import build_kb
+    from onym.kb.ignored import summarise_ignored
 
     options = {
         "languages": [] if language == ["all"] else language,
@@ -58,12 +64,16 @@ def build(
     }
     recipe, base = _recipe_of(sources, options, {"format": format, "prefix": prefix}, column or [], root)
     recipe = recipe.without_joins(undo or [])
-    with progress("reading") as bar:
-        manifest = build_kb(
-            recipe, output, root=base, progress=lambda what, rows: bar.update(bar.task_ids[0], description=what, completed=rows)
-        )
+    ignored: list[IgnoredFile] = []
+    try:
+        with progress("reading") as bar:
+            manifest = build_kb(recipe, output, root=base, progress=shown_on(bar), report_ignored=ignored.extend)
+    finally:
+        for line in summarise_ignored(ignored):
+            tell(line)
     if json:
-        write_json({"folder": str(output), "digest": manifest.digest()[:16], "counts": manifest.counts})
+        files = [asdict(file) for file in ignored]
+        write_json({"folder": str(output), "digest": manifest.digest()[:16], "counts": manifest.counts, "ignored": files})
     else:
         write_lines([(name, f"{count:,}") for name, count in manifest.counts.items()])
 
@@ -85,6 +95,7 @@ def info(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
         [("digest", kb.digest)]
         + [(name, f"{count:,}") for name, count in manifest.counts.items()]
         + [("input", f"{entry.name} ({entry.bytes:,} bytes, sha256 {entry.sha256[:16]})") for entry in manifest.inputs]
+        + [("ignored", f"{file['name']}: {file['why']}") for file in report.get("ignored", [])]
         + [("dropped", f"{reason}: {count:,}") for reason, count in report["dropped"].items()]
         + [("decided", f"{reason}: {count:,}") for reason, count in report["decided"].items()]
     )
@@ -194,8 +205,8 @@ def check(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
 
 @app.command()
 def diff(
-    old: Annotated[Path, typer.Argument(help="The older knowledge base.")],
-    new: Annotated[Path, typer.Argument(help="The newer knowledge base.")],
+    old: Annotated[Path, typer.Argument(callback=resolve_kb, help="The older knowledge base.")],
+    new: Annotated[Path, typer.Argument(callback=resolve_kb, help="The newer knowledge base.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """List the concepts that were added, removed, renamed, merged and retired; the counts go to stderr.

@@ -25,6 +25,7 @@ from onym.cli.inputs import (
     report_log,
     require_either,
     require_pipeline,
+    resolve_kb,
 )
 from onym.cli.options import (
     ASSERTION,
@@ -74,7 +75,9 @@ def link(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Output file or folder, - for stdout. Without it a table is printed.")
     ] = None,
-    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, for documents with annotated mentions.")] = None,
+    kb: Annotated[
+        Path | None, typer.Option("--kb", callback=resolve_kb, help="Knowledge base, for documents with annotated mentions.")
+    ] = None,
     pipeline: Annotated[
         Path | None,
         typer.Option(

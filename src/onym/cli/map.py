@@ -85,7 +85,7 @@ def map_(
     from onym.linkers import linker_config, open_linker
     from onym.outputs.base import ExportOptions, check_terms
     from onym.outputs.mapping import count_rows, counted, map_terms, new_counts, read_terms, require_mapping, write_mappings
-    from onym.packs.locate import load
+    from onym.packs.locate import load, locate_kb
     from onym.parts import OpenContext
     from onym.store.output import STDOUT
 
@@ -107,7 +107,7 @@ def map_(
     with progress("mapping", total=rows) as bar:
         opening, only = OpenContext(download, shown_on(bar), verify), None
         if kb is not None:
-            known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
+            known = KnowledgeBase.open(locate_kb(kb), verify=verify, prefer=listed(prefer))
             only = allowed(known, types, concepts)
             named: Linker | Pipeline = open_linker(linker_config(linker or "tfidf", **of_linker), known, opening)
         elif pipeline is not None:

@@ -52,6 +52,7 @@ def build(
     from onym.detect import detector_config
     from onym.errors import ConfigError
     from onym.linkers import linker_config
+    from onym.packs.locate import locate_kb
     from onym.parts import OpenContext
     from onym.pipeline.config import FILE
     from onym.pipeline.folder import build_pipeline
@@ -63,7 +64,7 @@ def build(
         raise ConfigError("config-invalid", "there is no detector that options could be for", fix="name a --detector")
     with progress("opening what the pipeline needs") as bar:
         pipeline = build_pipeline(
-            kb,
+            locate_kb(kb),
             output,
             linker=linker_config(linker, **options["linker"]),
             detector=None if detector == "none" else detector_config(detector, **options["detector"]),

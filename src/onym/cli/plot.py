@@ -43,9 +43,10 @@ def names(
     require_file(output, force=force)
     from onym.evaluate.names import choose_names, draw_names, format_of, sampled_concepts
     from onym.kb import KnowledgeBase
+    from onym.packs.locate import locate_kb
     from onym.store.output import whole_file
 
-    kind, known = format_of(output), KnowledgeBase.open(kb)
+    kind, known = format_of(output), KnowledgeBase.open(locate_kb(kb))
     only = allowed(known, types, concepts)
     shown = only.nonzero()[0].tolist() if concepts and only is not None else None
     with whole_file(output, force=force) as file, progress("choosing names") as bar:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from onym.kb.curie import prefix_of
 from onym.kb.diff import read_replacements
 from onym.kb.gather import Codes, Decisions, Gathered, decide, gather, portable
 from onym.kb.identity import Identity
+from onym.kb.ignored import IgnoredFile, summarise_ignored
 from onym.kb.knowledge_base import FORMAT, KIND, NO_CONCEPT, NO_RULE
 from onym.kb.recipe import Recipe
 from onym.store.arrays import Ragged, Strings
@@ -267,6 +268,12 @@ def labels(codes: Codes) -> Strings:
 _log = logging.getLogger("onym.kb")
 
 
+def log_ignored(files: Sequence[IgnoredFile]) -> None:
+    """Log the files of the sources that were not read, and why."""
+    for line in summarise_ignored(files):
+        _log.warning("%s", line)
+
+
 def build_kb(
     recipe: Recipe,
     dest: Path,
@@ -274,23 +281,33 @@ def build_kb(
     root: Path | None = None,
     progress: Progress = silent,
     sources: Mapping[str, Source] | None = None,
+    report_ignored: Callable[[Sequence[IgnoredFile]], None] = log_ignored,
 ) -> Manifest:
     """Build the knowledge base of a recipe at `dest`. Its paths are relative to `root`, by default the current folder.
 
     A path that is a key of `sources` is not opened: its source is passed in, for instance a part of an archive.
+    `report_ignored` is called with the files of the sources that were not read, if there are any; by default they are logged.
     """
     root = root or Path()
     with staging(dest) as stage:
         found = gather(recipe, root, progress, sources or {})
+        if found.ignored:
+            report_ignored(found.ignored)
         progress("joining sources", found.rows)
         decisions = decide(found, recipe, _successors(found, recipe, root))
         progress("sorting names", found.rows)
         numbers = _write_terms(stage, found, decisions, recipe)
-        stage.write_json("report.json", {"dropped": _plain(found.dropped), "decided": _plain(found.decided)})
+        stage.write_json("report.json", _report(found))
         progress("writing", found.rows)
         counts = {**numbers, "rows": found.rows}
         _log.info("built %s: %d concepts, %d names", dest, counts["concepts"], counts["names"])
         return stage.publish(dest, KIND, FORMAT, Record(_config(recipe), found.inputs, counts))
+
+
+def _report(found: Gathered) -> dict[str, Any]:
+    """Return what was dropped, decided and ignored; `ignored` is there only if files were."""
+    report: dict[str, Any] = {"dropped": _plain(found.dropped), "decided": _plain(found.decided)}
+    return {**report, "ignored": [asdict(file) for file in found.ignored]} if found.ignored else report
 
 
 def _config(recipe: Recipe) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from onym.kb.curie import curies
 from onym.kb.export import alias_frame, concept_frame, term_frame
 from onym.kb.identity import AliasKind
 from onym.store.files.source import InputFile
-from onym.store.files.table import TableFormat, header, iter_table
+from onym.store.files.table import header, iter_table, sniff_format
 
 if TYPE_CHECKING:
     from onym.kb.knowledge_base import KnowledgeBase
@@ -82,7 +82,7 @@ _NAMES = (("old", "new"), ("retired_id", "replaced_by"), ("from", "to"))
 def read_replacements(path: Path, prefix: str = "mesh") -> pl.DataFrame:
     """Return the columns `concept` and `successor` as CURIEs; the first two columns count where none is called so."""
     file = InputFile.from_path(path)
-    form = TableFormat(delimiter="," if file.stem.endswith(".csv") else "\t", quoted=True)
+    form = sniff_format(file)
     there = header(file, form)
     if len(there) < 2:
         raise InputError("table-columns", "two columns were expected, the old id and the new one", where=file.name)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 import polars as pl
 import pyarrow as pa
 
+from onym.errors import InputError
 from onym.kb import readers
 from onym.kb.curie import prefix_of
 from onym.kb.groups import groups_of_type
 from onym.kb.identity import Identity, identify
+from onym.kb.ignored import IgnoredFile, find_ignored
 from onym.kb.recipe import JoinConfig, Recipe, SourceConfig
 from onym.store.artefact import InputEntry
 from onym.store.files.source import Source
@@ -131,6 +133,7 @@ class Gathered:
     dropped: Counter[str] = field(default_factory=Counter)
     decided: Counter[str] = field(default_factory=Counter)
     inputs: list[InputEntry] = field(default_factory=list)
+    ignored: list[IgnoredFile] = field(default_factory=list)
     rows: int = 0
 
 
@@ -140,11 +143,13 @@ def gather(recipe: Recipe, root: Path, progress: Progress, sources: Mapping[str,
     for config in recipe.sources:
         source = sources.get(config.path) or Source.open(root / config.path).require_whole()
         label = config.name or source.name.split(".")[0]
-        for batch in _batches(source, config):
+        format_name = config.format or readers.detect(source)
+        for batch in readers.read(source, format_name, config.columns, config.prefix):
             _take(found, pl.DataFrame(batch), recipe, config, label)
             found.rows += batch.num_rows
             progress(f"reading {label}", found.rows)
-        found.inputs += _inputs(source, config)
+        found.inputs += _require_inputs(source, config, format_name)
+        found.ignored += _ignored(source, config, format_name)
     return found
 
 
@@ -157,18 +162,24 @@ def portable(path: str) -> str:
     return Path(path).name if Path(path).is_absolute() else path.rstrip("/")
 
 
-def _batches(source: Source, config: SourceConfig) -> Iterable[pa.RecordBatch]:
-    return readers.read(source, config.format or readers.detect(source), config.columns, config.prefix)
-
-
-def _inputs(source: Source, config: SourceConfig) -> list[InputEntry]:
-    """Return the files of a release that were read, by names relative to the recipe."""
+def _require_inputs(source: Source, config: SourceConfig, format_name: str) -> list[InputEntry]:
+    """Return the files of a release that were read, by names relative to the recipe; raise if there are none."""
     base = portable(config.path)
-    return [
+    inputs = [
         InputEntry(name=base if len(source.files) == 1 else f"{base}/{file.name}", bytes=file.size, sha256=file.digest())
         for file in source.files
         if file.was_read
     ]
+    if not inputs:
+        fix = "leave --format out: it is recognised, or name another one"
+        raise InputError("input-missing", f"no file in the format {format_name}", where=source.name, fix=fix)
+    return inputs
+
+
+def _ignored(source: Source, config: SourceConfig, format_name: str) -> list[IgnoredFile]:
+    """Return the files of a release that were not read, by names relative to the recipe."""
+    base = portable(config.path)
+    return [replace(file, name=f"{base}/{file.name}") for file in find_ignored(source, format_name)]
 
 
 def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, config: SourceConfig, label: str) -> None:

@@ -265,7 +265,7 @@ class KnowledgeBase:
         return next(iter(find_vocabulary(self.concept_ids[row].partition(":")[0]).groups), "")
 
     def report(self) -> dict[str, Any]:
-        """Return what the build dropped and decided, by reason."""
+        """Return what the build dropped and decided, by reason, and the files that it ignored, if any."""
         return dict(self._artefact.json("report.json"))
 
     def require_sound(self) -> None:

@@ -15,15 +15,14 @@ from onym.outputs.terms import TermMapping, TermTable, term_document
 from onym.pipeline.pipeline import Pipeline
 from onym.store.files.parquet import iter_parquet, parquet_schema
 from onym.store.files.source import InputFile
-from onym.store.files.table import TableFormat, header, iter_table, require_columns
-from onym.store.files.xlsx import read_xlsx, require_few_rows
+from onym.store.files.table import header, iter_table, require_columns, sniff_format
+from onym.store.files.xlsx import cell_text, read_cells, require_few_rows
 from onym.store.output import require_file
 from onym.types import IdStyle, LinkedDocument, Progress, Row, require_text, silent
 
 MAPPED_COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
 """The columns of the flat table that a term becomes."""
 _NOTHING: Row = dict.fromkeys(MAPPED_COLUMNS)
-_DELIMITERS = (",", ";", "\t")
 
 
 def read_terms(path: Path | str, column: str) -> TermTable:
@@ -39,15 +38,15 @@ def read_terms(path: Path | str, column: str) -> TermTable:
     path = Path(path)
     file = InputFile.from_path(path)
     if path.suffix == ".xlsx":
-        rows = read_xlsx(path)
-        columns = list(next(rows, ()))
-        cells: Iterator[tuple[str, ...]] = (row[: len(columns)] for row in rows if any(row))
+        rows = read_cells(path)
+        columns = [cell_text(name) for name in next(rows, ())]
+        cells: Iterator[tuple[Any, ...]] = (row[: len(columns)] for row in rows if any(map(cell_text, row)))
     elif path.suffix == ".parquet":
         schema = parquet_schema(file)
         columns = schema.names
         cells = (tuple(map(_text, row)) for batch in iter_parquet(file, schema) for row in _rows(batch, columns))
     else:
-        form = TableFormat(_delimiter(file, column), quoted=True)
+        form = sniff_format(file, [column])
         columns = header(file, form)
         cells = (row for batch in iter_table(file, form, list(dict.fromkeys(columns))) for row in _rows(batch, columns))
     require_columns(columns, [column], file)
@@ -57,15 +56,6 @@ def read_terms(path: Path | str, column: str) -> TermTable:
 def count_rows(path: Path, column: str) -> int:
     """Return how many rows a table has; the column must be there."""
     return sum(1 for _ in read_terms(path, column).rows)
-
-
-def _delimiter(file: InputFile, column: str) -> str:
-    """Return what separates the columns: in a .csv, that which makes one of the wanted name, else of the most names."""
-    if not file.stem.endswith(".csv"):
-        return "\t"
-    names = {each: header(file, TableFormat(each, quoted=True)) for each in _DELIMITERS}
-    named = [each for each in _DELIMITERS if column in names[each]]
-    return named[0] if named else max(_DELIMITERS, key=lambda each: len(names[each]))
 
 
 def _rows(batch: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -83,12 +73,12 @@ def map_terms(
 
     A column holds terms of one kind: with `only`, other concepts are ignored and do not compete. A pipeline has its own.
     """
-    rows: deque[tuple[str, ...]] = deque()
+    rows: deque[tuple[Any, ...]] = deque()
 
     def terms() -> Iterator[str]:
-        for cells in table.rows:
-            rows.append(cells)
-            yield cells[table.column]
+        for values in table.rows:
+            rows.append(values)
+            yield cell_text(values[table.column])
 
     for linked in link_terms(terms(), linker, top_k=top_k, only=only):
         yield TermMapping.of(rows.popleft(), linked)

@@ -74,8 +74,16 @@ def check_terms(path: Path, options: ExportOptions) -> None:
 
 def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
     """Write a table with its own columns, the best concept, and all candidates."""
-    rows = ([*mapping.cells, *values_of(mapping, context.linker.kb, context.style)] for mapping in mappings)
+    is_sheet = context.path.suffix == ".xlsx"
+    rows = (
+        [*_own_cells(mapping, is_sheet=is_sheet), *values_of(mapping, context.linker.kb, context.style)] for mapping in mappings
+    )
     write_rows(rows, columns_of(context.columns), context.path, file)
+
+
+def _own_cells(mapping: TermMapping, *, is_sheet: bool) -> tuple[Any, ...]:
+    """Return the row of the table itself: a spreadsheet keeps numbers and dates, other tables are text."""
+    return (is_sheet and mapping.values) or mapping.cells
 
 
 def columns_of(own: Sequence[str]) -> dict[str, type]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from onym.kb import KnowledgeBase
+from onym.store.files.xlsx import cell_text
 from onym.text.normal import normal_name
 from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
 
@@ -14,7 +16,8 @@ from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
 class TermMapping:
     """A row of a table, the term in it, and the concepts proposed for it, best first.
 
-    `tied`, `confidence` and `nil_reason` are those of `onym.Link`.
+    `cells` are the row as text, `values` as the table has it: a spreadsheet has numbers and dates too. `tied`, `confidence` and
+    `nil_reason` are those of `onym.Link`.
     """
 
     cells: tuple[str, ...]
@@ -23,6 +26,7 @@ class TermMapping:
     tied: int = 0
     confidence: float | None = None
     nil_reason: NilReason | None = None
+    values: tuple[Any, ...] = field(default=(), compare=False)
 
     @property
     def answer(self) -> Candidate | None:
@@ -40,12 +44,13 @@ class TermMapping:
         return self.answer is not None and not self.is_tied and self.answer.name == normal_name(self.term)
 
     @classmethod
-    def of(cls, cells: tuple[str, ...], linked: LinkedDocument) -> TermMapping:
+    def of(cls, values: tuple[Any, ...], linked: LinkedDocument) -> TermMapping:
         """Return the mapping of a row whose term was linked."""
+        cells, term = tuple(map(cell_text, values)), linked.document.text
         if not linked.links:
-            return cls(cells, linked.document.text, ())
+            return cls(cells, term, (), values=values)
         link = linked.links[0]
-        return cls(cells, linked.document.text, link.candidates, link.tied, link.confidence, link.nil_reason)
+        return cls(cells, term, link.candidates, link.tied, link.confidence, link.nil_reason, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ class TermTable:
     """A table with a header, and the column of it that holds terms."""
 
     columns: tuple[str, ...]
-    rows: Iterable[tuple[str, ...]]
+    rows: Iterable[tuple[Any, ...]]
     column: int
 
 

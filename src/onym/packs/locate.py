@@ -149,3 +149,18 @@ def recipe_names() -> list[str]:
     True
     """
     return sorted(path.stem for path in RECIPES.glob("*.toml"))
+
+
+def locate_kb(folder: Path | str) -> Path:
+    """Return the folder of a knowledge base: the one at that path, else that of a pipeline, given as `load` takes it.
+
+    >>> locate_kb("starter").name, locate_kb(getfixture("tiny_kb")) == getfixture("tiny_kb"), locate_kb("my/kb").as_posix()
+    ('knowledge-base', True, 'my/kb')
+    """
+    own = Path(folder)
+    if (own / "CURRENT").is_file():
+        return own
+    with open_folder(folder) as path:
+        if not (path / FILE).is_file() and str(folder) not in recipe_names():
+            return own
+        return path / _read(path, str(folder)).kb.path

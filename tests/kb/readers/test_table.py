@@ -10,6 +10,7 @@ import pytest
 from onym.errors import ConfigError, InputError
 from onym.kb import readers
 from onym.store.files.source import Source
+from onym.store.files.xlsx import write_xlsx
 from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
 
@@ -106,6 +107,37 @@ def test_a_row_with_another_number_of_fields_is_refused(text: str) -> None:
     with pytest.raises(InputError) as e:
         rows_of({"a.tsv": text}, "table")
     assert e.value.code == "table-fields"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_any_delimiter_is_recognised(name: str, delimiter: str) -> None:
+    text = f"id{delimiter}name\nX:1{delimiter}fever\n"
+    assert names_of(rows_of({name: text}, "table")) == [("x:1", "fever", "preferred")]
+    assert readers.detect(source_of({name: text})) == "table"
+
+
+def test_a_spreadsheet(tmp_path: Path) -> None:
+    with (tmp_path / "ward.xlsx").open("wb") as file:
+        write_xlsx(
+            [[17, "Fever", "Pyrexia|High temperature", 3.5], [None, None, None, None]], ["Key", "name", "synonyms", "x"], file
+        )
+    source = Source.open(tmp_path / "ward.xlsx")
+    rows = [row for batch in readers.read(source, "table", {"id": "Key"}) for row in batch.to_pylist()]
+    assert [(row["concept_id"], row["name"]) for row in rows] == [
+        ("ward:17", "Fever"), ("ward:17", "Pyrexia"), ("ward:17", "High temperature")
+    ]  # fmt: skip
+    with pytest.raises(ConfigError) as e:
+        list(readers.read(source, "table"))
+    assert e.value.fix == "name them with --column; the columns are Key, name, synonyms, x"
+
+
+def test_a_spreadsheet_is_recognised(tmp_path: Path) -> None:
+    with (tmp_path / "ward.xlsx").open("wb") as file:
+        write_xlsx([[17, "Fever"]], ["id", "name"], file)
+    source = Source.open(tmp_path)
+    assert readers.detect(source) == "table"
+    assert not source.files[0].was_read
 
 
 @pytest.mark.real_data

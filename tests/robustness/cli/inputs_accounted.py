@@ -1,11 +1,14 @@
-"""Random trees of files, converted by the command line: every file and every document must be accounted for.
+"""Random trees of files, read by the command line: every file, every document and every row must be accounted for.
 
-folders      trees that were read
-files        entries of them: files, links, pipes, and folders that cannot be listed
-documents    documents in them that can be read
-unaccounted  entries that the totals, the list of inputs, the problems or the exit status do not say the truth of
-lost         documents that are in no output
-renamed      documents that have another id in the output
+folders        trees of documents that were read
+files          entries of them: files, links, pipes, and folders that cannot be listed
+documents      documents in them that can be read
+releases       folders of terminology files that a knowledge base was built from
+release_files  files in them
+tables         tables of which the rows were counted, some with a quote that is not closed
+unaccounted    entries that the totals, the list of inputs, the problems or the exit status do not say the truth of
+lost           documents that are in no output, and tables of which rows are missing
+renamed        documents that have another id in the output
 
 The trees mix formats, with broken, torn, linked and unreadable files and ids that stand twice. The generator knows what each
 holds. They are made and read without the rights of root, so that permissions bind.
@@ -32,6 +35,7 @@ from onym.cli.corpus import app
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from tests.robustness.cli.input_trees import READABLE, Maker, Tree
+from tests.robustness.cli.release_trees import judge_release, judge_table, read_samples
 
 _NOBODY = 65534
 _CHUNK = 20
@@ -55,7 +59,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
                 found.update(judged)
                 for line in wrong:
                     print(line, file=sys.stderr)
-    names = ("folders", "files", "documents", "unaccounted", "lost", "renamed")
+    names = ("folders", "files", "documents", "releases", "release_files", "tables", "unaccounted", "lost", "renamed")
     figures: dict[str, object] = {name: found[name] for name in names}
     if found["unaccounted"] or found["lost"] or found["renamed"]:
         sys.exit(f"not everything is accounted for: {json.dumps(figures)}")
@@ -69,6 +73,9 @@ def _start(base: str) -> None:
     for kind in READABLE:
         kind(maker)
     _convert(maker.tree, folder / "out", "jsonl")
+    read_samples()
+    judge_release(folder, 0)
+    judge_table(folder, 0)
     shutil.rmtree(folder)
     if os.geteuid() == 0:
         os.setgroups([])
@@ -85,6 +92,10 @@ def _judge_range(base: str, seeds: tuple[int, int]) -> tuple[Counter[str], list[
         (folder / "tree").mkdir()
         tree = Maker(folder / "tree", folder / "outside", seed).make(_FILES)
         judged = _judge(tree, folder / "out", "text" if seed % 4 == 0 else "jsonl")
+        files, bad = judge_release(folder, seed)
+        judged.figures.update(releases=1, release_files=files, tables=1)
+        for line in bad + judge_table(folder, seed):
+            judged.add(*line.split(": ", 1))
         found.update(judged.figures)
         wrong += [f"tree {seed}: {line}" for line in judged.wrong]
         for path in tree.folder.rglob("*"):

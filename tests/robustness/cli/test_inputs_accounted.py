@@ -12,9 +12,12 @@ import pytest
 from onym.corpora import reading
 from onym.corpora.base import Item
 from onym.corpora.reading import Reading
+from onym.kb import gather
+from onym.store.files.quotes import QuoteCheck
 from onym.types import Document
 from tests.robustness.cli.input_trees import Maker, Tree
 from tests.robustness.cli.inputs_accounted import _judge, _Judged
+from tests.robustness.cli.release_trees import judge_release, judge_table
 
 FIGURES = ("unaccounted", "lost", "renamed")
 
@@ -60,3 +63,19 @@ def test_a_lost_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -
     real = reading.numbered
     monkeypatch.setattr(reading, "numbered", lambda items, source: islice(real(items, source), 1, None))
     assert judged(tree)[1] > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_folder_of_terminologies_is_accounted_for(tmp_path: Path, seed: int) -> None:
+    assert judge_release(tmp_path, seed)[1] == []
+
+
+def test_a_terminology_that_is_not_listed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gather, "find_ignored", lambda *_: [])
+    assert judge_release(tmp_path, 23)[1]
+
+
+def test_rows_that_a_quote_swallows_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not [line for seed in range(20) for line in judge_table(tmp_path, seed)]
+    monkeypatch.setattr(QuoteCheck, "feed", lambda *_: None)
+    assert [line for seed in range(20) for line in judge_table(tmp_path, seed)]

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError
 from onym.store.files import table
+from onym.store.files.quotes import QuoteCheck
 from onym.store.files.source import InputFile
-from onym.store.files.table import TableFormat, header, iter_table
+from onym.store.files.table import TableFormat, header, iter_table, sniff_format
 from onym.store.limits import Limits
 from tests.store.answers import answer
 
@@ -116,8 +117,83 @@ def test_without_a_header_nothing_of_the_first_row_is_shown() -> None:
         rows(b"1,the patient\n2,fell\n", QUOTED, ["term"])
     assert "patient" not in str(caught.value)
     assert caught.value.fix == "the first row has to name the columns; it has 2"
-    with pytest.raises(InputError, match="use 'terms'"):
+
+
+@pytest.mark.parametrize("first", ["fever", "P0017,fever", "2026-01-01,fever", "He fell. Pain,fever", f"{'long ' * 9},fever"])
+def test_a_first_row_that_looks_like_data_is_not_shown(first: str) -> None:
+    with pytest.raises(InputError) as caught:
+        rows(f"{first}\n".encode(), QUOTED, ["term"])
+    assert "fever" not in str(caught.value)
+
+
+def test_a_missing_column_is_reported_with_the_columns_that_exist() -> None:
+    with pytest.raises(InputError) as caught:
         rows(b"id,terms\n1,a\n", QUOTED, ["term"])
+    assert caught.value.fix == "use 'terms'; the columns are id, terms"
+    with pytest.raises(InputError) as caught:
+        rows(",".join(f"c{n}" for n in range(20)).encode() + b"\n", QUOTED, ["term"])
+    assert caught.value.fix.endswith("c10, c11 and 8 more")
+
+
+def test_names_of_columns_with_spaces_quotes_and_line_breaks() -> None:
+    data = b'id, name ,"a ""b"", c","two\nlines"\n1,x,y,z\n'
+    assert header(InputFile.from_bytes("t", data), QUOTED) == ["id", "name", 'a "b", c', "two\nlines"]
+    assert rows(data, QUOTED, ["name", 'a "b", c', "two\nlines"]) == [("x", "y", "z")]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "wanted", "delimiter"),
+    [
+        ("a.csv", b"id,name\n", [], ","),
+        ("a.csv", b"id;name\n", [], ";"),
+        ("a.csv", b"id\tname\n", [], "\t"),
+        ("a.csv", b"id|name\n", [], "|"),
+        ("a.tsv", b"id,name\n", [], ","),
+        ("a.csv.gz", b"id\n", [], ","),
+        ("a.tsv", b"id\n", [], "\t"),
+        ("a.csv", b"ID,Name,a|b|c|d\n", ["id", "name"], ","),
+        ("a.csv", b'"a;b;c;d",id\n', [], ","),
+    ],
+)
+def test_the_delimiter_is_recognised(name: str, data: bytes, wanted: list[str], delimiter: str) -> None:
+    assert sniff_format(InputFile.from_bytes(name, data), wanted) == TableFormat(delimiter, quoted=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b'id,name\n1,"fever\n2,cough\n', 2),
+        (b'id,name\n1,fever\n2,"cough', 3),
+        (b'id,name\n1,"fever\n2,"cough"\n3,x\n', 2),
+        (b'id,name\n"1,fever\n2,cough\n', 2),
+        (b'id,"name\n1,fever\n', 1),
+        (b'id,name\n1,"a\nb"\n2,"cough""\n', 4),
+        (b'id,name\n1,"' + b"a line\n" * 9_000, 2),
+    ],
+)
+@pytest.mark.parametrize("row_bytes", [2_000, 200_000])
+def test_a_quote_that_is_not_closed_is_refused_with_its_line(data: bytes, line: int, row_bytes: int) -> None:
+    with pytest.raises(InputError) as caught:
+        rows(data, QUOTED, ["id", "name"], row_bytes=row_bytes)
+    assert (caught.value.code, caught.value.where) == ("table-quote", f"t.txt:{line}")
+
+
+def test_quotes_that_open_nothing_or_are_closed_are_text() -> None:
+    data = b'id,name\n1,5" wide\n2,"a" b\n3,"x\ny" \n4,""\n'
+    assert [name for _, name in rows(data, QUOTED, ["id", "name"])] == ['5" wide', "a b", "x\ny ", ""]
+
+
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=8), st.integers(1, 7))
+def test_quotes_are_followed_across_blocks(pairs: list[tuple[str, str]], size: int) -> None:
+    out = io.StringIO()
+    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(pairs)
+    data, check = out.getvalue().encode(), QuoteCheck("t", ",")
+    for start in range(0, len(data), size):
+        check.feed(data[start : start + size])
+    check.close()
+    check.feed(b'"')
+    with pytest.raises(InputError):
+        check.close()
 
 
 def test_a_column_that_is_not_requested_may_stand_twice() -> None:
@@ -126,7 +202,7 @@ def test_a_column_that_is_not_requested_may_stand_twice() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"id,name" + b"x" * 5_000, b"id,name\n1," + b"x" * 50_000 + b"\n", b'id,name\n1,"' + b"a line\n" * 9_000],
+    [b"id,name" + b"x" * 5_000, b"id,name\n1," + b"x" * 50_000 + b"\n", b'id,name\n1,"' + b"a line\n" * 9_000 + b'"\n'],
 )
 def test_a_row_without_end_is_refused(data: bytes) -> None:
     with pytest.raises(LimitError, match="limit-line"):

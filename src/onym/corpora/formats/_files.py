@@ -32,7 +32,7 @@ def head(file: InputFile) -> bytes:
 
 def first_bytes(file: InputFile) -> bytes:
     """Return as many bytes of a file as its format is recognised by."""
-    with file.open() as stream:
+    with file.open(peek=True) as stream:
         data = b""
         while len(data) < HEAD and (more := stream.read(HEAD - len(data))):
             data += more

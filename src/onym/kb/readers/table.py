@@ -1,8 +1,10 @@
-"""Any csv or tsv with a header: the columns are named by the caller, or found under their usual names."""
+"""Any csv, tsv or xlsx with a header: the columns are named by the caller, or found under their usual names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
 from typing import Literal
 
 import polars as pl
@@ -14,7 +16,8 @@ from onym.kb.curie import curies
 from onym.kb.readers._shared import bar_list, batches, kind
 from onym.parts import PartConfig
 from onym.store.files.source import InputFile, Source
-from onym.store.files.table import TableFormat, header, iter_table
+from onym.store.files.table import describe_columns, header, iter_table, require_columns, sniff_format
+from onym.store.files.xlsx import read_xlsx
 from onym.types import NameKind
 
 USUAL = {
@@ -30,10 +33,12 @@ USUAL = {
     "replaced_by": ("replaced_by", "successor"),
 }
 _KINDS = {value.label: int(value) for value in NameKind}
+_KNOWN = [name for names in USUAL.values() for name in names]
+_ROWS = 10_000  # of a spreadsheet in one batch
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a csv or tsv has an id and a name column."""
+    """Return True if a csv, tsv or xlsx has an id and a name column."""
     return any({"id", "name"} <= _columns(file, {}).keys() for file in _files(source))
 
 
@@ -49,35 +54,53 @@ def read(source: Source, config: Config | None = None) -> Iterator[pa.RecordBatc
     """Yield the rows; members of one cell are separated by `|`."""
     config = config or Config()
     for file in _files(source):
-        form = _form(file)
         found = _columns(file, config.columns)
         if not {"id", "name"} <= found.keys():
-            fix = f"name them with columns; the file has {', '.join(header(file, form)[:12])}"[:200]
+            fix = f"name them with --column; {describe_columns(_header(file, config.columns))}"
             raise ConfigError("table-columns", "no column for the id or the name is known", where=file.name, fix=fix)
-        for batch in iter_table(file, form, list(dict.fromkeys(found.values()))):
-            frame = pl.DataFrame(batch).select(**{role: pl.col(name) for role, name in found.items()})
+        for batch in _iter_frames(file, config.columns, list(dict.fromkeys(found.values()))):
+            frame = batch.select(**{role: pl.col(name) for role, name in found.items()})
             yield from _read_rows(
                 frame.filter(pl.col("id").str.strip_chars() != ""), config.prefix or source.name.split(".")[0]
             )
 
 
 def _files(source: Source) -> list[InputFile]:
-    return source.matching("*.csv") + source.matching("*.tsv")
+    return source.matching("*.csv") + source.matching("*.tsv") + source.matching("*.xlsx")
 
 
-def _form(file: InputFile) -> TableFormat:
-    return TableFormat(delimiter="," if file.stem.endswith(".csv") else "\t", quoted=True)
+def _is_sheet(file: InputFile) -> bool:
+    return file.stem.endswith(".xlsx")
+
+
+def _header(file: InputFile, named: Mapping[str, str]) -> list[str]:
+    if not _is_sheet(file):
+        return header(file, sniff_format(file, [*named.values(), *_KNOWN]))
+    with closing(read_xlsx(file, peek=True)) as rows:
+        return list(next(rows, ()))
+
+
+def _iter_frames(file: InputFile, named: Mapping[str, str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield the columns as strings."""
+    if not _is_sheet(file):
+        yield from map(pl.DataFrame, iter_table(file, sniff_format(file, [*named.values(), *_KNOWN]), columns))
+        return
+    rows = read_xlsx(file)
+    there = list(next(rows, ()))
+    require_columns(there, columns, file)
+    at = {name: there.index(name) for name in columns}
+    while some := list(islice(rows, _ROWS)):
+        yield pl.DataFrame({name: [row[number] for row in some] for name, number in at.items()})
 
 
 def _columns(file: InputFile, named: dict[str, str]) -> dict[str, str]:
     """Return which column plays which role."""
-    there = header(file, _form(file))
+    there = _header(file, named)
     lower = {name.lower(): name for name in there}
     found = {role: next((lower[n] for n in names if n in lower), None) for role, names in USUAL.items()}
     missing = [name for name in named.values() if name not in there]
     if missing:
-        fix = f"the file has {', '.join(there[:12])}"[:200]
-        raise ConfigError("table-columns", f"no column named {missing[0]!r}", where=file.name, fix=fix)
+        raise ConfigError("table-columns", f"no column named {missing[0]!r}", where=file.name, fix=describe_columns(there))
     return {role: name for role, name in {**found, **named}.items() if name is not None}
 
 

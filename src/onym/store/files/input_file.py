@@ -53,8 +53,8 @@ class InputFile:
         return cls(name or path.name, lambda: open_regular(path), status.st_size, limits)
 
     @contextmanager
-    def open(self) -> Iterator[InputStream]:
-        """Open the file for reading, unpacking gzip and zstd on the way."""
+    def open(self, *, peek: bool = False) -> Iterator[InputStream]:
+        """Open the file for reading, unpacking gzip and zstd on the way. With `peek`, it does not count as read."""
         try:
             raw = self.opener()
         except OSError as e:
@@ -67,14 +67,14 @@ class InputFile:
             finally:
                 self._streams.remove(stream)
                 is_read = stream.packed_bytes == self.size and not raw.closed  # the collector closes files in any order
-                if is_read and not self._read_digests:
+                if is_read and not peek and not self._read_digests:
                     self._read_digests.append(stream.digest())
                 stream.close()
 
     def head(self, size: int) -> bytes:
         """Return the first `size` bytes, unpacked. Those of a tiny file are kept: in an archive of many, opening costs most."""
         if not self._tiny:
-            with self.open() as stream:
+            with self.open(peek=True) as stream:
                 data = stream.read(size)
             if len(data) < min(size, _TINY):
                 self._tiny.append(data)
@@ -95,7 +95,7 @@ class InputFile:
 
     @property
     def was_read(self) -> bool:
-        """True once the file has been read to its end."""
+        """True once the file has been read to its end, by more than a `head`."""
         return bool(self._read_digests)
 
     def digest(self) -> str:

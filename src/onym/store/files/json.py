@@ -76,7 +76,7 @@ def parsed_line(data: bytes, where: str, limits: Limits = DEFAULT_LIMITS) -> Any
 
 def first_byte(file: InputFile) -> str:
     """Return the first character that is not white space: `[`, `{`, or whatever else the file begins with."""
-    with file.open() as stream:
+    with file.open(peek=True) as stream:
         return stream.read(1024).removeprefix(_BOM).lstrip()[:1].decode("latin-1")
 
 

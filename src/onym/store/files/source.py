@@ -154,9 +154,8 @@ class Source:
             files, skipped = folder_files(path, limits, follow_links=follow_links)
             return cls(path.name, tuple(files), tuple(skipped))
         file = InputFile.from_path(path, limits=limits)
-        with file.open() as stream:
-            head = stream.read(512)
-        if is_zip(path, head):
+        head = file.head(512)
+        if path.suffix != ".xlsx" and is_zip(path, head):
             return cls.of_files(path.name, list(zip_files(path, limits)))
         if is_tar(head):
             return cls(path.name, tuple(tar_files(file, limits)))

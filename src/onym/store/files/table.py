@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import cast
+from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from onym.errors import InputError, LimitError, OnymError
+from onym.store.files.quotes import QuoteCheck
 from onym.store.files.source import InputFile
 from onym.store.files.stream import InputStream
 from onym.store.limits import KIB, MIB
@@ -20,6 +21,10 @@ from onym.store.limits import KIB, MIB
 _FEW_ROWS, _MANY_ROWS, _BATCH_BYTES = 4096, 65_536, 4 * MIB
 _MAX_COLUMNS = 4096
 _BOM = b"\xef\xbb\xbf"
+_DELIMITERS = (",", ";", "\t", "|")
+_SHOWN = 12  # columns that an error lists
+_MIN_HEADINGS = 2  # a single cell may as well be the first of a list of terms
+_HEADING = re.compile(r"(?!.*\d{3})[^\W\d][^\n.]{0,39}|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +47,22 @@ def iter_table(file: InputFile, form: TableFormat, columns: Sequence[str]) -> It
     skipped, first = _head(file, form)
     if not first:
         return
+    names = list(form.names) or _names(first, file, form)
     if not form.names:
-        require_columns(_names(first, file, form), columns, file)
+        require_columns(names, columns, file)
     with file.open() as stream:
+        text = _Text(stream, QuoteCheck(file.name, form.delimiter) if form.quoted else None)
+        reading = pacsv.ReadOptions(
+            column_names=names,
+            skip_rows=skipped,
+            skip_rows_after_names=0 if form.names else 1,
+            block_size=file.limits.row_bytes,
+            use_threads=False,
+        )
         try:
-            yield from _joined(_reader(stream, file, form, columns, skipped))
+            yield from _joined(_reader(text, form, columns, reading))
         except (pa.ArrowException, UnicodeDecodeError) as e:
+            text.require_closed()
             raise _refusal(str(e), file, stream) from e
 
 
@@ -56,14 +71,27 @@ def header(file: InputFile, form: TableFormat) -> list[str]:
     return _names(_head(file, form)[1], file, form)
 
 
-def _reader(
-    stream: InputStream, file: InputFile, form: TableFormat, columns: Sequence[str], skipped: int
-) -> Iterator[pa.RecordBatch]:
+def sniff_format(file: InputFile, wanted: Iterable[str] = ()) -> TableFormat:
+    """Return how a table with a header is written: the delimiter that makes most of the wanted names, then most columns.
+
+    >>> sniff_format(InputFile.from_bytes("a.csv", b"id;name\\n1;fever, high\\n")).delimiter
+    ';'
+    """
+    own = "," if file.stem.endswith(".csv") else "\t"
+    forms = [TableFormat(each, quoted=True) for each in sorted(_DELIMITERS, key=lambda each: each != own)]
+    known = {name.lower() for name in wanted}
+
+    def rank(form: TableFormat) -> tuple[int, int]:
+        names = header(file, form)
+        return len(known & {name.lower() for name in names}), len(names)
+
+    return max(forms, key=rank)
+
+
+def _reader(text: _Text, form: TableFormat, columns: Sequence[str], reading: pacsv.ReadOptions) -> Iterator[pa.RecordBatch]:
     reader = pacsv.open_csv(
-        pa.PythonFile(_Text(stream), mode="r"),
-        read_options=pacsv.ReadOptions(
-            column_names=list(form.names) or None, skip_rows=skipped, block_size=file.limits.row_bytes, use_threads=False
-        ),
+        pa.PythonFile(text, mode="r"),
+        read_options=reading,
         parse_options=pacsv.ParseOptions(
             delimiter=form.delimiter, quote_char='"' if form.quoted else False, newlines_in_values=form.quoted
         ),
@@ -77,11 +105,11 @@ def _reader(
 
 
 class _Text(io.RawIOBase):
-    """A stream without NUL, which Arrow would let pass."""
+    """A stream without NUL, which Arrow would let pass, and without a quote that is never closed."""
 
-    def __init__(self, stream: InputStream) -> None:
+    def __init__(self, stream: InputStream, quotes: QuoteCheck | None) -> None:
         super().__init__()
-        self._stream = stream
+        self._stream, self._quotes = stream, quotes
 
     def readable(self) -> bool:
         return True
@@ -91,7 +119,16 @@ class _Text(io.RawIOBase):
         if b"\x00" in data:
             fix = "fetch the file again, or convert it to UTF-8"
             raise InputError("input-encoding", "a NUL byte in a text file", where=self._stream.name, fix=fix)
+        if self._quotes and data:
+            self._quotes.feed(data)
+        elif self._quotes and size:
+            self._quotes.close()
         return data
+
+    def require_closed(self) -> None:
+        """Raise if a quote that is open here is not closed in the rest of the file."""
+        while self._quotes and self._quotes.is_open:
+            self.read(MIB)
 
 
 def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -109,9 +146,9 @@ def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _head(file: InputFile, form: TableFormat) -> tuple[int, bytes]:
-    """Return how many leading lines are comments, and the line after them."""
+    """Return how many leading lines are comments, and the row after them, which may hold quoted line breaks."""
     comment, limit, used = form.comment.encode(), file.limits.row_bytes, 0
-    with file.open() as stream:
+    with file.open(peek=True) as stream:
         lines = io.BufferedReader(cast("io.FileIO", stream), 64 * KIB)
         try:
             for skipped in range(limit):
@@ -120,10 +157,23 @@ def _head(file: InputFile, form: TableFormat) -> tuple[int, bytes]:
                 if used > limit:
                     break
                 if not comment or not line.removeprefix(_BOM).startswith(comment):
-                    return skipped, line
+                    return skipped, line + _quoted_lines(line, lines, file, form) if form.quoted else line
         finally:
             lines.detach()
     raise LimitError("limit-line", f"the first row does not end within {limit:,} bytes", where=f"{file.name}:{skipped + 1}")
+
+
+def _quoted_lines(line: bytes, lines: BinaryIO, file: InputFile, form: TableFormat) -> bytes:
+    """Return the lines after the first one that a quote joins with it."""
+    quotes, more = QuoteCheck(file.name, form.delimiter), b""
+    quotes.feed(line)
+    while quotes.is_open and len(line) + len(more) <= file.limits.row_bytes:
+        following = lines.readline(file.limits.row_bytes)
+        if not following:
+            quotes.close()
+        quotes.feed(following)
+        more += following
+    return more
 
 
 def _names(first: bytes, file: InputFile, form: TableFormat) -> list[str]:
@@ -131,7 +181,11 @@ def _names(first: bytes, file: InputFile, form: TableFormat) -> list[str]:
         text = first.decode("utf-8").removeprefix("\ufeff").rstrip("\r\n")
     except UnicodeDecodeError as e:
         raise InputError("input-encoding", "not valid UTF-8", where=f"{file.name}:1", fix="convert it to UTF-8") from e
-    return [name.strip().strip('"') for name in text.split(form.delimiter)]
+    if not form.quoted:
+        return [name.strip().strip('"') for name in text.split(form.delimiter)]
+    end = re.escape(form.delimiter)
+    cells = re.finditer(rf'(?:^|{end})(?:"([^"]*(?:""[^"]*)*)"?)?([^{end}]*)', text)
+    return [((cell[1] or "").replace('""', '"') + cell[2]).strip() for cell in cells]
 
 
 def require_columns(there: Sequence[str], wanted: Sequence[str], file: InputFile) -> None:
@@ -142,10 +196,23 @@ def require_columns(there: Sequence[str], wanted: Sequence[str], file: InputFile
         if there.count(name) > 1:
             what = f"the columns {there.index(name) + 1} and {there.index(name, there.index(name) + 1) + 1} have the same name"
             raise InputError("table-columns", what, where=file.name, fix="rename one of them")
-        if name not in there:  # without a header, the first row is data: of it nothing is shown but what is like the name
-            like = get_close_matches(name, there)
-            fix = f"use {like[0]!r}" if like else f"the first row has to name the columns; it has {len(there):,}"
+        if name not in there:
+            fix = describe_columns(there)
+            if like := get_close_matches(name, there, 1):
+                fix = f"use {like[0]!r}; {fix}"
             raise InputError("table-columns", f"no column is named {name[:60]!r}", where=file.name, fix=fix)
+
+
+def describe_columns(there: Sequence[str]) -> str:
+    """List the columns of a table, unless its first row looks like data, which is not shown.
+
+    >>> describe_columns(["code", "term"]), describe_columns(["17", "The patient fell."])
+    ('the columns are code, term', 'the first row has to name the columns; it has 2')
+    """
+    if not all(_HEADING.fullmatch(name) for name in there) or len(there) < _MIN_HEADINGS:
+        return f"the first row has to name the columns; it has {len(there):,}"
+    rest = f" and {len(there) - _SHOWN:,} more" if len(there) > _SHOWN else ""
+    return f"the columns are {', '.join(there[:_SHOWN])}{rest}"
 
 
 def _refusal(message: str, file: InputFile, stream: InputStream) -> OnymError:
