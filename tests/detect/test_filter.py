@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect.dictionary import NameFilter
+from onym.detect.base import RejectionReason
+from onym.detect.names import NameFilter
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types
 from tests.detect.made_kb import made_kb
@@ -18,44 +19,49 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 @pytest.mark.parametrize(
-    ("name", "surface", "is_accepted"),
+    ("name", "surface", "reason"),
     [
-        ("all", "ALL", True),
-        ("all", "all", False),
-        ("all", "All", False),
-        ("was", "was", False),
-        ("was", "WAS", True),
-        ("heart", "HEART", True),
-        ("heart", "heart", True),
-        ("by", "by", False),
-        ("1 2", "1,2", False),
-        ("il 2", "IL-2", True),
-        ("il 2", "il-2", False),
-        ("5 ht", "5-HT", True),
-        ("myocardial infarction", "MYOCARDIAL Infarction", True),
-        ("mi", "MI", False),  # too short
+        ("all", "ALL", None),
+        ("all", "all", "other-spelling"),
+        ("all", "All", "other-spelling"),
+        ("was", "was", "other-spelling"),
+        ("was", "WAS", None),
+        ("heart", "HEART", None),
+        ("heart", "heart", None),
+        ("by", "by", "too-short"),
+        ("1 2", "1,2", "no-letter"),
+        ("il 2", "IL-2", None),
+        ("il 2", "il-2", "other-spelling"),
+        ("5 ht", "5-HT", None),
+        ("myocardial infarction", "MYOCARDIAL Infarction", None),
+        ("mi", "MI", "too-short"),
     ],
 )
-def test_short_forms_are_accepted_as_they_are_written(kb: KnowledgeBase, name: str, surface: str, is_accepted: bool) -> None:
-    assert NameFilter(kb).accepts(kb.find(name), surface) is is_accepted
+def test_short_forms_are_accepted_as_they_are_written(
+    kb: KnowledgeBase, name: str, surface: str, reason: RejectionReason | None
+) -> None:
+    names = NameFilter(kb)
+    assert names.reject(kb.find(name), surface) == reason
+    if reason:
+        assert names.describe(kb.find(name), reason)
 
 
 def test_function_words_are_names_of_nothing(kb: KnowledgeBase) -> None:
-    assert not NameFilter(kb, min_length=1).accepts(kb.find("by"), "by")
-    assert NameFilter(kb, min_length=2).accepts(kb.find("mi"), "MI")
+    assert NameFilter(kb, min_length=1).reject(kb.find("by"), "by") == "function-word"
+    assert NameFilter(kb, min_length=2).reject(kb.find("mi"), "MI") is None
 
 
 def test_longer_abbreviations_are_accepted_in_any_case(kb: KnowledgeBase) -> None:
-    assert not NameFilter(kb, case_sensitive_below=3).accepts(kb.find("il 2"), "il-2")
-    assert NameFilter(kb, case_sensitive_below=2).accepts(kb.find("il 2"), "il-2")
+    assert NameFilter(kb, case_sensitive_below=3).reject(kb.find("il 2"), "il-2") is not None
+    assert NameFilter(kb, case_sensitive_below=2).reject(kb.find("il 2"), "il-2") is None
 
 
 def test_a_form_of_a_concept_that_is_not_requested_does_not_count(kb: KnowledgeBase) -> None:
     name = kb.find("men")
-    assert NameFilter(kb).accepts(name, "men")
+    assert NameFilter(kb).reject(name, "men") is None
     diseases = NameFilter(kb, only=concepts_of_types(kb, ["disease"]))
-    assert not diseases.accepts(name, "men")
-    assert diseases.accepts(name, "MEN")
+    assert diseases.reject(name, "men") is not None
+    assert diseases.reject(name, "MEN") is None
 
 
 def test_a_word_with_which_many_names_end_says_too_little(tmp_path: Path) -> None:
@@ -68,15 +74,15 @@ def test_a_word_with_which_many_names_end_says_too_little(tmp_path: Path) -> Non
     many = made_kb(tmp_path / "more", rows + "x:500\tDisease\t\tdisease\nx:501\tFever\t\tdisease\n")
     names = NameFilter(many)
     assert names.general == {"disease"}
-    assert not names.accepts(many.find("disease"), "Disease")
-    assert names.accepts(many.find("fever"), "fever")
-    assert names.accepts(many.find("kind7 disease"), "kind7 disease")
+    assert names.reject(many.find("disease"), "Disease") == "too-general"
+    assert names.reject(many.find("fever"), "fever") is None
+    assert names.reject(many.find("kind7 disease"), "kind7 disease") is None
 
 
 def test_characters_that_are_words_count_twice(tmp_path: Path) -> None:
     made = made_kb(tmp_path, "x:1\t\u75be\u75c5\t\tdisease\nx:2\t\u03b2x\t\tdisease\n")
-    assert NameFilter(made).accepts(made.find("\u75be\u75c5"), "\u75be\u75c5")
-    assert not NameFilter(made).accepts(made.find("\u03b2x"), "\u03b2x")
+    assert NameFilter(made).reject(made.find("\u75be\u75c5"), "\u75be\u75c5") is None
+    assert NameFilter(made).reject(made.find("\u03b2x"), "\u03b2x") is not None
 
 
 def test_general_words_are_those_that_are_counted(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect.dictionary import Config, DictionaryDetector, ReorderedNames
+from onym.detect.dictionary import Config, DictionaryDetector
+from onym.detect.names import ReorderedNames
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import Config as ExactConfig
 from onym.linkers.exact import ExactLinker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.ranking import concepts_of_types, concepts_with_ids, describe_mask
 from onym.kb.recipe import Recipe
-from onym.linkers.base import Linker, describe_filter, link_among, link_batches
+from onym.linkers.base import Linker, SurfaceLinker, describe_filter, link_among, link_batches
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
@@ -154,9 +155,63 @@ def test_ties_among_the_wanted_are_counted_and_candidates_cut(words: KnowledgeBa
     assert (linked.links[0].concept_id, linked.links[0].tied) == ("mesh:D008571", 0)
 
 
+def counted(make: type[SurfaceLinker], calls: list[tuple[bool, int]], **declared: bool) -> type[Any]:
+    """Return a linker that notes for each document whether it was linked with a filter, and how many mentions it had."""
+
+    class Counting(make):  # type: ignore[misc, valid-type]
+        def link(self, documents: Iterable[Document], **options: Any) -> Iterator[LinkedDocument]:
+            for linked in super().link(documents, **options):
+                calls.append((options.get("only") is not None, len(linked.links)))
+                yield linked
+
+    for name, value in declared.items():
+        setattr(Counting, name, value)
+    return Counting
+
+
+@pytest.mark.parametrize("types", [["disease"], ["person"], ["disease", "person"]])
+@pytest.mark.parametrize("top_k", [1, 10])
+def test_exact_match_does_not_link_again(words: KnowledgeBase, types: list[str], top_k: int) -> None:
+    calls: list[tuple[bool, int]] = []
+    once, twice = counted(ExactLinker, calls), counted(ExactLinker, [], filters_after_ranking=False)
+    only = concepts_of_types(words, types)
+    (linked,) = link_among(once(words), [WHOLE], only=only, top_k=top_k)
+    assert calls == [(False, len(WHOLE.mentions))]
+    assert [linked] == list(link_among(twice(words), [WHOLE], only=only, top_k=top_k))
+
+
+def test_exact_match_links_again_where_candidates_were_cut(tmp_path: Path) -> None:
+    rows = "".join(f"x:{number}\tgout\t{'disease' if number == 5 else 'other'}\n" for number in range(1, 6))
+    (tmp_path / "gout.tsv").write_text("id\tname\tsemantic_types\n" + rows)
+    build_kb(Recipe.of({"sources": [{"path": "gout.tsv"}]}), tmp_path / "kb", root=tmp_path)
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    calls: list[tuple[bool, int]] = []
+    doc = Document("1", "gout", (Mention(0, 4, "gout"),))
+    (linked,) = link_among(counted(ExactLinker, calls)(kb), [doc], only=concepts_of_types(kb, ["disease"]), top_k=1)
+    assert calls == [(False, 1), (True, 1)]
+    assert [each.concept_id for each in linked.links[0].candidates] == ["x:5"]
+    assert linked.links[0].nil_reason == "filtered-out"
+
+
+def test_only_mentions_that_are_left_out_are_linked_again(words: KnowledgeBase) -> None:
+    calls: list[tuple[bool, int]] = []
+    linker = counted(TfidfLinker, calls)(words)
+    only = concepts_of_types(words, ["disease"])
+    (linked,) = link_among(linker, [WHOLE], only=only)
+    left_out = sum(link.nil_reason == "filtered-out" for link in linked.links)
+    assert calls == [(False, len(WHOLE.mentions)), (True, left_out)]
+    calls.clear()
+    fever = [mention for mention in WHOLE.mentions if mention.surface == "fever"]
+    docs = [replace(WHOLE, id=str(number), mentions=tuple(fever)) for number in range(3)]
+    assert [link.concept_id for each in link_among(linker, docs, only=only) for link in each.links] == ["mesh:D005334"] * 3
+    assert calls == [(False, 1)] * 3
+
+
 def test_documents_come_in_order_and_problems_stay(words: KnowledgeBase) -> None:
     class Fails(ExactLinker):
         """Fails at documents of some ids, when they are linked for the first time or the second."""
+
+        filters_after_ranking = False
 
         def link(self, documents: Iterable[Document], **options: Any) -> Iterator[LinkedDocument]:
             bad = "3" if options.get("only") is None else "5"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
@@ -103,8 +104,49 @@ def test_the_command(tmp_path: Path) -> None:
     done = onym("explain", "A case of Reiter syndrome.", cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "1:10-25  Reiter syndrome"
     assert "  because the text is the name 'reiter syndrome'" in done.stdout
-    (line,) = onym("explain", "A case of Reiter syndrome.", "--json", cwd=tmp_path).stdout.splitlines()
-    assert json.loads(line)["matched_name"] == "reiter syndrome"
+    linked, rejected = map(
+        json.loads, onym("explain", "A case of Reiter syndrome.", "--json", cwd=tmp_path).stdout.splitlines()
+    )
+    assert linked["matched_name"] == "reiter syndrome"
+    assert {name: rejected[name] for name in ("document", "start", "end", "text", "rejected")} == {
+        "document": "1",
+        "start": 17,
+        "end": 25,
+        "text": "syndrome",
+        "rejected": "too-general",
+    }
+
+
+def test_names_that_are_not_mentions_are_explained(tmp_path: Path) -> None:
+    lines = onym("explain", "No MI, no leukemia.", cwd=tmp_path).stdout.splitlines()
+    assert lines[:2] == ["1:3-5  MI", "  not a mention: the name has fewer than 3 characters (detector option min_length)"]
+    assert lines[2] == "1:10-18  leukemia"
+    assert lines[3].startswith("  not a mention: too general: at least ")
+
+
+def test_a_text_without_names_says_so(tmp_path: Path) -> None:
+    note = "no name of the knowledge base occurs in this text"
+    assert onym("explain", "fever", cwd=tmp_path).stdout == f"1  {note}\n"
+    done = onym("explain", "fever", "--json", cwd=tmp_path)
+    assert (done.stdout, note in done.stderr) == ("", True)
+
+
+def test_what_was_not_detected_is_not_rejected(kb: KnowledgeBase) -> None:
+    pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
+    assert pipeline.explain(Document("1", "fever, MI", (Mention(0, 5, "fever"),))).rejections == ()
+    assert [each.surface for each in pipeline.explain("fever, MI").rejections] == ["MI"]
+    without = pipeline.without_detector().explain("fever, MI")
+    assert (without.rejections, without.note) == (
+        (),
+        "the document has no annotated mentions, and the pipeline has no detector",
+    )
+
+
+def test_a_page_lists_the_names_that_are_not_mentions(kb: KnowledgeBase) -> None:
+    shown = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).explain("fever, MI")._repr_html_()
+    assert "<summary>Not taken as mentions: 1</summary><ul><li>MI: the name has fewer than" in shown
+    nothing = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).explain("<b>")._repr_html_()
+    assert nothing.endswith("<p>no name of the knowledge base occurs in this text</p>")
 
 
 def test_an_unreadable_document_is_reported(tmp_path: Path) -> None:

@@ -60,7 +60,13 @@ def test_explanations_are_those_of_the_command(answers: Answers, pipeline: Pipel
     assert (status, found["explanations"]) == (200, explained)
     assert [each["matched_name"] for each in explained] == [link["matched_name"] for link in found["links"]]
     assert LinkedReply.model_validate(found).explanations[0].reasons
-    assert "explanations" not in one(answers, op="link", text=TEXT)[1]
+    assert not {"explanations", "rejections"} & set(one(answers, op="link", text=TEXT)[1])
+
+
+def test_names_that_are_not_mentions_have_a_reason(answers: Answers) -> None:
+    _, found = one(answers, op="link", text="Fever, no MI.", explain=True)
+    (rejected,) = LinkedReply.model_validate(found).rejections
+    assert (rejected.start, rejected.text, rejected.rejected) == (10, "MI", "too-short")
 
 
 def test_fewer_candidates(answers: Answers) -> None:

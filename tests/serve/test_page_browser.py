@@ -51,6 +51,13 @@ def test_a_mention_says_why(visit: Visit) -> None:
     assert "MONDO:0005148" in visit.page.inner_text("#status")
 
 
+def test_names_that_are_not_mentions_are_listed(visit: Visit) -> None:
+    visit.link("No leukemia.", "diseases")
+    details = visit.page.locator("#details details")
+    assert details.locator("summary").inner_text() == "Not taken as mentions: 1"
+    assert (details.locator("li").first.text_content() or "").startswith("leukemia: too general")
+
+
 def test_definitions_are_shown_as_text(visit: Visit) -> None:
     visit.link(TEXT)
     visit.page.locator("#marked button").first.click()

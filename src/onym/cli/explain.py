@@ -11,6 +11,7 @@ import typer
 from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
 from onym.cli.inputs import FAILED, any_failed, open_sources, report_files, resolve_kb
 from onym.cli.options import FORCE, PRECISION, VERIFY
+from onym.errors import shown_id
 from onym.store.cache import Verify
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def explain(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Explain links: the name that matched, reasons for the concept, features, runner-up, or why a mention is not linked.
+
+    Then each name of the knowledge base in the text that was not taken as a mention, with the reason.
 
     Exit status 5 if files, documents or mentions could not be read.
 
@@ -81,13 +84,13 @@ def _explained(items: Iterable[Item], pipeline: Pipeline, problems: list[Problem
 
 def _print(explained: Iterable[Explanations], *, json: bool) -> None:
     for each in explained:
-        for explanation in each:
-            mention = explanation.link.mention
-            if json:
-                write_json({"document": each.document.id, **explanation.as_dict()})
-            else:
-                write_plain(f"{each.document.id}:{mention.start}-{mention.end}  {mention.surface}")
-                write_plain("\n".join(f"  {line}" for line in explanation.lines()))
+        if not json:
+            write_plain("\n".join(each.lines()))
+            continue
+        for row in each.rows():
+            write_json({"document": each.document.id, **row})
+        if each.note:
+            tell(f"document {shown_id(each.document.id)}: {each.note}")
 
 
 def _write(explained: Iterable[Explanations], output: Path, *, force: bool) -> None:

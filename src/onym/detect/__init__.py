@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onym._lazy import lazy
-from onym.detect.base import Detected, Detector, DetectorConfig, Span, detect_batches
+from onym.detect.base import Detected, Detector, DetectorConfig, Rejection, Span, detect_batches
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
 from onym.parts import OpenContext
@@ -18,11 +18,12 @@ from onym.registry import DETECTORS
 if TYPE_CHECKING:
     from onym.detect.assertion import assertion_marks, with_assertion
 
-HELPERS = ("assertion", "classifier", "spans")  # modules that are not detectors
+HELPERS = ("assertion", "classifier", "names", "spans")  # modules that are not detectors
 __all__ = [
     "Detected",
     "Detector",
     "DetectorConfig",
+    "Rejection",
     "Span",
     "assertion_marks",
     "detect_batches",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from onym.corpora.problems import isolate
 from onym.errors import InputError
@@ -73,6 +73,51 @@ class Detector(Protocol):
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the mentions that are found in its text; those that it has are not looked at."""
+
+
+RejectionReason = Literal[
+    "too-short",
+    "no-letter",
+    "too-general",
+    "function-word",
+    "other-spelling",
+    "other-abbreviation",
+    "sentence-boundary",
+    "unpaired-bracket",
+    "other-source",
+    "filtered",
+    "overlapped",
+    "below-threshold",
+]
+"""Why a name of the knowledge base in a text is not a mention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A name of the knowledge base in a text that a detector did not take as a mention; `detail` gives the reason in words."""
+
+    start: int
+    end: int
+    surface: str
+    reason: RejectionReason
+    detail: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, with the keys of `Explanation.as_dict` where they mean the same.
+
+        >>> Rejection(0, 2, "MI", "too-short", "the name is too short").as_dict()["rejected"]
+        'too-short'
+        """
+        offsets = {"start": self.start, "end": self.end, "text": self.surface}
+        return {**offsets, "rejected": self.reason, "detail": self.detail}
+
+
+@runtime_checkable
+class FindsRejections(Detector, Protocol):
+    """A detector that knows which names of the knowledge base it did not take as mentions."""
+
+    def find_rejections(self, document: Document) -> list[Rejection]:
+        """Return the names in a text that are not mentions, in the order of the text."""
 
 
 def detect_batches(

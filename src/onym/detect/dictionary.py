@@ -4,7 +4,7 @@ The text is brought to the normal form of names, and every character of it knows
 the names that begin so are looked up in the knowledge base's own sorted column: nothing is built, nothing is kept in memory
 but what was just looked up, and any number of processes share the column. A mention begins where a word begins and ends where
 one ends. For many texts, `onym.kb.name_table` finds the same names at once. Names that are too common to be believed wherever
-they stand are told apart by `_filter.py`.
+they stand are rejected by `NameFilter`.
 
 An abbreviation that the text defines by a name is a mention wherever it stands; one that it defines by something else is not
 what a knowledge base says of these letters.
@@ -13,179 +13,46 @@ what a knowledge base says of these letters.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, Literal
-from unicodedata import east_asian_width
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from onym.detect.base import Detected, DetectorConfig, Span, detect_batches, resolved, split_types
+from onym.detect.base import (
+    Detected,
+    DetectorConfig,
+    Rejection,
+    RejectionReason,
+    Span,
+    detect_batches,
+    resolved,
+    split_types,
+)
 from onym.detect.classifier import MentionClassifier, open_classifier
+from onym.detect.names import CACHE_SIZE, NameFilter, ReorderedNames
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.name_table import NameTable, WordKeys, open_name_table
+from onym.kb.name_table import NameTable, open_name_table
 from onym.kb.ranking import ConceptMask, concepts_of_types, describe_mask, names_of, own_names_of
 from onym.parts import ModelReference, OpenContext
-from onym.text.abbreviations import FUNCTION_WORDS, Abbreviations
-from onym.text.analysis import TextAnalysis, analysis_of
+from onym.text.abbreviations import Abbreviations
+from onym.text.analysis import TextAnalysis, analysed, analysis_of
 from onym.text.boundaries import closed, may_cross_sentences, words
 from onym.text.fingerprints import NormalTexts
-from onym.text.normal import SMALL_WORDS, normal_name, other_numbers
+from onym.text.normal import normal_name, other_numbers
 from onym.types import Document
-
-_MAX_WORDS = 8
-_JOINS = frozenset((" ", "-"))  # what may stand between two words of one name: a comma lists several things
-_CACHE_SIZE = 200_000  # names and beginnings of names: texts repeat themselves
-
-
-class ReorderedNames:
-    """Finds the names of a knowledge base in any order of their words.
-
-    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> text = "two attacks of the heart, attack"
-    >>> [(text[start:end], kb.names[row]) for start, end, row in ReorderedNames(kb).find(text)]
-    [('attacks of the heart', 'heart attack')]
-    """
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        keys = WordKeys(kb)
-        self._look_up = lru_cache(_CACHE_SIZE)(keys.find)
-
-    def find(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """Yield where a normalised text has the words of a name and nothing else, and the row of each such name."""
-        found = [(start, end, text[start:end]) for start, end in words(text)]
-        for first, (start, _, word) in enumerate(found):
-            if word in SMALL_WORDS:
-                continue
-            phrase = [word]
-            for (_, before, _), (after, end, more) in zip(found[first:], found[first + 1 : first + _MAX_WORDS], strict=False):
-                if text[before:after] not in _JOINS:
-                    break
-                phrase.append(more)
-                if more not in SMALL_WORDS:
-                    for row in self._look_up(tuple(phrase)):
-                        yield start, end, row
-
-
-_GENERAL = 100  # names that end with a word, at least, until it says too little
-_ONE_IN = 400  # of all names
-_SPACE = ord(" ")
-_BASE = 0x9E3779B97F4A7C15  # odd, and as good as random
-_LAST, _BUCKETS = 4, 20  # bytes at the end of a word, and bits of a number made of them
-
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-
-
-class NameFilter:
-    """Tells whether a name is a mention where it stands written so. With `only`, as a name of some concepts alone.
-
-    Never accepted are names of fewer than `min_length` characters, names without a letter, function words, and single words
-    with which one in 400 names ends. Names of up to `case_sensitive_below` letters and digits that all sources write as
-    abbreviations are, with a capital or a digit after the first letter, are accepted where they are written so.
-
-    >>> names = NameFilter(KnowledgeBase.open(getfixture("tiny_kb")), min_length=2)
-    >>> mi, fever = names.kb.find("mi"), names.kb.find("fever")
-    >>> [names.accepts(mi, "MI"), names.accepts(mi, "Mi"), names.accepts(fever, "FEVER")]
-    [True, False, True]
-    """
-
-    def __init__(
-        self, kb: KnowledgeBase, *, min_length: int = 3, case_sensitive_below: int = 4, only: ConceptMask | None = None
-    ) -> None:
-        self.kb = kb
-        self._min_length, self._case_sensitive_below, self._only = min_length, case_sensitive_below, only
-        self._allowed = lru_cache(_CACHE_SIZE)(self._forms_allowed)
-
-    def accepts(self, name: int, surface: str) -> bool:
-        """Tell whether a stretch of text, written as `surface`, is to be taken for the name."""
-        forms_allowed = self._allowed(name)
-        return forms_allowed is None or _bare(surface) in forms_allowed
-
-    @cached_property
-    def general(self) -> frozenset[str]:
-        """The words with which so many names end that they say little by themselves."""
-        names = self.kb.names
-        least = max(_GENERAL, len(names) // _ONE_IN)
-        data, ends = names.data.view(np.ndarray), names.offsets.astype(np.int64)
-        spaces = np.concatenate(([-1], np.flatnonzero(data == _SPACE)))
-        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last words
-        has_more = starts > ends[:-1]
-        rows = np.flatnonzero(has_more)
-        rows = rows[_may_be_frequent(data, starts[rows], ends[1:][rows], least)]
-        hashes = _hashes(data, starts[rows], ends[1:][rows])
-        _, numbers, counts = np.unique(hashes, return_index=True, return_counts=True)
-        return frozenset(names[int(row)].rpartition(" ")[2] for row in rows[numbers[counts >= least]])
-
-    def _forms_allowed(self, name: int) -> frozenset[str] | None:
-        """Return how a name must be written, bare; None is in any way, and nothing is never."""
-        text = self.kb.names[name]
-        if _width(text) < self._min_length or not any(map(str.isalpha, text)) or text in self.general:
-            return frozenset()
-        forms = {_bare(form) for form in self._forms(name)} if len(_bare(text)) <= self._case_sensitive_below else {""}
-        if all(map(_is_short_form, forms)):
-            return frozenset(forms)
-        return frozenset() if text in FUNCTION_WORDS else None
-
-    def _forms(self, name: int) -> list[str]:
-        """Return a name as the sources write it."""
-        kb, found = self.kb, []
-        for concept in kb.name_concepts[name].tolist():
-            if self._only is None or self._only[concept]:
-                first = int(kb.concept_terms[concept])
-                found += [kb.term_forms[first + row] for row in (kb.names_of(concept) == name).nonzero()[0].tolist()]
-        return found
-
-
-def _may_be_frequent(data: Bytes, starts: Ints, ends: Ints, least: int) -> npt.NDArray[np.bool_]:
-    """Tell for each stretch of bytes whether so many may be the same: those of one length that end with the same bytes.
-
-    It is quick, so that few are left to be compared as a whole.
-    """
-    numbers = (ends - starts).astype(np.uint64)
-    for back in range(1, _LAST + 1):
-        numbers = numbers * np.uint64(_BASE) + data[np.maximum(ends - back, starts)]
-    numbers = (numbers * np.uint64(_BASE)) >> np.uint64(64 - _BUCKETS)
-    counts = np.bincount(numbers.astype(np.int64), minlength=1 << _BUCKETS)
-    is_frequent: npt.NDArray[np.bool_] = counts[numbers] >= least
-    return is_frequent
-
-
-def _hashes(data: Bytes, starts: Ints, ends: Ints) -> npt.NDArray[np.uint64]:
-    """Return a number for each stretch of bytes, the same for the same bytes."""
-    lengths = ends - starts
-    after = np.concatenate(([0], np.cumsum(lengths)))
-    within = np.arange(int(after[-1])) - np.repeat(after[:-1], lengths)
-    powers = np.cumprod(np.full(int(lengths.max(initial=0)) + 1, _BASE, dtype=np.uint64))
-    values = (data[np.repeat(starts, lengths) + within].astype(np.uint64) + np.uint64(1)) * powers[within]
-    totals = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values)))
-    hashes: npt.NDArray[np.uint64] = totals[after[1:]] - totals[after[:-1]]
-    return hashes
-
-
-def _width(text: str) -> int:
-    """Count characters; one of a script that has words of one or two, such as Chinese, counts twice."""
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def _bare(text: str) -> str:
-    """Return the letters and digits of a text."""
-    return "".join(filter(str.isalnum, text))
-
-
-def _is_short_form(form: str) -> bool:
-    return any(char.isupper() or char.isdigit() for char in form[1:])
-
 
 _FEW_TEXTS = 16
 
 NameSpan = tuple[int, int, int]
 """Where a name starts and ends in a text, and its row."""
+Judged = tuple[int, int, int, RejectionReason | None]
+"""Where a name starts and ends in a text, the row of the name that is meant, and why it is not a mention, if so."""
 
 
 class Config(DetectorConfig):
@@ -264,9 +131,9 @@ class DictionaryDetector:
         self._filter = NameFilter(
             kb, min_length=self._config.min_length, case_sensitive_below=self._config.case_sensitive_below, only=only
         )
-        self._look_up = lru_cache(_CACHE_SIZE)(self._looked_up)
-        self._type = lru_cache(_CACHE_SIZE)(self._type_of)
-        self._name = lru_cache(_CACHE_SIZE)(kb.names.__getitem__)
+        self._look_up = lru_cache(CACHE_SIZE)(self._looked_up)
+        self._type = lru_cache(CACHE_SIZE)(self._type_of)
+        self._name = lru_cache(CACHE_SIZE)(kb.names.__getitem__)
         self._seen = 0
 
     @property
@@ -287,35 +154,108 @@ class DictionaryDetector:
         """Yield each document with the names in its text."""
         return detect_batches(documents, self._find)
 
+    def find_rejections(self, document: Document) -> list[Rejection]:
+        """Return the names in a text that are not mentions, each with the step of detection that it got to.
+
+        >>> detector = DictionaryDetector(KnowledgeBase.open(getfixture("tiny_kb")))
+        >>> [(found.surface, found.reason) for found in detector.find_rejections(Document("1", "No fever, no MI."))]
+        [('MI', 'too-short')]
+        """
+        doc = analysed(document)
+        judged = list(self._judge(doc, next(self._names([doc]))))
+        spans, scored, mentions = self._choose(doc, judged)
+        found: dict[tuple[int, int], Rejection | None] = {(span.start, span.end): None for span in mentions}
+        for start, end, reason, detail in self._iter_reasons(doc, judged, spans, scored):
+            found.setdefault((start, end), Rejection(start, end, doc.text[start:end], reason, detail))
+        return sorted(filter(None, found.values()), key=lambda each: (each.start, each.end))
+
+    def _iter_reasons(
+        self, doc: Document, judged: Iterable[Judged], spans: Iterable[Span], scored: Sequence[Span]
+    ) -> Iterator[tuple[int, int, RejectionReason, str]]:
+        """Yield why spans are not mentions: the last step of detection first, since two names may have one span."""
+        analysis = analysis_of(doc)
+        for span in scored:
+            yield span.start, span.end, "below-threshold", self._describe_score(span.score)
+        for span in spans:
+            yield span.start, span.end, "overlapped", _describe_overlap(doc.text, span, scored)
+        for start, end, name, reason in judged:
+            if reason is not None:
+                yield start, end, reason, self._describe(analysis, doc.text[start:end], name, reason)
+        for start, end, name in self._looked_up_names(analysis, self._look_up_unwanted):
+            yield start, end, *self._reject_unwanted(name)
+
     def _find(self, docs: Sequence[Document]) -> Iterator[list[Span]]:
         """Yield the names in each text that do not overlap, and are likely to be mentions."""
-        classifier, convention = self._classifier, self._config.convention
-        for doc, names in zip(docs, self._names(docs), strict=True):
-            found = resolved(self._spans(doc, names), nested=self._config.nested)
-            if classifier is not None:
-                likely = [replace(span, score=classifier.probability(doc.text, span, convention)) for span in found]
-                found = [span for span in likely if span.score >= self._threshold]
-            yield found
+        batch = [analysed(doc) for doc in docs]
+        for doc, names in zip(batch, self._names(batch), strict=True):
+            yield self._choose(doc, self._judge(doc, names))[-1]
 
-    def _spans(self, doc: Document, names: Iterable[NameSpan]) -> Iterator[Span]:
+    def _choose(self, doc: Document, judged: Iterable[Judged]) -> tuple[list[Span], list[Span], list[Span]]:
+        """Return the spans that may be mentions, with their scores those that do not overlap, and the mentions."""
+        type_of = self._type
+        spans = [Span(start, end, type=type_of(name)) for start, end, name, reason in judged if reason is None]
+        spans += self._defined(analysis_of(doc))
+        found = resolved(spans, nested=self._config.nested)
+        if self._classifier is None:
+            return spans, found, found
+        scored = self._score(doc.text, found, self._classifier)
+        return spans, scored, [span for span in scored if span.score >= self._threshold]
+
+    def _score(self, text: str, spans: Iterable[Span], classifier: MentionClassifier) -> list[Span]:
+        """Return spans with the probability of being a mention."""
+        convention = self._config.convention
+        return [replace(span, score=classifier.probability(text, span, convention)) for span in spans]
+
+    def _judge(self, doc: Document, names: Iterable[NameSpan]) -> Iterator[Judged]:
+        """Yield each name with the reason why it is not a mention; None if it may be one."""
         text, analysis = doc.text, analysis_of(doc)
-        known = analysis.abbreviations if self._config.abbreviations else Abbreviations(())
+        known = self._abbreviations(analysis)
         passages = sorted(passage.start for passage in doc.passages)
         for start, end, name in names:
             # A name may have full stops and brackets in it, but not the end of a sentence or half a pair.
-            is_cut = _has_between(passages, start, end) or _is_in_two_sentences(analysis, start, end)
-            whole = None if is_cut else closed(text, start, end)
-            meant = self._meant(name, text[start:end], known) if whole else -1
-            if whole and meant >= 0:
-                yield Span(*whole, type=self._type(meant))
-        yield from self._defined(analysis, known)
+            if _has_between(passages, start, end) or _is_in_two_sentences(analysis, start, end):
+                yield start, end, name, "sentence-boundary"
+            elif (whole := closed(text, start, end)) is None:
+                yield start, end, name, "unpaired-bracket"
+            else:
+                meant, reason = self._meant(name, text[start:end], known)
+                yield whole[0], whole[1], meant, reason
 
-    def _meant(self, name: int, surface: str, known: Abbreviations) -> int:
-        """Return the name that is meant where one stands written so: itself, or what the text says it is short for, or -1."""
+    def _abbreviations(self, analysis: TextAnalysis) -> Abbreviations:
+        return analysis.abbreviations if self._config.abbreviations else Abbreviations(())
+
+    def _meant(self, name: int, surface: str, known: Abbreviations) -> tuple[int, RejectionReason | None]:
+        """Return the name that is meant where one is written so: itself, or what the text says it is short for."""
         long = known.expand(surface)
-        if long is not None:
-            return self._named(long)
-        return name if self._filter.accepts(name, surface) else -1
+        if long is None:
+            return name, self._filter.reject(name, surface)
+        meant = self._named(long)
+        return (meant, None) if meant >= 0 else (name, "other-abbreviation")
+
+    def _describe(self, analysis: TextAnalysis, surface: str, name: int, reason: RejectionReason) -> str:
+        """Return in words why a name is not a mention."""
+        if reason == "other-abbreviation":
+            return f"the text defines it as {analysis.abbreviations.expand(surface)!r}, which is not a name to be found"
+        if reason == "sentence-boundary":
+            return "a sentence or a passage begins inside the name"
+        if reason == "unpaired-bracket":
+            return "one bracket of a pair is inside the name, and the other is not"
+        return self._filter.describe(name, reason)
+
+    def _describe_score(self, score: float) -> str:
+        return f"the classifier's probability is {score:.2f}, below the threshold of {self._threshold:.2f}"
+
+    def _reject_unwanted(self, name: int) -> tuple[RejectionReason, str]:
+        """Return why a name is not looked for: its concepts may not be answers, or have it from another vocabulary."""
+        concepts = self.kb.name_concepts[name].tolist()
+        allowed = [concept for concept in concepts if self._only is None or self._only[concept]]
+        if allowed:
+            sources = {self.kb.sources[self.kb.kind_and_source(concept, name)[1]] for concept in allowed}
+            where = ", ".join(sorted(sources))
+            return "other-source", f"the concept has this name only from {where} (detector option lent_names)"
+        types = sorted({self.kb.label_of(concept)[1] for concept in concepts} - {""})
+        kind = f" ({', '.join(types)})" if types else ""
+        return "filtered", f"the filter of types or concepts leaves out all concepts with this name{kind}"
 
     def _names(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
         """Yield every span of a name in each text."""
@@ -328,10 +268,13 @@ class DictionaryDetector:
         """Yield the names in the order of their words. For the first texts, look-ups are quicker than to open the table is."""
         self._seen += len(docs)
         if self._seen < _FEW_TEXTS or self._config.inflections:
-            return (self._looked_up_names(analysis_of(doc)) for doc in docs)
+            return (self._looked_up_names(analysis_of(doc), self._look_up) for doc in docs)
         texts = NormalTexts([doc.text for doc in docs])
         found = self._names_in(texts)
-        return (self._looked_up_names(analysis_of(doc)) if row in texts.odd else found[row] for row, doc in enumerate(docs))
+        look_up = self._look_up
+        return (
+            self._looked_up_names(analysis_of(doc), look_up) if row in texts.odd else found[row] for row, doc in enumerate(docs)
+        )
 
     def _names_in(self, texts: NormalTexts) -> list[list[NameSpan]]:
         """Return every span of a name in texts that are looked at together."""
@@ -364,24 +307,34 @@ class DictionaryDetector:
             if self._is_allowed(name):
                 yield *aligned.raw_span(start, end), name
 
-    def _looked_up_names(self, analysis: TextAnalysis) -> Iterator[NameSpan]:
+    def _looked_up_names(self, analysis: TextAnalysis, look_up: Callable[[str], tuple[int, bool]]) -> Iterator[NameSpan]:
         """Yield every span of a name in a text, one look-up after the other."""
         aligned = analysis.normalised
         text, edges = aligned.text, words(aligned.text)
         for number, (start, _) in enumerate(edges):
             for row in range(number, len(edges)):
                 end = edges[row][1]
-                name, goes_on = self._look_up(text[start:end])
+                name, goes_on = look_up(text[start:end])
                 if name >= 0:
                     yield *aligned.raw_span(start, end), name
                 if not goes_on:
                     break
 
     def _looked_up(self, key: str) -> tuple[int, bool]:
-        """Return the name that is `key`, or the other number of it, or -1; and whether a longer one begins with `key`."""
-        name, goes_on = self._found(key)
-        others = other_numbers(key) if name < 0 and self._config.inflections else ()
-        return next((found for found in (self._found(other)[0] for other in others) if found >= 0), name), goes_on
+        """Return the name to be found that is `key`, or the other number of it, or -1; and whether a longer one begins so."""
+        names, goes_on = self._names_like(key)
+        return next(filter(self._is_allowed, names), -1), goes_on
+
+    def _look_up_unwanted(self, key: str) -> tuple[int, bool]:
+        """Return the name that is `key` if it is not to be found, or -1; and whether a longer one begins so."""
+        names, goes_on = self._names_like(key)
+        return (next(names, -1) if self._look_up(key)[0] < 0 else -1), goes_on
+
+    def _names_like(self, key: str) -> tuple[Iterator[int], bool]:
+        """Return the rows of the name that is `key` and of its other numbers, and whether a longer name begins so."""
+        row, goes_on = self._found(key)
+        others = (self._found(other)[0] for other in other_numbers(key)) if self._config.inflections else ()
+        return (each for each in chain((row,), others) if each >= 0), goes_on
 
     def _found(self, key: str) -> tuple[int, bool]:
         """Return the name that is `key`, or -1, and whether a longer one begins so."""
@@ -390,7 +343,7 @@ class DictionaryDetector:
         is_name = row < len(names) and names.bytes_at(row) == data
         after = row + is_name
         goes_on = after < len(names) and names.bytes_at(after).startswith(data)
-        return (row if is_name and self._is_allowed(row) else -1), goes_on
+        return (row if is_name else -1), goes_on
 
     def _is_allowed(self, name: int) -> bool:
         return self._is_wanted is None or bool(self._is_wanted[name])
@@ -399,8 +352,9 @@ class DictionaryDetector:
         """Return the name that a long form is, or -1."""
         return self._look_up(normal_name(long))[0]
 
-    def _defined(self, analysis: TextAnalysis, known: Abbreviations) -> Iterator[Span]:
+    def _defined(self, analysis: TextAnalysis) -> Iterator[Span]:
         """Yield the places of the short forms that the text defines by a name, with or without a plural `s`."""
+        known = self._abbreviations(analysis)
         named = {each.short: self._named(known.expand(each.short) or "") for each in known.definitions}
         for short, name in named.items():
             forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
@@ -440,6 +394,11 @@ def _wanted_names(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -
     if config.lent_names or kb.term_lent is None:
         return None if only is None else names_of(kb, only)
     return own_names_of(kb, np.ones(len(kb), dtype=bool) if only is None else only)
+
+
+def _describe_overlap(text: str, span: Span, others: Iterable[Span]) -> str:
+    other = next(each for each in others if each.start < span.end and span.start < each.end)
+    return f"overlapped by the name {text[other.start : other.end]!r}"
 
 
 def _has_between(offsets: Sequence[int], start: int, end: int) -> bool:

@@ -59,10 +59,11 @@ class Tools:
         """Link a text, and explain each link.
 
         For each mention: the name that matched with its kind and source, reasons for the concept, effects of features against
-        the runner-up, or why there is no answer.
+        the runner-up, or why there is no answer. Then a row with `rejected` and `detail` for each name of the knowledge base
+        in the text that was not taken as a mention.
         """
         _require_short(text, MAX_TEXT)
-        return [explanation.as_dict() for explanation in self._pipeline.explain(text)]
+        return self._pipeline.explain(text).rows()
 
     def lookup(self, query: _Text) -> list[dict[str, Any]]:
         """Look up concepts by an id, such as MESH:D003924, or by a name, its beginning or some of its words; at most ten."""

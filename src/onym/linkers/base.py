@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, ClassVar, Protocol
 
 from pydantic import Field
@@ -97,22 +98,34 @@ def link_among(
 
     A mention whose first answer without the filter is one of the others is left unlinked (NIL): "skin" is no skin cancer, also
     if only diseases may be answers. All mentions are linked among all concepts; those that are left unlinked are linked once
-    more among the wanted ones, for candidates to be kept. With `restrict`, the others are as if they were not there.
+    more among the wanted ones, for candidates to be kept, unless the first pass has these candidates already. With `restrict`,
+    the others are as if they were not there.
     """
     if only is None or restrict:
         yield from linker.link(documents, top_k=top_k, only=only)
         return
-    wanted = _Wanted(linker.kb, only, top_k)
-    freely: deque[LinkedDocument] = deque()
+    wanted = _Wanted(linker, only, top_k)
+    freely = linker.link(documents, top_k=_WIDER * top_k)
+    for linked in freely:
+        if any(map(wanted.needs_linking, linked.links)):
+            yield from _link_again(linker, wanted, chain([linked], freely))
+            return
+        yield wanted.merge(linked)
+
+
+def _link_again(linker: Linker, wanted: _Wanted, freely: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
+    """Yield documents linked among all concepts, where mentions that need it are linked again among the wanted ones."""
+    pending: deque[LinkedDocument] = deque()
 
     def left_out() -> Iterator[Document]:
-        for linked in linker.link(documents, top_k=_WIDER * top_k):
-            freely.append(linked)
-            mentions = tuple(link.mention for link in linked.links if wanted.is_left_out(link))
+        for linked in freely:
+            pending.append(linked)
+            mentions = tuple(link.mention for link in linked.links if wanted.needs_linking(link))
             yield replace(linked.document, mentions=mentions, relations=())
 
-    for linked in linker.link(left_out(), top_k=top_k, only=only):
-        yield wanted.merged(freely.popleft(), linked)
+    for again in linker.link(left_out(), top_k=wanted.top_k, only=wanted.only):
+        linked = pending.popleft()
+        yield replace(linked, links=(), problems=again.problems) if again.problems else wanted.merge(linked, again.links)
 
 
 def describe_filter(only: ConceptMask | None, *, restrict: bool = False) -> dict[str, Any]:
@@ -123,28 +136,37 @@ def describe_filter(only: ConceptMask | None, *, restrict: bool = False) -> dict
 class _Wanted:
     """Which answers a filter lets through."""
 
-    def __init__(self, kb: KnowledgeBase, only: ConceptMask, top_k: int) -> None:
-        self._ids, self._only, self._top_k = kb.concept_ids, only, top_k
+    def __init__(self, linker: Linker, only: ConceptMask, top_k: int) -> None:
+        self.only, self.top_k = only, top_k
+        self._ids = linker.kb.concept_ids
+        self._filters_after = isinstance(linker, SurfaceLinker) and linker.filters_after_ranking
 
-    def is_left_out(self, link: Link) -> bool:
-        """Tell whether the best meaning of a mention is another concept than the wanted ones."""
+    def needs_linking(self, link: Link) -> bool:
+        """Return True if the candidates of a mention that is left out are not known from the first pass."""
+        is_complete = self._filters_after and len(link.candidates) < _WIDER * self.top_k
+        return not is_complete and self._is_left_out(link)
+
+    def merge(self, freely: LinkedDocument, again: Iterable[Link] = ()) -> LinkedDocument:
+        """Return the links of a document: those linked among all concepts, and those linked again among the wanted."""
+        rest = iter(again)
+        return replace(freely, links=tuple(self._merge_link(link, rest) for link in freely.links))
+
+    def _merge_link(self, link: Link, again: Iterator[Link]) -> Link:
+        if not self._is_left_out(link):
+            return self._let_through(link)
+        return _left_out(next(again) if self.needs_linking(link) else self._let_through(link))
+
+    def _is_left_out(self, link: Link) -> bool:
+        """Return True if the best meaning of a mention is another concept than the wanted ones."""
         return bool(link.candidates) and not self._is_wanted(link.candidates[0])
 
-    def merged(self, freely: LinkedDocument, among: LinkedDocument) -> LinkedDocument:
-        """Return the links of a document: those linked among all concepts, and those linked again among the wanted."""
-        if among.problems:
-            return replace(freely, links=(), problems=among.problems)
-        again = iter(among.links)
-        links = (_left_out(next(again)) if self.is_left_out(link) else self._let_through(link) for link in freely.links)
-        return replace(freely, links=tuple(links))
-
     def _is_wanted(self, candidate: Candidate) -> bool:
-        return bool(self._only[self._ids.find(candidate.concept_id)])
+        return bool(self.only[self._ids.find(candidate.concept_id)])
 
     def _let_through(self, link: Link) -> Link:
         candidates = tuple(filter(self._is_wanted, link.candidates))
         tied = sum(each.score == candidates[0].score for each in candidates[1:])
-        return replace(link, candidates=candidates[: self._top_k], tied=tied)
+        return replace(link, candidates=candidates[: self.top_k], tied=tied)
 
 
 def _left_out(link: Link) -> Link:
@@ -190,10 +212,12 @@ class SurfaceLinker(Cacheable):
     """A linker that sees the mention alone: the same query has the same answer in any document.
 
     Linkers of this kind say how queries are answered; that each is answered once is done here. `cache_size` is the number of
-    queries whose answers are kept from one batch to the next.
+    queries whose answers are kept from one batch to the next. `filters_after_ranking` declares that the candidates among some
+    concepts are those among all concepts without the others, in the same order and with the same scores.
     """
 
     batch: ClassVar[int] = 256  # documents
+    filters_after_ranking: ClassVar[bool] = False
 
     def __init__(self, kb: KnowledgeBase, *, expand: bool, cache_size: int = CACHE_SIZE) -> None:
         self.kb, self.cache_size, self._expand = kb, cache_size, expand

@@ -47,6 +47,7 @@ class ExactLinker(SurfaceLinker):
     """
 
     batch = 64
+    filters_after_ranking = True
 
     def __init__(self, kb: KnowledgeBase, config: Config | None = None) -> None:
         self._config = config or Config()

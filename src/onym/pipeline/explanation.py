@@ -7,6 +7,7 @@ reasons          names and memories that speak for the concept
 effects          what the features of a reranker did for it, against the runner-up
 runner-up        the next candidate, and how far it is behind
 not linked       the reason of no answer
+not a mention    names of the knowledge base in the text that the detector did not take as mentions, with the reason
 source           what the answer depends on: knowledge base and models with their digests, options
 """
 
@@ -14,9 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from html import escape
 from typing import Any
 
+from onym.detect.base import Detector, FindsRejections, Rejection
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 from onym.rerank.evidence import Evidence, evidence_of
@@ -80,11 +83,8 @@ class Explanation:
             "stage": link.stage,
             "ties": link.tied,
             "nil_reason": link.nil_reason,
-            "reasons": [{"kind": each.kind, "text": each.text, "value": each.value} for each in self.evidence.reasons],
-            "effects": [
-                {"feature": name, "value": _known(value), "runner_up": _known(other), "effect": effect}
-                for name, value, other, effect in map(astuple, self.evidence.effects)
-            ],
+            "reasons": [asdict(each) for each in self.evidence.reasons],
+            "effects": [_without_nan(asdict(each)) for each in self.evidence.effects],
             "runner_up": None if self.runner_up is None else styled(self.runner_up.concept_id),
             "margin": self.margin,
             "source": self.source,
@@ -124,34 +124,92 @@ class Explanation:
 class Explanations(list[Explanation]):
     """The explanations of a document's links. A notebook shows the text, and each mark says why it is what it is.
 
+    `rejections` are the names of the knowledge base in the text that the detector did not take as mentions; `note` says why
+    there is nothing to explain, if so.
+
     >>> from onym.types import Document
     >>> Explanations(LinkedDocument(Document("1", "nothing")), [])._repr_html_()
     '<div class="onym" style="white-space:pre-wrap;line-height:1.7">nothing</div>'
     """
 
-    def __init__(self, linked: LinkedDocument, explanations: Iterable[Explanation]) -> None:
+    def __init__(
+        self,
+        linked: LinkedDocument,
+        explanations: Iterable[Explanation],
+        rejections: Iterable[Rejection] = (),
+        note: str = "",
+    ) -> None:
         super().__init__(explanations)
         self.document, self._linked = linked.document, linked
+        self.rejections, self.note = tuple(rejections), note
+
+    def to_dict(self) -> dict[str, list[dict[str, Any]]]:
+        """Return everything as plain values, links and names that are not mentions apart."""
+        return {"explanations": [each.as_dict() for each in self], "rejections": [each.as_dict() for each in self.rejections]}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return everything as plain values: a row for each link, then one for each name that is not a mention."""
+        return [each.as_dict() for each in (*self, *self.rejections)]
+
+    def lines(self) -> list[str]:
+        """Return what people read, for the whole document."""
+        return list(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        for each in self:
+            mention = each.link.mention
+            yield f"{self.document.id}:{mention.start}-{mention.end}  {mention.surface}"
+            yield from (f"  {line}" for line in each.lines())
+        for rejection in self.rejections:
+            yield f"{self.document.id}:{rejection.start}-{rejection.end}  {rejection.surface}"
+            yield f"  not a mention: {rejection.detail}"
+        if self.note:
+            yield f"{self.document.id}  {self.note}"
 
     def _repr_html_(self) -> str:
         """Return the text with its mentions marked, and the reasons as titles: no script, everything escaped."""
-        return self._linked.to_html(["\n".join(each.lines()) for each in self])
+        marked = self._linked.to_html(["\n".join(each.lines()) for each in self])
+        return marked + "".join(self._html_below())
+
+    def _html_below(self) -> Iterator[str]:
+        """Yield what is below the text: the names that are not mentions, folded, and the note."""
+        if self.rejections:
+            items = "".join(f"<li>{escape(each.surface)}: {escape(each.detail)}</li>" for each in self.rejections)
+            yield f"<details><summary>Not taken as mentions: {len(self.rejections)}</summary><ul>{items}</ul></details>"
+        if self.note:
+            yield f"<p>{escape(self.note)}</p>"
 
 
-def explain_linked(linked: LinkedDocument, linker: Linker, source: dict[str, Any]) -> Explanations:
-    """Explain the links of a document."""
+def explain_linked(linked: LinkedDocument, linker: Linker, detector: Detector | None, source: dict[str, Any]) -> Explanations:
+    """Explain the links of a document, and the names in it that the detector did not take as mentions."""
     doc = replace(linked.document, mentions=tuple(link.mention for link in linked.links))
     known = analysis_of(doc).abbreviations
     explained = (
         Explanation(link, known.expand(link.mention.surface) or None, *_provenance(linker.kb, link), evidence, source)
         for link, evidence in zip(linked.links, evidence_of(linker, doc, linked.links), strict=True)
     )
-    return Explanations(linked, explained)
+    rejections = _find_rejections(linked, detector)
+    note = "" if linked.links or rejections else _explain_nothing(detector)
+    return Explanations(linked, explained, rejections, note)
 
 
-def _known(value: float) -> float | None:
-    """Return a number, or None for one that is not known, which JSON has no number for."""
-    return None if math.isnan(value) else value
+def _find_rejections(linked: LinkedDocument, detector: Detector | None) -> list[Rejection]:
+    """Return the names that the detector did not take as mentions; annotated mentions were not detected."""
+    is_annotated = any(link.detection_score is None for link in linked.links)
+    return detector.find_rejections(linked.document) if isinstance(detector, FindsRejections) and not is_annotated else []
+
+
+def _explain_nothing(detector: Detector | None) -> str:
+    if detector is None:
+        return "the document has no annotated mentions, and the pipeline has no detector"
+    if isinstance(detector, FindsRejections):
+        return "no name of the knowledge base occurs in this text"
+    return "the detector found no mention in this text"
+
+
+def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
+    """Replace NaN by None: JSON has no number for a feature that is not known."""
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
 
 
 def _provenance(kb: KnowledgeBase, link: Link) -> tuple[str | None, tuple[str, ...]]:

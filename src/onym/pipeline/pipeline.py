@@ -228,7 +228,9 @@ class Pipeline:
         return next(self.link_many([text]))
 
     def explain(self, text: str | Document) -> Explanations:
-        """Link one text or document, and say of each link why it is what it is. In a notebook the marks of the text say it.
+        """Link one text or document, and explain each link, and each name in the text that is not a mention.
+
+        A notebook shows the text with the reasons in its marks.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -243,7 +245,7 @@ class Pipeline:
         from onym.pipeline.explanation import explain_linked
 
         (linked,) = require_complete([self.link(text)])
-        return explain_linked(linked, self.linker, self.source())
+        return explain_linked(linked, self.linker, self.detector, self.source())
 
     def link_many(self, texts: Iterable[str | Document] | Document) -> Iterator[LinkedDocument]:
         """Yield texts or documents with their links, in order. They are read as they are needed, some hundred at a time.

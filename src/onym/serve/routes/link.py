@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from onym.detect.base import RejectionReason
 from onym.serve.routes import Options, Reply, Route, row_model
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
@@ -51,7 +52,8 @@ class LinkRequest(Options):
     )
     explain: bool = Field(
         default=False,
-        description="Add `explanations`, one per link, as `onym explain --json` prints them; with the format links alone.",
+        description="Add `explanations`, one per link, and `rejections`, names in the text that are not mentions, as "
+        "`onym explain --json` prints them; with the format links alone.",
     )
 
     @model_validator(mode="after")
@@ -135,10 +137,20 @@ class ExplanationReply(Reply):
     source: dict[str, Any]
 
 
+class RejectionReply(Reply):
+    """A name of the knowledge base in the text that was not taken as a mention; `detail` gives the reason in words."""
+
+    start: int
+    end: int
+    text: str
+    rejected: RejectionReason
+    detail: str
+
+
 class LinkedReply(Reply):
     """A linked text, as `onym link --json` prints it. With `format: document` it is a linked-document/2 instead.
 
-    `explanations` are there with `explain: true` alone, one per link.
+    `explanations`, one per link, and `rejections` are there with `explain: true` alone.
     """
 
     id: str
@@ -146,6 +158,7 @@ class LinkedReply(Reply):
     links: list[LinkReply]
     problems: list[dict[str, str]]
     explanations: list[ExplanationReply] = Field(default=[])
+    rejections: list[RejectionReply] = Field(default=[])
 
 
 def linked_reply(linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline) -> dict[str, Any]:
@@ -153,13 +166,15 @@ def linked_reply(linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline
     from onym.corpora.plain import linked_to_plain
     from onym.pipeline.explanation import explain_linked
 
-    explained = explain_linked(linked, pipeline.linker, pipeline.source()) if job.get("explain") else ()
+    explained = None
+    if job.get("explain"):
+        explained = explain_linked(linked, pipeline.linker, pipeline.detector, pipeline.source())
     if top_k := job.get("top_k"):
         linked = replace(linked, links=tuple(replace(link, candidates=link.candidates[:top_k]) for link in linked.links))
     if job.get("format") == "document":
         return linked_to_plain(linked)
     shown = linked.to_dict()
-    return shown | {"explanations": [each.as_dict() for each in explained]} if job.get("explain") else shown
+    return shown if explained is None else shown | explained.to_dict()
 
 
 ROUTES = (

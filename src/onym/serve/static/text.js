@@ -55,10 +55,18 @@ function show(answer, from) {
   byId("linked").hidden = false;
   showTypes(types);
   showThreshold();
-  fill(byId("details"), make("p", { class: "quiet" }, "Select a mention to see its candidates and why it is linked."));
+  const hint = make("p", { class: "quiet" }, "Select a mention to see its candidates and why it is linked.");
+  fill(byId("details"), hint, ...notMentions(answer.rejections ?? []));
   refilter();
   const linked = answer.links.filter((each) => each.concept_id !== null).length;
   announce(`${plural(answer.links.length, "mention")} found, ${linked} linked.`);
+}
+
+// Returns the names in the text that were not taken as mentions, with the reasons, folded.
+function notMentions(rejections) {
+  if (!rejections.length) return [];
+  const items = rejections.map((each) => make("li", {}, `${each.text}: ${each.detail}`));
+  return [make("details", {}, make("summary", {}, `Not taken as mentions: ${rejections.length}`), make("ul", {}, ...items))];
 }
 
 function showTypes(types) {

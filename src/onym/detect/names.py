@@ -1,0 +1,176 @@
+"""Which names of a knowledge base count as mentions where they stand, and names with their words in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from unicodedata import east_asian_width
+
+import numpy as np
+import numpy.typing as npt
+
+from onym.detect.base import RejectionReason
+from onym.kb import KnowledgeBase
+from onym.kb.name_table import WordKeys
+from onym.kb.ranking import ConceptMask
+from onym.text.abbreviations import FUNCTION_WORDS
+from onym.text.boundaries import words
+from onym.text.normal import SMALL_WORDS
+
+CACHE_SIZE = 200_000
+"""Names and beginnings of names whose look-ups are kept: texts repeat themselves."""
+_MAX_WORDS = 8
+_JOINS = frozenset((" ", "-"))  # what may stand between two words of one name: a comma lists several things
+
+
+class ReorderedNames:
+    """Finds the names of a knowledge base in any order of their words.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> text = "two attacks of the heart, attack"
+    >>> [(text[start:end], kb.names[row]) for start, end, row in ReorderedNames(kb).find(text)]
+    [('attacks of the heart', 'heart attack')]
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        keys = WordKeys(kb)
+        self._look_up = lru_cache(CACHE_SIZE)(keys.find)
+
+    def find(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """Yield where a normalised text has the words of a name and nothing else, and the row of each such name."""
+        found = [(start, end, text[start:end]) for start, end in words(text)]
+        for first, (start, _, word) in enumerate(found):
+            if word in SMALL_WORDS:
+                continue
+            phrase = [word]
+            for (_, before, _), (after, end, more) in zip(found[first:], found[first + 1 : first + _MAX_WORDS], strict=False):
+                if text[before:after] not in _JOINS:
+                    break
+                phrase.append(more)
+                if more not in SMALL_WORDS:
+                    for row in self._look_up(tuple(phrase)):
+                        yield start, end, row
+
+
+_GENERAL = 100  # names that end with a word, at least, until it says too little
+_ONE_IN = 400  # of all names
+_SPACE = ord(" ")
+_BASE = 0x9E3779B97F4A7C15  # odd, and as good as random
+_LAST, _BUCKETS = 4, 20  # bytes at the end of a word, and bits of a number made of them
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+
+class NameFilter:
+    """Decides whether a name is a mention where it is written in some way. With `only`, as a name of some concepts alone.
+
+    Always rejected are names of fewer than `min_length` characters, names without a letter, function words, and single words
+    with which one in 400 names ends. Names of up to `case_sensitive_below` letters and digits that all sources write as
+    abbreviations are, with a capital or a digit after the first letter, are accepted where they are written so.
+
+    >>> names = NameFilter(KnowledgeBase.open(getfixture("tiny_kb")), min_length=2)
+    >>> mi, fever = names.kb.find("mi"), names.kb.find("fever")
+    >>> names.reject(mi, "MI"), names.reject(mi, "Mi"), names.reject(fever, "FEVER")
+    (None, 'other-spelling', None)
+    """
+
+    def __init__(
+        self, kb: KnowledgeBase, *, min_length: int = 3, case_sensitive_below: int = 4, only: ConceptMask | None = None
+    ) -> None:
+        self.kb = kb
+        self._min_length, self._case_sensitive_below, self._only = min_length, case_sensitive_below, only
+        self._min_general = max(_GENERAL, len(kb.names) // _ONE_IN)
+        self._rule = lru_cache(CACHE_SIZE)(self._find_rule)
+
+    def reject(self, name: int, surface: str) -> RejectionReason | None:
+        """Return why a stretch of text, written as `surface`, is not taken for the name; None if it is."""
+        forms_allowed, reason = self._rule(name)
+        return None if forms_allowed is None or _bare(surface) in forms_allowed else reason
+
+    def describe(self, name: int, reason: RejectionReason) -> str:
+        """Return in words why a name is rejected for a reason that `reject` returned."""
+        return {
+            "too-short": f"the name has fewer than {self._min_length} characters (detector option min_length)",
+            "no-letter": "the name has no letter",
+            "too-general": f"too general: at least {self._min_general:,} names of the knowledge base end with this word",
+            "function-word": "the name is an ordinary function word",
+            "other-spelling": f"the knowledge base writes this abbreviation {' or '.join(sorted(set(self._forms(name))))}",
+        }[reason]
+
+    @cached_property
+    def general(self) -> frozenset[str]:
+        """The words with which so many names end that they say little by themselves."""
+        names, least = self.kb.names, self._min_general
+        data, ends = names.data.view(np.ndarray), names.offsets.astype(np.int64)
+        spaces = np.concatenate(([-1], np.flatnonzero(data == _SPACE)))
+        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last words
+        has_more = starts > ends[:-1]
+        rows = np.flatnonzero(has_more)
+        rows = rows[_may_be_frequent(data, starts[rows], ends[1:][rows], least)]
+        hashes = _hashes(data, starts[rows], ends[1:][rows])
+        _, numbers, counts = np.unique(hashes, return_index=True, return_counts=True)
+        return frozenset(names[int(row)].rpartition(" ")[2] for row in rows[numbers[counts >= least]])
+
+    def _find_rule(self, name: int) -> tuple[frozenset[str] | None, RejectionReason]:
+        """Return how a name must be written, bare, and why it is rejected otherwise. None is in any way, and empty is never."""
+        text = self.kb.names[name]
+        if _width(text) < self._min_length:
+            return frozenset(), "too-short"
+        if not any(map(str.isalpha, text)):
+            return frozenset(), "no-letter"
+        if text in self.general:
+            return frozenset(), "too-general"
+        forms = {_bare(form) for form in self._forms(name)} if len(_bare(text)) <= self._case_sensitive_below else {""}
+        if all(map(_is_short_form, forms)):
+            return frozenset(forms), "other-spelling"
+        return frozenset() if text in FUNCTION_WORDS else None, "function-word"
+
+    def _forms(self, name: int) -> list[str]:
+        """Return a name as the sources write it."""
+        kb, found = self.kb, []
+        for concept in kb.name_concepts[name].tolist():
+            if self._only is None or self._only[concept]:
+                first = int(kb.concept_terms[concept])
+                found += [kb.term_forms[first + row] for row in (kb.names_of(concept) == name).nonzero()[0].tolist()]
+        return found
+
+
+def _may_be_frequent(data: Bytes, starts: Ints, ends: Ints, least: int) -> npt.NDArray[np.bool_]:
+    """Tell for each stretch of bytes whether so many may be the same: those of one length that end with the same bytes.
+
+    It is quick, so that few are left to be compared as a whole.
+    """
+    numbers = (ends - starts).astype(np.uint64)
+    for back in range(1, _LAST + 1):
+        numbers = numbers * np.uint64(_BASE) + data[np.maximum(ends - back, starts)]
+    numbers = (numbers * np.uint64(_BASE)) >> np.uint64(64 - _BUCKETS)
+    counts = np.bincount(numbers.astype(np.int64), minlength=1 << _BUCKETS)
+    is_frequent: npt.NDArray[np.bool_] = counts[numbers] >= least
+    return is_frequent
+
+
+def _hashes(data: Bytes, starts: Ints, ends: Ints) -> npt.NDArray[np.uint64]:
+    """Return a number for each stretch of bytes, the same for the same bytes."""
+    lengths = ends - starts
+    after = np.concatenate(([0], np.cumsum(lengths)))
+    within = np.arange(int(after[-1])) - np.repeat(after[:-1], lengths)
+    powers = np.cumprod(np.full(int(lengths.max(initial=0)) + 1, _BASE, dtype=np.uint64))
+    values = (data[np.repeat(starts, lengths) + within].astype(np.uint64) + np.uint64(1)) * powers[within]
+    totals = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values)))
+    hashes: npt.NDArray[np.uint64] = totals[after[1:]] - totals[after[:-1]]
+    return hashes
+
+
+def _width(text: str) -> int:
+    """Count characters; one of a script that has words of one or two, such as Chinese, counts twice."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _bare(text: str) -> str:
+    """Return the letters and digits of a text."""
+    return "".join(filter(str.isalnum, text))
+
+
+def _is_short_form(form: str) -> bool:
+    return any(char.isupper() or char.isdigit() for char in form[1:])

@@ -1,0 +1,62 @@
+"""Explanations: what was once left unsaid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from onym.kb import KnowledgeBase
+from onym.kb.ranking import ConceptMask
+from onym.linkers.base import link_among
+from onym.linkers.exact import ExactLinker
+from onym.packs import load
+from onym.types import Document, LinkedDocument, Mention
+from tests.robustness.stumbles.rows import Scene, stumble
+
+
+@stumble('onym explain "He had HTN and MI and leukemia."')
+def explain_gives_a_reason_for_each_name_that_is_not_a_mention(scene: Scene) -> str:
+    done = scene.onym("explain", "He had HTN and MI and leukemia.", "--json")
+    rows = {row["text"]: row["rejected"] for row in map(json.loads, done.stdout.splitlines())}
+    assert rows["MI"] == "too-short", rows
+    assert rows["leukemia"] == "too-general", rows
+    shown = scene.onym("explain", "He had HTN and MI and leukemia.").stdout
+    assert "not a mention: too general" in shown, shown
+    return f"MI: {rows['MI']}, leukemia: {rows['leukemia']}"
+
+
+@stumble('onym explain "fever"')
+def explain_says_that_a_text_has_no_name(scene: Scene) -> str:
+    (line,) = scene.onym("explain", "fever").stdout.splitlines()
+    assert line.endswith("no name of the knowledge base occurs in this text"), line
+    return line
+
+
+@stumble("onym link note.txt --types ...")
+def a_type_filter_links_a_mention_again_only_where_candidates_differ(scene: Scene) -> str:
+    pipeline = load("starter")
+    calls: list[bool] = []
+    linker = CountingLinker(pipeline.kb, calls)
+    only = np.zeros(len(pipeline.kb), dtype=bool)
+    doc = Document("1", "asthma", (Mention(0, 6, "asthma"),))
+    (linked,) = link_among(linker, [doc], only=only)
+    assert linked.links[0].concept_id is None, linked
+    assert calls == [False], calls
+    return "exact match answered once"
+
+
+class CountingLinker(ExactLinker):
+    """Exact match that notes whether each call has a filter."""
+
+    def __init__(self, kb: KnowledgeBase, calls: list[bool]) -> None:
+        super().__init__(kb)
+        self._calls = calls
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        """Note the call, and link."""
+        self._calls.append(only is not None)
+        return super().link(documents, top_k=top_k, only=only)
