@@ -112,16 +112,18 @@ def _find_carried(name: str) -> Path | None:
         if point.dist is not None and _MODULE.fullmatch(point.value):
             folder = Path(str(point.dist.locate_file(f"{point.value}/{DATA}")))
             if (folder / FILE).is_file():
-                _require_schema(folder)
+                _require_own(folder)
                 return folder
     return None
 
 
-def _require_schema(folder: Path) -> None:
+def _require_own(folder: Path) -> None:
+    """Reject the pack of a package whose schema is another, or whose pipeline refers to anything but folders of the pack."""
     from onym.packs.archive import FILE as RECORD
-    from onym.packs.archive import PackRecord
+    from onym.packs.archive import PackRecord, require_own_paths
 
-    PackRecord.from_bytes(read_small(folder / RECORD), str(folder))
+    record = PackRecord.from_bytes(read_small(folder / RECORD), str(folder))
+    require_own_paths(read_folder(folder), record.files, str(folder))
 
 
 def pack_folder(name: str) -> Path:

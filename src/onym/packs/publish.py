@@ -12,18 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from onym.errors import ConfigError, InputError
 from onym.packs.archive import CARD, FILE, LICENCES, Pack, PackRecord, open_pack
 from onym.packs.card import pack_card
 from onym.packs.locate import DATA, GROUP, PACK_ENDING
-from onym.pipeline.config import FILE as PIPELINE
-from onym.pipeline.config import PipelineConfig
 from onym.store.archive import ArchiveWriter, Content, Written, read_member, require_listed, unpack, whole_archive
 from onym.store.files.input_file import InputFile
 from onym.store.files.stream import read_regular
-from onym.store.limits import DEFAULT_LIMITS, MIB
+from onym.store.limits import MIB
 from onym.store.output import require_file, require_folder, whole_folder
 
 
@@ -46,7 +42,7 @@ def write_hub_folder(
     require_folder(Path(folder), force=force)
     pack = open_pack(path)
     require_publishable(pack.record)
-    page = pack_card(pack.record, _config(pack), results).encode()
+    page = pack_card(pack.record, pack.config, results).encode()
     whole = InputFile.from_path(pack.path)
     with whole_folder(Path(folder), force=force) as new:
         with new.file(CARD) as file:
@@ -58,14 +54,6 @@ def write_hub_folder(
 
 def _name(pack: Pack) -> str:
     return f"{pack.record.name}{PACK_ENDING}"
-
-
-def _config(pack: Pack) -> PipelineConfig:
-    data = read_member(pack.members[PIPELINE], DEFAULT_LIMITS.model_json_bytes)
-    try:
-        return PipelineConfig.model_validate_json(data)
-    except ValidationError as e:
-        raise InputError("pipeline-malformed", "the pipeline of the pack cannot be read", where=str(pack.path)) from e
 
 
 _MAX_BYTES = 16 * MIB
