@@ -66,7 +66,7 @@ class PackRecord(PackName):
 
     schema_version: Literal[1] = SCHEMA
     kind: Literal["onym-pack"] = "onym-pack"
-    onym: str = Field(max_length=50)
+    onym: str = Field(pattern=r"^[0-9][0-9A-Za-z.+]{0,49}$")
     private: bool
     restricted: tuple[ShortText, ...]
     kb: PackedKb

@@ -286,6 +286,9 @@ def _records(made: Made) -> Iterator[Hostile]:
     odd: list[tuple[str, Any]] = [
         ("name", "../evil"), ("name", ""), ("name", "A"), ("name", "a" * 65), ("name", "a\n"), ("version", "1; rm"),
         ("version", ""), ("version", "1.0\n"), ("private", "no"), ("private", 0), ("kind", "onym-kb"), ("onym", 1),
+        ("onym", "0.1\nRequires-Dist: six==1.17.0\nX: y"), ("onym", "0.1; six"), ("restricted", ["UMLS\x1b[2J"]),
+        ("sources", [{**record["sources"][0], "licence": "CC0\u2028"}]), ("sources", [{**record["sources"][0], "name": "a\n"}]),
+        ("corpora", [{**record["corpora"][0], "name": "a\rb"}]),
         ("restricted", "UMLS"), ("sources", {}), ("corpora", None), ("files", []), ("files", {}), ("more", 1),
         ("kb", {}), ("kb", {**record["kb"], "digest": "../"}), ("kb", {**record["kb"], "names": -1}),
     ]  # fmt: skip

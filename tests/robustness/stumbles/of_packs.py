@@ -20,6 +20,16 @@ def pack_with_a_model_outside_is_rejected(scene: Scene) -> str:
     return "info, install and link reject it with [pack-malformed]; nothing is unpacked"
 
 
+@stumble('onym pack wheel X.onymp, where pack.json says "onym": "0.1\\nRequires-Dist: six==1.17.0"')
+def pack_adds_no_dependency_to_a_wheel(scene: Scene) -> str:
+    made = Made(small_pack(scene.folder / "good"))
+    record = {**made.record, "onym": "0.1\nRequires-Dist: six==1.17.0\nX: y"}
+    (scene.folder / "bad.onymp").write_bytes(made.packed(record=record))
+    _require(scene.onym("pack", "wheel", "bad.onymp", "-o", "dist"), 3, "pack-malformed")
+    assert not (scene.folder / "dist").exists()
+    return "[pack-malformed], and no wheel is written"
+
+
 def _require(done: Result, status: int, text: str) -> None:
     assert done.status == status, (done.status, done.stderr)
     assert text in done.stdout + done.stderr, done.stderr
