@@ -216,7 +216,8 @@ def unpack_to_cache(path: Path | str) -> Iterator[Path]:
 
 
 def _unpack_once(pack: Pack, folder: Path) -> None:
-    remove_folder(folder)  # what is there was damaged: such folders appear as a whole
+    if folder.exists() and not pack.is_unpacked(folder):  # it was damaged: such folders appear as a whole
+        remove_folder(folder)
     try:
         pack.unpack(folder)
     except ConfigError:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import onym
+from onym.packs import install_pack
+from onym.packs.locate import installed_folder
+from tests.robustness.harness import own_cache
 from tests.robustness.packs.hostile_packs import Made, packs_with_outside_models, small_pack
 from tests.robustness.stumbles.rows import Result, Scene, stumble
+
+_INSTALL_AGAIN = "import sys; from onym.packs import install_pack\nwhile True: install_pack(sys.argv[1], force=True)"
 
 
 @stumble('onym pack info X.onymp, where pipeline.json says "model": "/absolute/path"')
@@ -28,6 +37,24 @@ def pack_adds_no_dependency_to_a_wheel(scene: Scene) -> str:
     _require(scene.onym("pack", "wheel", "bad.onymp", "-o", "dist"), 3, "pack-malformed")
     assert not (scene.folder / "dist").exists()
     return "[pack-malformed], and no wheel is written"
+
+
+@stumble("onym pack install X.onymp --force, again and again, while another process loads the pipeline")
+def pipeline_loads_while_it_is_replaced(scene: Scene) -> str:
+    pack = small_pack(scene.folder / "good")
+    with own_cache(scene.folder / "cache"):
+        install_pack(pack)
+        versions, loads = {installed_folder("small")}, 0
+        installer = subprocess.Popen([sys.executable, "-c", _INSTALL_AGAIN, str(pack)])
+        until = time.monotonic() + 60
+        while time.monotonic() < until and len(versions) < 4:
+            assert onym.load("small").link("fever").links
+            versions.add(installed_folder("small"))
+            loads += 1
+        installer.kill()
+        installer.wait()
+    assert len(versions) > 1, "it was not replaced"
+    return f"{loads} loads during {len(versions) - 1} installations, and none fails"
 
 
 def _require(done: Result, status: int, text: str) -> None:
