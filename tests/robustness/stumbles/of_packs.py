@@ -5,7 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import onym
 from onym.packs import install_pack
@@ -55,6 +59,41 @@ def pipeline_loads_while_it_is_replaced(scene: Scene) -> str:
         installer.wait()
     assert len(versions) > 1, "it was not replaced"
     return f"{loads} loads during {len(versions) - 1} installations, and none fails"
+
+
+@stumble("onym get hpo-phenotypes --mirror URL, where the server redirects in a loop, or to /internal")
+def mirror_redirects_are_followed_within_the_mirror_only(scene: Scene) -> str:
+    for to, text in (("", "in a loop"), ("/internal", "/internal, which is not below")):
+        with _redirecting_server(to) as (url, seen):
+            done = scene.onym("get", "hpo-phenotypes", "--mirror", f"{url}/mirror", ONYM_CACHE=str(scene.folder / "cache"))
+        _require(done, 3, "download-redirect")
+        assert text in " ".join(done.stderr.split()), done.stderr
+        assert "/internal" not in seen, "the other address was asked"
+    return "[download-redirect], which says where the server redirects to"
+
+
+@contextmanager
+def _redirecting_server(to: str) -> Iterator[tuple[str, list[str]]]:
+    """Serve nothing but redirects to this path, or back to the path itself."""
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.path)
+            self.send_response(302)
+            self.send_header("Location", to or self.path)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", seen
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def _require(done: Result, status: int, text: str) -> None:
