@@ -17,12 +17,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 
-from onym.errors import ConfigError, OnymError, missing_extra
+from onym.errors import ConfigError, OnymError
 from onym.kb import build_kb
 from onym.models.tokens import VOCABULARY, wordpiece_tokenizer
 from onym.packs.archive import EXTRA_MISSING, PackRecord, open_pack
+from onym.packs.archive import FILE as PACK_RECORD
 from onym.packs.locate import (
     KB,
     NAME,
@@ -33,7 +33,9 @@ from onym.packs.locate import (
     load,
     open_folder,
     pack_folder,
+    pipeline_names,
     read_pipeline,
+    recipe_names,
 )
 from onym.packs.recipe import (
     RECORD,
@@ -45,6 +47,7 @@ from onym.packs.recipe import (
     RecipeInput,
     gather_inputs,
     identity_of,
+    read_recipe,
     read_record,
     require_origin,
     write_record,
@@ -54,13 +57,13 @@ from onym.pipeline.config import FILE as PIPELINE
 from onym.pipeline.folder import build_pipeline, store_calibration
 from onym.store.download import Patience
 from onym.store.files.source import Source
-from onym.store.models import read_model_json
+from onym.store.models import read_model_json, read_small
 from onym.store.output import copy_file, copy_folder, move_folder, remove_folder, whole_file
 from onym.store.stage import exclusive_at
 from onym.store.versions import current_folder, new_version, switch_version
 from onym.types import Progress, silent
 
-_PACKAGES = MappingProxyType({"dense": ("torch", "transformers", "faiss")})
+_ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))  # either of them is enough
 _TOKENIZER, _SETTINGS, _CURRENT = "tokenizer.json", "tokenizer_config.json", "CURRENT"
 _log = logging.getLogger("onym.pipeline")
 
@@ -72,6 +75,50 @@ class Installation:
     folder: Path
     files: tuple[FileRecord, ...]
     is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPipeline:
+    """A pipeline that can be named: what it finds, under which licences, and what has to be downloaded and installed for it."""
+
+    name: str
+    title: str
+    licences: dict[str, str]
+    megabytes: float = 0.0
+    extra: str = ""
+    installed: bool = True
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is used where no pipeline is named."""
+        return self.name == STARTER
+
+
+def list_pipelines() -> list[ListedPipeline]:
+    """Return all pipelines that can be named: the starter, the catalogue, installed packs, and those of Python packages.
+
+    >>> [each.name for each in list_pipelines() if each.is_default]
+    ['starter']
+    """
+    return [_list_recipe(name) if name in recipe_names() else _list_installed(name) for name in pipeline_names()]
+
+
+def _list_recipe(name: str) -> ListedPipeline:
+    recipe = read_recipe(name)
+    licences = {each.title: each.licence for each in (*recipe.releases, *recipe.models)}
+    return ListedPipeline(name, recipe.title, licences, recipe.megabytes, recipe.extra, is_installed(recipe))
+
+
+def _list_installed(name: str) -> ListedPipeline:
+    """Describe a pipeline that is there: the starter, or one that was installed from a pack or a folder."""
+    if name == STARTER:
+        return ListedPipeline(name, "Diseases of MONDO; comes with Onym", _list_recipe("mondo-diseases").licences)
+    with open_folder(name) as folder:
+        if not (folder / PACK_RECORD).is_file():
+            return ListedPipeline(name, str(folder), {})
+        record = PackRecord.from_bytes(read_small(folder / PACK_RECORD), str(folder))
+    licences = {each.name: each.licence for each in record.sources}
+    return ListedPipeline(name, f"Pack {record.name} {record.version}, {record.kb.concepts:,} concepts", licences)
 
 
 def is_installed(recipe: PipelineRecipe) -> bool:
@@ -132,8 +179,11 @@ def _installation(name: str, *, is_new: bool) -> Installation:
 
 def _require_extra(recipe: PipelineRecipe) -> None:
     """Refuse, before anything is fetched, a pipeline that could not be opened."""
-    if any(find_spec(package) is None for package in _PACKAGES.get(recipe.extra, ())):
-        raise missing_extra(f"the pipeline {recipe.name}", recipe.extra)
+    if recipe.extra and not any(all(map(find_spec, packages)) for packages in _ENCODERS):
+        what = f"the pipeline {recipe.name} needs packages that are not installed"
+        raise ConfigError(
+            "extra-missing", what, fix="pip install 'onym[onnx]', or with torch, for GPUs: pip install 'onym[dense]'"
+        )
 
 
 def _make(

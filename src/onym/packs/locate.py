@@ -8,8 +8,9 @@ which is unpacked into the cache directory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from weakref import finalize
 
@@ -63,10 +64,40 @@ def read_pipeline(folder: Path | str) -> PipelineConfig:
 
 
 def _read(path: Path, name: str) -> PipelineConfig:
-    if not (path / FILE).is_file() and name in recipe_names():  # we never download implicitly
-        what, fix = f"the pipeline {name} is not installed", f"install it: onym get {name}"
-        raise InputError("pipeline-not-installed", what, fix=fix)
+    if not (path / FILE).is_file() and (name in recipe_names() or (NAME.fullmatch(name) and not path.exists())):
+        raise _no_such_name(name)
     return read_folder(path, name)
+
+
+def _no_such_name(name: str) -> InputError:
+    """Build the error for a name that no pipeline has; we never download implicitly."""
+    if name in recipe_names():
+        what, fix = f"the pipeline {name} is not installed", f"install it: onym get {name}"
+        return InputError("pipeline-not-installed", what, fix=fix)
+    like = suggest_name(name, pipeline_names())
+    fix = f"{like}onym get --list shows all pipelines; onym pipeline build makes one"
+    return InputError("pipeline-missing", f"no pipeline is named {name}, and no folder", where=name, fix=fix)
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return a question with the known name that is most like another, or nothing if none is.
+
+    >>> suggest_name("strater", ["starter", "hpo-phenotypes"])
+    'did you mean starter? '
+    """
+    return "".join(f"did you mean {like}? " for like in get_close_matches(name, known, n=1))
+
+
+def pipeline_names() -> list[str]:
+    """Return the names of all pipelines: the starter, those of the catalogue, installed ones, and those of Python packages.
+
+    >>> pipeline_names()[0]
+    'starter'
+    """
+    from importlib.metadata import entry_points
+
+    carried = sorted(name for name in entry_points(group=GROUP).names if NAME.fullmatch(name))
+    return list(dict.fromkeys((STARTER, *recipe_names(), *installed_names(), *carried)))
 
 
 def locate(folder: Path | str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -10,10 +11,17 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from unittest.mock import patch
+
+import pytest
 
 import onym
+from onym.errors import ConfigError, DownloadError
 from onym.packs import install_pack
+from onym.packs.install import install
 from onym.packs.locate import installed_folder
+from onym.packs.recipe import Origin, read_recipe
+from onym.store.download import Patience
 from tests.robustness.harness import own_cache
 from tests.robustness.packs.hostile_packs import Made, packs_with_outside_models, small_pack
 from tests.robustness.stumbles.rows import Result, Scene, stumble
@@ -70,6 +78,45 @@ def mirror_redirects_are_followed_within_the_mirror_only(scene: Scene) -> str:
         assert text in " ".join(done.stderr.split()), done.stderr
         assert "/internal" not in seen, "the other address was asked"
     return "[download-redirect], which says where the server redirects to"
+
+
+@stumble("onym get hpo-phenotypes, offline")
+def offline_get_names_what_works_without_a_network(scene: Scene) -> str:
+    with own_cache(scene.folder / "cache"), pytest.raises(DownloadError, match="cannot be reached") as caught:
+        install(read_recipe("hpo-phenotypes"), Origin("http://127.0.0.1:9"), patience=Patience(attempts=2, pause_s=0))
+    for remedy in ("hp.obo", "--from FOLDER", "--mirror ADDRESS"):
+        assert remedy in caught.value.fix, caught.value
+    return f"{caught.value.what}; try {caught.value.fix}"
+
+
+@stumble("onym get, to see which pipelines are installed")
+def installed_pipelines_are_listed(scene: Scene) -> str:
+    pack, cache = small_pack(scene.folder / "good"), str(scene.folder / "cache")
+    assert scene.onym("pack", "install", pack.as_posix(), "--name", "mine", ONYM_CACHE=cache).status == 0
+    listed = json.loads(scene.onym("get", "--list", "--json", ONYM_CACHE=cache).stdout)
+    assert [row["name"] for row in listed if row["installed"]] == ["starter", "mine"], listed
+    assert [row["name"] for row in listed if row["default"]] == ["starter"], listed
+    return "onym get --list shows all pipelines, which are installed, and the default"
+
+
+@stumble("onym link TEXT --pipeline strater")
+def mistyped_pipeline_gets_a_suggestion(scene: Scene) -> str:
+    cache = str(scene.folder / "cache")
+    _require(scene.onym("link", "Fever.", "--pipeline", "strater", "--json", ONYM_CACHE=cache), 3, "did you mean starter?")
+    _require(scene.onym("get", "hpo-phenotype", ONYM_CACHE=cache), 2, "did you mean hpo-phenotypes?")
+    return "did you mean starter?"
+
+
+@stumble("onym get umls-sapbert, with ONNX Runtime and without torch")
+def dense_pipeline_is_installed_without_torch(scene: Scene) -> str:
+    recipe, only_onnx = read_recipe("umls-sapbert"), ("onnxruntime", "onnx", "faiss")
+    with (
+        own_cache(scene.folder / "cache"),
+        patch("onym.packs.install.find_spec", lambda name: name if name in only_onnx else None),
+        pytest.raises(ConfigError, match="release-licensed"),
+    ):
+        install(recipe)
+    return "ONNX Runtime is enough; the next step asks for the licensed release"
 
 
 @contextmanager
