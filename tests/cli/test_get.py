@@ -8,9 +8,11 @@ from unittest.mock import patch
 
 import pytest
 
+from onym.packs import install_pack
 from onym.packs import recipe as recipes
 from onym.packs.locate import installed_folder, recipe_names
 from tests.cli.command import onym
+from tests.packs.made import write_pack
 from tests.packs.small import OBO, PATH, small_recipe, small_server
 from tests.robustness.cli.catalogue import FileServer
 
@@ -23,12 +25,27 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileServer:
     return small_server(tmp_path)
 
 
-def test_the_catalogue_is_listed(tmp_path: Path) -> None:
-    shown = onym("get", cwd=tmp_path, env={"ONYM_CACHE": str(tmp_path / "cache")}).stdout.splitlines()
-    assert [line.split("\t")[0] for line in shown] == recipe_names()
-    assert all(len(line.split("\t")) == 4 and " MB\t" in line for line in shown)
-    listed = json.loads(onym("get", "--json", cwd=tmp_path).stdout)
-    assert {"name", "title", "megabytes", "licences", "extra", "installed"} == set(listed[0])
+def test_all_pipelines_are_listed(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
+    install_pack(write_pack(tmp_path / "made", tiny_kb), "fevers")
+    shown = [line.split("\t") for line in onym("get", cwd=tmp_path).stdout.splitlines()]
+    assert [row[0] for row in shown] == ["starter", *recipe_names(), "fevers"]
+    assert shown[0][1] == "installed, the default"
+    assert all(row[1].endswith(" MB to download") for row in shown[1:-1])
+    assert shown[-1] == ["fevers", "installed", "Pack tiny 1.0.0, 3 concepts", "CC0"]
+    listed = json.loads(onym("get", "--list", "--json", cwd=tmp_path).stdout)
+    assert {"name", "title", "megabytes", "licences", "extra", "installed", "default"} == set(listed[0])
+    assert [row["name"] for row in listed if row["installed"]] == ["starter", "fevers"]
+    assert [row["name"] for row in listed if row["default"]] == ["starter"]
+
+
+def test_a_mistyped_name_gets_a_suggestion(tmp_path: Path) -> None:
+    env = {"ONYM_CACHE": str(tmp_path / "cache")}
+    assert "did you mean hpo-phenotypes?" in onym("get", "hpo-phenotype", cwd=tmp_path, status=2, env=env).stderr
+    assert "comes with Onym" in onym("get", "starter", cwd=tmp_path, status=2, env=env).stderr
+    done = onym("link", "fever", "--pipeline", "strater", "--json", cwd=tmp_path, status=3, env=env)
+    assert '"pipeline-missing"' in done.stderr
+    assert "did you mean starter?" in done.stderr
 
 
 def test_a_pipeline_is_installed_from_a_mirror(tmp_path: Path, served: FileServer) -> None:

@@ -11,7 +11,7 @@ from onym.packs.archive import PackRecord
 from onym.packs.build import build_pack
 from onym.packs.card import card_metadata, pack_card, pack_licences
 from onym.packs.provenance import PackedSource, Terms, licences_page
-from onym.pipeline.config import PipelineConfig
+from onym.pipeline.config import PipelineConfig, PlugIn
 from onym.store.markdown import front_matter
 from tests.packs.made import LICENCES, members, record_of, write_pack, write_pipeline
 
@@ -52,6 +52,9 @@ def test_text_of_others_stays_in_its_cell(record: PackRecord, config: PipelineCo
     source = PackedSource(name="a|b\n# c", vocabulary="", release="<img>", licence="[x](y)")
     page = pack_card(record.model_copy(update={"sources": (source,)}), config)
     assert "| a\\|b \\# c | own | \\<img\\> | \\[x\\](y) |" in page
+    plug_in = PlugIn(kind="linker", name="a\n# b", package="<img>", version="1")
+    page = pack_card(record, config.model_copy(update={"plug_ins": (plug_in,)}))
+    assert "- Plug-in: linker a \\# b of \\<img\\> 1" in page.splitlines()
 
 
 def test_the_front_matter_is_yaml(record: PackRecord) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +13,7 @@ import pytest
 import onym
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.packs.install import install_pack
-from onym.packs.locate import installed_folder
+from onym.packs.locate import installed_folder, installed_names, installed_root, locate
 from onym.store.archive import whole_archive
 from tests.packs.made import members, write_pack
 
@@ -39,7 +43,44 @@ def test_another_one_of_that_name_is_replaced_by_force_alone(pack: Path, tiny_kb
         install_pack(other, "tiny")
     assert install_pack(other, "tiny", force=True)[0].version == "2.0"
     assert onym.load("tiny").link("fever").links
-    assert [path.name for path in installed_folder("tiny").parent.iterdir()] == ["tiny"]
+    assert installed_names() == ["tiny"]
+
+
+def test_a_loaded_pipeline_keeps_its_version(pack: Path) -> None:
+    first = install_pack(pack)[1]
+    pipeline = onym.load("tiny").with_assertion()
+    second = install_pack(pack, force=True)[1]
+    assert installed_folder("tiny") == second
+    assert (first / "pipeline.json").is_file()
+    assert onym.load(first).link("fever").links
+    assert pipeline.link("fever").links
+    del pipeline
+    gc.collect()
+    install_pack(pack, force=True)
+    assert sorted(path.name for path in installed_root("tiny").iterdir() if path.is_dir()) == [installed_folder("tiny").name]
+
+
+def test_the_folder_of_a_replaced_version_opens_the_current_one(pack: Path) -> None:
+    first = install_pack(pack)[1]
+    second = install_pack(pack, force=True)[1]
+    assert not first.exists()
+    assert locate(first) == locate(installed_root("tiny")) == locate("tiny") == second
+
+
+def test_no_load_fails_while_another_process_installs_the_same_pack(pack: Path) -> None:
+    install_pack(pack)
+    code = "import sys; from onym.packs import install_pack\nwhile True: install_pack(sys.argv[1], force=True)"
+    installer = subprocess.Popen([sys.executable, "-c", code, str(pack)])
+    versions: set[Path] = set()
+    try:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and len(versions) < 5:
+            assert onym.load("tiny").link("fever").links
+            versions.add(installed_folder("tiny"))
+    finally:
+        installer.kill()
+        installer.wait()
+    assert len(versions) > 1
 
 
 @pytest.mark.parametrize("name", ["starter", "../evil", "A", "a/b"])
@@ -56,7 +97,7 @@ def test_what_fails_to_open_is_not_installed(pack: Path, tmp_path: Path, monkeyp
             archive.add(name, data.replace(b"Onym", b"Omym") if name == "README.md" else data)
     with pytest.raises(IntegrityError, match="pack-corrupt"):
         install_pack(tmp_path / "bad.onymp", "bad")
-    assert not installed_folder("bad").exists()
+    assert installed_names() == ["tiny"]
 
     def refuse(_: Path) -> None:
         raise InputError("pipeline-malformed", "no")

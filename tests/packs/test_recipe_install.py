@@ -7,10 +7,10 @@ from unittest.mock import patch
 
 import pytest
 
-from onym.errors import ConfigError, DownloadError, IntegrityError
+from onym.errors import ConfigError, DownloadError, IntegrityError, OnymError
 from onym.packs import install as module
 from onym.packs.install import install, is_installed
-from onym.packs.locate import installed_folder, load, read_pipeline
+from onym.packs.locate import installed_folder, installed_root, load, read_pipeline
 from onym.packs.recipe import RECORD, Origin
 from onym.store.download import Patience
 from onym.store.stage import exclusive
@@ -74,6 +74,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         ("write_record", True),
         ("move_folder", False),
         ("move_folder", True),
+        ("switch_version", True),
     ],
 )
 def test_after_an_interruption_it_goes_on(step: str, is_after: bool, whole: dict[str, bytes], tmp_path: Path) -> None:
@@ -88,9 +89,10 @@ def test_after_an_interruption_it_goes_on(step: str, is_after: bool, whole: dict
     with small_server(tmp_path).running() as server:
         with patch.object(module, step, kill), pytest.raises(Killed):
             install(recipe, Origin(server.url))
-        assert is_installed(recipe) == (step == "move_folder" and is_after)
+        assert is_installed(recipe) == (step == "switch_version")
         install(recipe, Origin(server.url))
-    assert sorted(path.name for path in installed_folder("fevers").parent.iterdir()) == [".fevers.lock", "fevers"]
+    assert sorted(path.name for path in installed_root("fevers").parent.iterdir()) == [".fevers.lock", "fevers"]
+    assert len(list(installed_root("fevers").iterdir())) == 2, "CURRENT and one version"
     assert _requests(server) == [(0, len(OBO))]
     found = _files(installed_folder("fevers"))
     assert [name for name in whole if name != RECORD and found[name] != whole[name]] == []
@@ -167,13 +169,33 @@ def test_trained_parts_come_with_their_calibration(tmp_path: Path) -> None:
     assert link.confidence is not None
 
 
-def test_an_extra_that_is_missing_is_said_before_anything_is_fetched() -> None:
-    with patch.object(module, "find_spec", return_value=None), pytest.raises(ConfigError, match=r"extra-missing.*fevers"):
-        install(small_recipe(extra="dense"), Origin("http://127.0.0.1:1"))
+@pytest.mark.parametrize(
+    ("there", "is_enough"),
+    [
+        ((), False),
+        (("torch", "transformers"), False),
+        (("onnxruntime", "onnx", "faiss"), True),
+        (("torch", "transformers", "faiss"), True),
+    ],
+)
+def test_dense_pipelines_need_torch_or_onnx_runtime(there: tuple[str, ...], is_enough: bool) -> None:
+    """What is missing is reported before anything is fetched."""
+    code = "download-interrupted" if is_enough else "extra-missing"
+    with patch.object(module, "find_spec", lambda name: name if name in there else None), pytest.raises(OnymError) as caught:
+        install(small_recipe(extra="dense"), Origin("http://127.0.0.1:9"), patience=ONCE)
+    assert caught.value.code == code
+    assert is_enough or "onym[onnx]" in caught.value.fix
+
+
+def test_a_server_that_cannot_be_reached_is_reported_with_what_does_without_it(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="download-interrupted.*cannot be reached") as caught:
+        install(small_recipe(), Origin("http://127.0.0.1:9"), patience=ONCE)
+    assert "copy fevers.obo to a folder and use onym get fevers --from FOLDER" in caught.value.fix
+    assert "--mirror ADDRESS" in caught.value.fix
 
 
 def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
-    lock = installed_folder("fevers").with_name(".fevers.lock")
+    lock = installed_root("fevers").with_name(".fevers.lock")
     lock.parent.mkdir(parents=True)
     with exclusive(lock), pytest.raises(IntegrityError, match="artefact-locked"):
         install(small_recipe(), Origin("http://127.0.0.1:1"))

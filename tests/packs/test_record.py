@@ -68,3 +68,31 @@ def test_it_says_whose_licence_nobody_stated(record: PackRecord) -> None:
     source = PackedSource(name="mine", vocabulary="", release=NOT_STATED, licence=NOT_STATED)
     assert record.unstated == []
     assert record.model_copy(update={"sources": (source,)}).unstated == ["mine"]
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r", "\x00", "\x1b", "\x85", "\u2028", "\u202e"])
+def test_control_characters_are_rejected_in_every_string(record: PackRecord, mark: str) -> None:
+    values = json.loads(record.to_bytes())
+    count = 0
+    for holder in (values, values["kb"], *values["sources"], *values["corpora"]):
+        for key in [key for key, value in holder.items() if isinstance(value, str)]:
+            kept = holder[key]
+            holder[key] = f"{kept}{mark}Requires-Dist: six"
+            with pytest.raises(InputError) as caught:
+                PackRecord.from_bytes(_write(values), "here")
+            assert caught.value.code == "pack-malformed", key
+            holder[key], count = kept, count + 1
+    values["restricted"] = [f"UMLS{mark}"]
+    with pytest.raises(InputError, match="pack-malformed"):
+        PackRecord.from_bytes(_write(values), "here")
+    assert count == 11
+
+
+def _write(values: dict[str, Any]) -> bytes:
+    return json.dumps(values, sort_keys=True, indent=1, ensure_ascii=True).encode() + b"\n"
+
+
+@pytest.mark.parametrize("version", ["", "0.1\nRequires-Dist: six", "0.1, <9", "0.1; x", "0.1 six", "six", ">=0.1", "0" * 51])
+def test_the_version_of_onym_is_one(record: PackRecord, version: str) -> None:
+    with pytest.raises(ValidationError):
+        PackRecord.model_validate({**record.model_dump(), "onym": version})

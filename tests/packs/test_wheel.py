@@ -9,6 +9,7 @@ import io
 import subprocess
 import sys
 import zipfile
+from email import message_from_bytes
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 
 import onym
 from onym.errors import ConfigError, IntegrityError
+from onym.packs import publish
 from onym.packs.locate import locate
 from onym.packs.publish import write_wheel
 from tests.packs.made import write_pack
@@ -47,6 +49,20 @@ def test_its_record_lists_each_file(pack: Path, tmp_path: Path) -> None:
             found = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             assert (digest, size) == (f"sha256={found}", str(len(data)))
         assert b"Name: onym-pack-tiny-diseases\nVersion: 1.2\n" in wheel.read(f"{info}/METADATA")
+        metadata = message_from_bytes(wheel.read(f"{info}/METADATA"))
+        assert metadata.get_all("Requires-Dist") == [f"onym>={onym.__version__}"]
+        assert metadata.get_payload() == wheel.read("onym_pack_tiny_diseases/pack/README.md").decode()
+        assert message_from_bytes(wheel.read(f"{info}/WHEEL")).items() == [
+            ("Wheel-Version", "1.0"),
+            ("Root-Is-Purelib", "true"),
+            ("Tag", "py3-none-any"),
+            ("Generator", f"onym {onym.__version__}"),
+        ]
+
+
+def test_line_breaks_never_become_header_fields() -> None:
+    with pytest.raises(ValueError, match="linefeed"):
+        publish._header({"Generator": "onym 0.1\nRequires-Dist: six"})
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ class Script:
     cuts: list[int] = field(default_factory=list)  # break off after so many bytes, once each
     statuses: list[int] = field(default_factory=list)  # answer so, once each
     redirect: str = ""
+    redirect_once: str = ""
     ranges: list[str] = field(default_factory=list)  # seen
     change_after_first: bytes = b""
 
@@ -38,9 +39,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         script = self.script
         script.ranges.append(self.headers.get("Range", ""))
-        if script.redirect:
+        if target := script.redirect or script.redirect_once:
+            script.redirect_once = ""
             self.send_response(302)
-            self.send_header("Location", script.redirect)
+            self.send_header("Location", target)
             self.end_headers()
             return
         if script.statuses:
@@ -164,7 +166,8 @@ def test_too_much_is_refused(served: tuple[str, Script], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "url", ["http://example.org/a", "ftp://example.org/a", "file:///etc/passwd", "http://127.0.0.1.example.org/"]
+    "url",
+    ["http://example.org/a", "ftp://example.org/a", "file:///etc/passwd", "http://127.0.0.1.example.org/", "https://[::1/a"],
 )
 def test_only_https_or_this_machine(url: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="download-address"):
@@ -176,6 +179,46 @@ def test_a_redirect_elsewhere_is_refused(served: tuple[str, Script], tmp_path: P
     script.redirect = "http://10.0.0.1/secret"
     with pytest.raises(ConfigError, match="download-address"):
         download(url, tmp_path / "a", patience=QUICK)
+
+
+def test_redirects_in_a_loop_are_an_error_of_their_own(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    script.redirect = url
+    with pytest.raises(DownloadError, match="download-redirect.*loop") as caught:
+        download(url, tmp_path / "a", patience=QUICK)
+    assert caught.value.where == url
+
+
+@pytest.mark.parametrize("path", ["/internal", "/mirror2/a", "/mirror/../internal", "/mirror/%2e%2e/internal", "/mirror"])
+def test_a_mirror_redirects_to_itself_alone(served: tuple[str, Script], tmp_path: Path, path: str) -> None:
+    url, script = served
+    mirror = url.replace("/hp.obo", "/mirror")
+    script.redirect = url.replace("/hp.obo", path)
+    with pytest.raises(DownloadError, match="download-redirect") as caught:
+        download(f"{mirror}/hp.obo", tmp_path / "a", mirror=mirror, patience=QUICK)
+    assert script.redirect.replace("/mirror/..", "") in caught.value.what, "it says where it went"
+    assert len(script.ranges) == 1, "the other address was not asked"
+
+
+def test_a_redirect_to_another_port_or_host_is_rejected(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    for target in ("http://127.0.0.1:9/hp.obo", "http://localhost:9/hp.obo", "https://example.org/hp.obo"):
+        script.redirect = target
+        with pytest.raises(DownloadError, match="download-redirect"):
+            download(url, tmp_path / "a", patience=QUICK)
+
+
+def test_a_redirect_within_a_mirror_is_followed(served: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = served
+    mirror, script.redirect_once = url.replace("/hp.obo", "/mirror"), url.replace("/hp.obo", "/mirror/v2/hp.obo")
+    download(f"{mirror}/hp.obo", tmp_path / "a", mirror=mirror, patience=QUICK)
+    assert (tmp_path / "a").read_bytes() == BODY
+
+
+def test_a_server_that_cannot_be_reached_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="download-interrupted.*cannot be reached") as caught:
+        download("http://127.0.0.1:9/hp.obo", tmp_path / "a", patience=QUICK)
+    assert "--mirror" in caught.value.fix
 
 
 def test_a_file_that_is_there_is_not_overwritten(served: tuple[str, Script], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.store import output
-from onym.store.output import Folder, replaced_folder, whole_folder
+from onym.store.output import Folder, whole_folder
 
 
 def fill(path: Path, force: bool = False, **files: str) -> None:
@@ -147,20 +147,6 @@ def test_folders_inside_are_synced_before_the_folder_appears(tmp_path: Path, mon
     with whole_folder(tmp_path / "model") as folder, folder.inner("1_Pooling").file("config.json") as file:
         file.write(b"{}")
     assert "1_Pooling" in synced
-
-
-def test_a_folder_that_is_replaced_is_back_if_its_successor_fails(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old").touch()
-    with pytest.raises(ConfigError, match="output-failed"), replaced_folder(tmp_path / "out"):
-        (tmp_path / "out" / "old").read_bytes()
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["old"]
-    with replaced_folder(tmp_path / "out"):
-        (tmp_path / "out").mkdir()
-    assert list(tmp_path.rglob("*")) == [tmp_path / "out"]
-    with replaced_folder(tmp_path / "new"):
-        (tmp_path / "new").mkdir()
-    assert (tmp_path / "new").is_dir()
 
 
 def test_a_file_in_folders_of_a_folder(tmp_path: Path) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines
+
+if TYPE_CHECKING:
+    from onym.packs.install import ListedPipeline
 
 app = typer.Typer()
 
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="A pipeline of the catalogue; without one, the catalogue is listed.")] = "",
+    name: Annotated[str, typer.Argument(help="A pipeline of the catalogue; without one, all pipelines are listed.")] = "",
+    list_all: Annotated[bool, typer.Option("--list", help="List all pipelines: which are installed, and the default.")] = False,
     mirror: Annotated[str, typer.Option(help="Download the same paths from this address instead.")] = "",
     from_: Annotated[
         Path | None, typer.Option("--from", help="Folder of files that you have already; only the others are downloaded.")
@@ -32,7 +37,7 @@ def get(
     from onym.packs.install import install
     from onym.packs.recipe import Origin, read_recipe
 
-    if not name:
+    if list_all or not name:
         _list(json=json)
         return
     recipe = read_recipe(name)
@@ -52,37 +57,20 @@ def get(
 
 
 def _list(*, json: bool) -> None:
-    """Print the catalogue."""
-    from onym.packs.install import is_installed
-    from onym.packs.locate import recipe_names
-    from onym.packs.recipe import read_recipe
+    """Print all pipelines that can be named."""
+    from onym.packs.install import list_pipelines
 
-    recipes = [(recipe, is_installed(recipe)) for recipe in map(read_recipe, recipe_names())]
+    found = list_pipelines()
     if json:
-        rows = [
-            {
-                "name": recipe.name,
-                "title": recipe.title,
-                "megabytes": recipe.megabytes,
-                "licences": {each.title: each.licence for each in (*recipe.releases, *recipe.models)},
-                "extra": recipe.extra,
-                "installed": is_there,
-            }
-            for recipe, is_there in recipes
-        ]
-        write_json(rows)
+        write_json([{**asdict(each), "default": each.is_default} for each in found])
         return
-    write_lines(
-        [
-            (
-                recipe.name,
-                "installed" if is_there else f"{recipe.megabytes:,.0f} MB",
-                recipe.title,
-                "; ".join(dict.fromkeys(each.licence for each in (*recipe.releases, *recipe.models))),
-            )
-            for recipe, is_there in recipes
-        ]
-    )
+    write_lines([(each.name, _state(each), each.title, "; ".join(dict.fromkeys(each.licences.values()))) for each in found])
+
+
+def _state(listed: ListedPipeline) -> str:
+    if listed.is_default:
+        return "installed, the default"
+    return "installed" if listed.installed else f"{listed.megabytes:,.0f} MB to download"
 
 
 @app.command()

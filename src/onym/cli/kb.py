@@ -282,6 +282,7 @@ def download(
             record = download(
                 address,
                 output / file,
+                mirror=mirror,
                 sha256=sha256,
                 advance=lambda got, total, bar=bar: bar.update(bar.task_ids[0], completed=got, total=total),  # type: ignore[misc]
             )

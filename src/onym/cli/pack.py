@@ -100,9 +100,9 @@ def install(
     with progress("installing"):
         record, folder = install_pack(pack, name, force=force)
     if json:
-        write_json({"installed_as": folder.name, "folder": str(folder), **_values_of(record)})
+        write_json({"installed_as": name or record.name, "folder": str(folder), **_values_of(record)})
     else:
-        write_lines([("installed as", folder.name), ("folder", str(folder)), *_rows_of(record)])
+        write_lines([("installed as", name or record.name), ("folder", str(folder)), *_rows_of(record)])
 
 
 @app.command()

@@ -10,18 +10,20 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from onym.config import Strict
-from onym.errors import ConfigError, InputError, IntegrityError, OnymError
+from onym.errors import ConfigError, InputError, IntegrityError, OnymError, shown_id
 from onym.packs.provenance import NOT_STATED, FileDigest, PackedCorpus, PackedSource, Provenance, ShortText
 from onym.pipeline.config import FILE as PIPELINE
+from onym.pipeline.config import PipelineConfig
+from onym.pipeline.folder import parse_pipeline
 from onym.store.archive import ArchiveWriter, Content, Written, read_member, require_plausible, unpack, whole_archive
 from onym.store.artefact import artefact_files
 from onym.store.cache import cache_folder
@@ -64,7 +66,7 @@ class PackRecord(PackName):
 
     schema_version: Literal[1] = SCHEMA
     kind: Literal["onym-pack"] = "onym-pack"
-    onym: str = Field(max_length=50)
+    onym: str = Field(pattern=r"^[0-9][0-9A-Za-z.+]{0,49}$")
     private: bool
     restricted: tuple[ShortText, ...]
     kb: PackedKb
@@ -146,17 +148,17 @@ def _malformed(what: str, where: str) -> InputError:
 
 _UNPACKED = "packs"
 _FIRST = b"PK\x03\x04"
-_MAX_DEPTH = 50
 EXTRA_MISSING = "extra-missing"
 """The code of an error that says nothing of the pack."""
 
 
 @dataclass(frozen=True)
 class Pack:
-    """A pack that was checked: its record, and its members by name, which are read when they are unpacked."""
+    """A pack that was checked: its record, its pipeline, and its members by name, which are read when they are unpacked."""
 
     path: Path
     record: PackRecord
+    config: PipelineConfig
     members: Mapping[str, InputFile]
 
     @property
@@ -192,8 +194,9 @@ def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
     record = PackRecord.from_bytes(read_member(members[FILE], limits.manifest_bytes), where)
     _require_listed(record, members, where)
     require_plausible(record.listed, file.size, limits, where)
-    _require_whole(record, members, limits, where)
-    return Pack(path, record, members)
+    config = _read_config(members, limits, where)
+    require_own_paths(config, record.files, where)
+    return Pack(path, record, config, members)
 
 
 @contextmanager
@@ -213,7 +216,8 @@ def unpack_to_cache(path: Path | str) -> Iterator[Path]:
 
 
 def _unpack_once(pack: Pack, folder: Path) -> None:
-    remove_folder(folder)  # what is there was damaged: such folders appear as a whole
+    if folder.exists() and not pack.is_unpacked(folder):  # it was damaged: such folders appear as a whole
+        remove_folder(folder)
     try:
         pack.unpack(folder)
     except ConfigError:
@@ -229,33 +233,41 @@ def _require_listed(record: PackRecord, members: Mapping[str, InputFile], where:
         raise _malformed(what, where)
 
 
-def _require_whole(record: PackRecord, members: Mapping[str, InputFile], limits: Limits, where: str) -> None:
-    """Refuse a pipeline that refers to anything but folders of its own pack."""
+def _read_config(members: Mapping[str, InputFile], limits: Limits, where: str) -> PipelineConfig:
     if PIPELINE not in members:
         raise _malformed(f"there is no {PIPELINE}", where)
-    try:
-        values = json.loads(read_member(members[PIPELINE], limits.model_json_bytes))
-        paths = list(_paths(values, _MAX_DEPTH))
-    except (ValueError, RecursionError) as e:
-        raise _malformed(f"{PIPELINE} is not valid JSON", where) from e
-    folders = {name[:at] for name in record.files for at in range(len(name)) if name[at] == "/"}
-    if not paths or any(not FILE_NAME.fullmatch(path) or path not in folders for path in paths):
-        what = "the pipeline refers to something that is not in the pack"
-        raise _malformed(what, where)
+    return parse_pipeline(read_member(members[PIPELINE], limits.model_json_bytes), f"{PIPELINE} of {where}")
 
 
-def _paths(value: Any, depth: int) -> Iterator[str]:
-    """Yield the paths of all references: objects with a path and a digest."""
-    if depth == 0:
-        raise ValueError("nested too deeply")
-    if isinstance(value, dict):
-        if "path" in value:
-            yield str(value["path"])
-        for each in value.values():
-            yield from _paths(each, depth - 1)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _paths(each, depth - 1)
+def require_own_paths(config: PipelineConfig, files: Iterable[str], where: str) -> None:
+    """Reject a pipeline that refers to anything but folders of its own pack, whose files have these names.
+
+    A component of a plug-in may hold paths in fields of its own: no text in it may be a path that leads out of the pack.
+    """
+    folders = {name[:at] for name in files for at in range(len(name)) if name[at] == "/"}
+    paths = [config.kb.path, *(reference.path for reference in config.references())]
+    components = [part.model_dump(mode="json") for part in (config.detector, config.linker) if part is not None]
+    foreign = [path for path in paths if path not in folders] + [text for text in _texts(components) if _leads_out(text)]
+    if foreign:
+        raise _malformed(f"the pipeline refers to {shown_id(foreign[0]) or 'an empty path'}, which is not in the pack", where)
+
+
+def _leads_out(path: str) -> bool:
+    """Return True if any system would look for the path outside of the folder that it is relative to.
+
+    >>> [_leads_out(path) for path in ("models/sapbert", "/etc", "a\\\\..\\\\..\\\\b", "C:b", "~/b")]
+    [False, True, True, True, True]
+    """
+    found = PureWindowsPath(path)  # it divides at both kinds of slashes
+    return bool(found.anchor) or ".." in found.parts or path.startswith("~")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all strings in a JSON value, except keys."""
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(each)
 
 
 class PackWriter:

@@ -8,7 +8,7 @@ from typing import Any
 from onym.packs.archive import LICENCES, PackRecord
 from onym.packs.provenance import NOT_STATED, licences_page, show
 from onym.pipeline.config import FittedCalibration, PipelineConfig
-from onym.store.markdown import code, front_matter, table
+from onym.store.markdown import code, front_matter, page, table
 
 _TAGS = ("onym", "entity-linking", "biomedical", "named-entity-recognition")
 _PRIVATE = "This pack is private: it may not be passed on."
@@ -17,36 +17,32 @@ _ABOUT = "The pack is data. It is not under the licence of Onym's code."
 
 def pack_card(record: PackRecord, config: PipelineConfig, results: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return the card of a pack; `results` are entries of a `model-index`."""
-    lines = [
-        *front_matter(card_metadata(record, results)),
-        f"# {record.name}",
-        "",
-        *_private(record),
-        f"A pipeline of Onym for biomedical entity linking, version {record.version}.",
-        "",
-        *code(
-            "python",
-            "import onym",
-            "",
-            f'pipeline = onym.load("{record.name}.onymp")',
-            'pipeline.link("Patients with breast cancer (BC)")',
-        ),
-        "",
+    blocks = (
+        front_matter(card_metadata(record, results)),
+        [f"# {record.name}"],
+        _private(record),
+        [f"A pipeline of Onym for biomedical entity linking, version {record.version}."],
+        code("python", "import onym", "", f'onym.load("{record.name}.onymp").link("Patients with breast cancer (BC)")'),
+        _facts(record, config),
+        _sources(record),
+        _corpora(record),
+        [f"Licences and attributions are in {LICENCES}."],
+    )
+    return page(*filter(None, blocks))
+
+
+def _facts(record: PackRecord, config: PipelineConfig) -> list[str]:
+    plug_ins = (f"{each.kind} {each.name} of {each.package} {each.version}" for each in config.plug_ins)
+    return [
         f"- Detector: {config.detector.kind if config.detector else 'none: mentions must be annotated'}",
         f"- Linker: {config.linker.kind}",
         f"- Knowledge base: {record.kb.concepts:,} concepts, {record.kb.names:,} names ({record.kb.digest})",
-        *([f"- Answers: {', '.join(config.types)}"] if config.types else []),
+        *([f"- Answers: {show(', '.join(config.types))}"] if config.types else []),
         *_calibrated("Confidence", config.calibration),
         *_calibrated("Confidence of terms", config.term_calibration),
-        *(f"- Plug-in: {each.kind} {each.name} of {each.package} {each.version}" for each in config.plug_ins),
+        *(f"- Plug-in: {show(each)}" for each in plug_ins),
         f"- Built by: Onym {record.onym}",
-        "",
-        *_sources(record),
-        "",
-        *_corpora(record),
-        f"Licences and attributions are in {LICENCES}.",
     ]
-    return "\n".join(lines) + "\n"
 
 
 def pack_licences(record: PackRecord, own: str = "") -> str:
@@ -71,7 +67,7 @@ def card_metadata(record: PackRecord, results: Sequence[Mapping[str, Any]] = ())
 def _private(record: PackRecord) -> list[str]:
     if not record.private:
         return []
-    return [f"**{_PRIVATE}** It holds: {', '.join(map(show, record.restricted)) or 'what its owner marked'}.", ""]
+    return [f"**{_PRIVATE}** It holds: {', '.join(map(show, record.restricted)) or 'what its owner marked'}."]
 
 
 def _sources(record: PackRecord) -> list[str]:
@@ -85,11 +81,12 @@ def _corpora(record: PackRecord) -> list[str]:
         return []
     header = {"trained on": "---", "documents": "--:", "licence": "---"}
     rows = [(each.name, f"{each.documents:,}", each.licence) for each in record.corpora]
-    return [*table(header, ([cell.strip() or NOT_STATED for cell in row] for row in rows)), ""]
+    return table(header, ([cell.strip() or NOT_STATED for cell in row] for row in rows))
 
 
 def _calibrated(what: str, fitted: FittedCalibration | None) -> list[str]:
     if fitted is None:
         return []
     quality = fitted.calibration.quality
-    return [f"- {what}: calibrated on {fitted.dataset} ({fitted.split}), {quality.answers:,} answers, ECE {quality.ece:.3f}"]
+    data = show(f"{fitted.dataset} ({fitted.split})")
+    return [f"- {what}: calibrated on {data}, {quality.answers:,} answers, ECE {quality.ece:.3f}"]

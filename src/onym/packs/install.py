@@ -1,8 +1,10 @@
 """Installs a recipe or a pack as a pipeline: a self-contained folder in the cache directory.
 
     pipelines/.NAME.<16 hex digits>/    what is being made, named by a digest of its inputs; it outlives a killed process
-    pipelines/NAME/                     the pipeline; it has this name when it is whole
+    pipelines/NAME/<16 hex digits>/     the pipeline: a version, which appears when it is complete
+    pipelines/NAME/CURRENT              the name of the current version
 
+A pipeline that is loaded keeps its version until it is closed, also if another version is installed meanwhile.
 The steps are: files, knowledge base, models, trained parts, pipeline. A step that is done is not done again.
 """
 
@@ -10,16 +12,31 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 
-from onym.errors import ConfigError, OnymError, missing_extra
+from onym.errors import ConfigError, OnymError
 from onym.kb import build_kb
 from onym.models.tokens import VOCABULARY, wordpiece_tokenizer
 from onym.packs.archive import EXTRA_MISSING, PackRecord, open_pack
-from onym.packs.locate import KB, NAME, STARTER, installed_folder, load, pack_folder, read_pipeline
+from onym.packs.archive import FILE as PACK_RECORD
+from onym.packs.locate import (
+    KB,
+    NAME,
+    STARTER,
+    installed_folder,
+    installed_names,
+    installed_root,
+    load,
+    open_folder,
+    pack_folder,
+    pipeline_names,
+    read_pipeline,
+    recipe_names,
+)
 from onym.packs.recipe import (
     RECORD,
     FileRecord,
@@ -30,20 +47,23 @@ from onym.packs.recipe import (
     RecipeInput,
     gather_inputs,
     identity_of,
+    read_recipe,
     read_record,
     require_origin,
     write_record,
 )
 from onym.parts import ModelReference, OpenContext
+from onym.pipeline.config import FILE as PIPELINE
 from onym.pipeline.folder import build_pipeline, store_calibration
 from onym.store.download import Patience
 from onym.store.files.source import Source
-from onym.store.models import read_model_json
-from onym.store.output import copy_file, copy_folder, move_folder, remove_folder, replaced_folder, whole_file
+from onym.store.models import read_model_json, read_small
+from onym.store.output import copy_file, copy_folder, move_folder, remove_folder, whole_file
 from onym.store.stage import exclusive_at
+from onym.store.versions import current_folder, new_version, switch_version
 from onym.types import Progress, silent
 
-_PACKAGES = MappingProxyType({"dense": ("torch", "transformers", "faiss")})
+_ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))  # either of them is enough
 _TOKENIZER, _SETTINGS, _CURRENT = "tokenizer.json", "tokenizer_config.json", "CURRENT"
 _log = logging.getLogger("onym.pipeline")
 
@@ -55,6 +75,50 @@ class Installation:
     folder: Path
     files: tuple[FileRecord, ...]
     is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPipeline:
+    """A pipeline that can be named: what it finds, under which licences, and what has to be downloaded and installed for it."""
+
+    name: str
+    title: str
+    licences: dict[str, str]
+    megabytes: float = 0.0
+    extra: str = ""
+    installed: bool = True
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is used where no pipeline is named."""
+        return self.name == STARTER
+
+
+def list_pipelines() -> list[ListedPipeline]:
+    """Return all pipelines that can be named: the starter, the catalogue, installed packs, and those of Python packages.
+
+    >>> [each.name for each in list_pipelines() if each.is_default]
+    ['starter']
+    """
+    return [_list_recipe(name) if name in recipe_names() else _list_installed(name) for name in pipeline_names()]
+
+
+def _list_recipe(name: str) -> ListedPipeline:
+    recipe = read_recipe(name)
+    licences = {each.title: each.licence for each in (*recipe.releases, *recipe.models)}
+    return ListedPipeline(name, recipe.title, licences, recipe.megabytes, recipe.extra, is_installed(recipe))
+
+
+def _list_installed(name: str) -> ListedPipeline:
+    """Describe a pipeline that is there: the starter, or one that was installed from a pack or a folder."""
+    if name == STARTER:
+        return ListedPipeline(name, "Diseases of MONDO; comes with Onym", _list_recipe("mondo-diseases").licences)
+    with open_folder(name) as folder:
+        if not (folder / PACK_RECORD).is_file():
+            return ListedPipeline(name, str(folder), {})
+        record = PackRecord.from_bytes(read_small(folder / PACK_RECORD), str(folder))
+    licences = {each.name: each.licence for each in record.sources}
+    return ListedPipeline(name, f"Pack {record.name} {record.version}, {record.kb.concepts:,} concepts", licences)
 
 
 def is_installed(recipe: PipelineRecipe) -> bool:
@@ -75,34 +139,51 @@ def install(
 
     One that is there is left as it is, without a look at the network; `force` makes it again, of the same downloads.
     """
-    origin, dest = origin or Origin(), installed_folder(recipe.name)
+    origin, root = origin or Origin(), installed_root(recipe.name)
     if not force and not origin.is_local and is_installed(recipe):
-        return _installation(dest, is_new=False)
+        return _installation(recipe.name, is_new=False)
     _require_extra(recipe)
     require_origin(recipe, origin)
-    with exclusive_at(dest.with_name(f".{recipe.name}.lock")):
+    with _writing(root):
         inputs = gather_inputs(recipe, origin, progress=progress, patience=patience)
         record = InstallRecord.of_inputs(recipe, inputs)
-        if not force and (found := read_record(dest)) is not None and found.key == record.key:
-            return _installation(dest, is_new=False)
-        work = dest.with_name(f".{recipe.name}.{record.key}")
+        if not force and (found := read_record(current_folder(root))) is not None and found.key == record.key:
+            return _installation(recipe.name, is_new=False)
+        work = root.with_name(f".{recipe.name}.{record.key}")
         if not (work / RECORD).is_file():
             _make(recipe, inputs, record, work, progress, share=not force)
-        move_folder(work, dest)
-        _remove_earlier(dest)
-    _log.info("installed %s at %s", recipe.name, dest)
-    return _installation(dest, is_new=True)
+        _publish(work, root)
+        _remove_earlier(root)
+    done = _installation(recipe.name, is_new=True)
+    _log.info("installed %s at %s", recipe.name, done.folder)
+    return done
 
 
-def _installation(folder: Path, *, is_new: bool) -> Installation:
+def _writing(root: Path) -> AbstractContextManager[None]:
+    """Exclude other installations of the same name."""
+    return exclusive_at(root.with_name(f".{root.name}.lock"))
+
+
+def _publish(work: Path, root: Path) -> None:
+    """Make a finished folder the current version of a pipeline."""
+    version = new_version(root)
+    move_folder(work, version)
+    switch_version(version)
+
+
+def _installation(name: str, *, is_new: bool) -> Installation:
+    folder = installed_folder(name)
     record = read_record(folder)
     return Installation(folder, record.files if record else (), is_new)
 
 
 def _require_extra(recipe: PipelineRecipe) -> None:
     """Refuse, before anything is fetched, a pipeline that could not be opened."""
-    if any(find_spec(package) is None for package in _PACKAGES.get(recipe.extra, ())):
-        raise missing_extra(f"the pipeline {recipe.name}", recipe.extra)
+    if recipe.extra and not any(all(map(find_spec, packages)) for packages in _ENCODERS):
+        what = f"the pipeline {recipe.name} needs packages that are not installed"
+        raise ConfigError(
+            "extra-missing", what, fix="pip install 'onym[onnx]', or with torch, for GPUs: pip install 'onym[dense]'"
+        )
 
 
 def _make(
@@ -127,21 +208,25 @@ def _make_kb(
     """Build the knowledge base, or copy that of an installed pipeline that was made of the same files in the same way."""
     if (dest / _CURRENT).is_file():
         return
-    twin = _twin(record, dest.parent.parent) if share else None
-    if twin is not None and not dest.exists():
-        progress("copying the knowledge base of another pipeline", 0)
-        copy_folder(twin, dest)
-        return
+    with _hold_twin(record) if share else nullcontext() as twin:
+        if twin is not None and not dest.exists():
+            progress("copying the knowledge base of another pipeline", 0)
+            copy_folder(twin / KB, dest)
+            return
     sources = {each.name: Source.open(each.stored.path) for each in inputs.releases}
     build_kb(recipe.kb, dest, sources=sources, progress=progress)
 
 
-def _twin(record: InstallRecord, pipelines: Path) -> Path | None:
-    for path in sorted(pipelines.glob(f"[!.]*/{RECORD}")):
-        found = read_record(path.parent)
-        if found is not None and found.kb_digest == record.kb_digest and (path.parent / KB / _CURRENT).is_file():
-            return path.parent / KB
-    return None
+@contextmanager
+def _hold_twin(record: InstallRecord) -> Iterator[Path | None]:
+    """Yield the folder of an installed pipeline whose knowledge base was made of the same files in the same way, if any."""
+    for name in installed_names():
+        with open_folder(name) as folder:
+            found = read_record(folder)
+            if found is not None and found.kb_digest == record.kb_digest and (folder / KB / _CURRENT).is_file():
+                yield folder
+                return
+    yield None
 
 
 def _make_model(files: tuple[RecipeInput, ...], folder: Path) -> None:
@@ -180,10 +265,10 @@ def _make_pipeline(recipe: PipelineRecipe, work: Path, progress: Progress) -> No
             store_calibration(work, fitted)
 
 
-def _remove_earlier(dest: Path) -> None:
+def _remove_earlier(root: Path) -> None:
     """Remove what interrupted installations of other inputs left."""
-    own = re.compile(rf"\.{re.escape(dest.name)}\.[0-9a-f]{{16}}")
-    for path in dest.parent.iterdir():
+    own = re.compile(rf"\.{re.escape(root.name)}\.[0-9a-f]{{16}}")
+    for path in root.parent.iterdir():
         if own.fullmatch(path.name):
             remove_folder(path)
 
@@ -198,16 +283,19 @@ def install_pack(path: Path | str, name: str = "", *, force: bool = False) -> tu
     if not NAME.fullmatch(name) or name == STARTER:
         fix = "use lower-case letters, digits, - and _; the starter comes with Onym"
         raise ConfigError("config-invalid", f"a pipeline cannot be installed as {name!r}", fix=fix)
-    folder = installed_folder(name)
-    if pack.is_unpacked(folder) and not force:
-        return pack.record, folder
-    if folder.exists() and not force:
-        what, fix = "another pipeline of that name is installed", "name it with --name, or add --force"
-        raise ConfigError("output-exists", what, where=str(folder), fix=fix)
-    with replaced_folder(folder):
-        pack.unpack(folder)
-        _require_sound(folder)
-    return pack.record, folder
+    root = installed_root(name)
+    with _writing(root):
+        folder = current_folder(root)
+        if pack.is_unpacked(folder) and not force:
+            return pack.record, folder
+        if (folder / PIPELINE).exists() and not force:
+            what, fix = "another pipeline of that name is installed", "name it with --name, or add --force"
+            raise ConfigError("output-exists", what, where=str(root), fix=fix)
+        version = new_version(root)
+        pack.unpack(version)
+        _require_sound(version)
+        switch_version(version)
+    return pack.record, version
 
 
 def _require_sound(folder: Path) -> None:

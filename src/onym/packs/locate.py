@@ -8,9 +8,11 @@ which is unpacked into the cache directory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from difflib import get_close_matches
 from pathlib import Path
+from weakref import finalize
 
 from onym.errors import InputError
 from onym.parts import OpenContext
@@ -19,6 +21,7 @@ from onym.pipeline.folder import open_pipeline, read_folder
 from onym.pipeline.pipeline import Pipeline
 from onym.store.cache import cache_folder
 from onym.store.models import read_small
+from onym.store.versions import HeldFolder, current_folder, hold_current, hold_version, is_version
 
 STARTER = "starter"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -47,8 +50,11 @@ def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
     >>> load(folder).link("No fever.").links[0].mention.start
     3
     """
-    with open_folder(folder) as path:
-        return open_pipeline(_read(path, str(folder)), path, context)
+    with ExitStack() as stack:
+        path = stack.enter_context(open_folder(folder))
+        pipeline = open_pipeline(_read(path, str(folder)), path, context)
+        finalize(pipeline.kb, stack.pop_all().close)  # all copies of the pipeline share it
+        return pipeline
 
 
 def read_pipeline(folder: Path | str) -> PipelineConfig:
@@ -58,10 +64,40 @@ def read_pipeline(folder: Path | str) -> PipelineConfig:
 
 
 def _read(path: Path, name: str) -> PipelineConfig:
-    if not (path / FILE).is_file() and name in recipe_names():  # we never download implicitly
-        what, fix = f"the pipeline {name} is not installed", f"install it: onym get {name}"
-        raise InputError("pipeline-not-installed", what, fix=fix)
+    if not (path / FILE).is_file() and (name in recipe_names() or (NAME.fullmatch(name) and not path.exists())):
+        raise _no_such_name(name)
     return read_folder(path, name)
+
+
+def _no_such_name(name: str) -> InputError:
+    """Build the error for a name that no pipeline has; we never download implicitly."""
+    if name in recipe_names():
+        what, fix = f"the pipeline {name} is not installed", f"install it: onym get {name}"
+        return InputError("pipeline-not-installed", what, fix=fix)
+    like = suggest_name(name, pipeline_names())
+    fix = f"{like}onym get --list shows all pipelines; onym pipeline build makes one"
+    return InputError("pipeline-missing", f"no pipeline is named {name}, and no folder", where=name, fix=fix)
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return a question with the known name that is most like another, or nothing if none is.
+
+    >>> suggest_name("strater", ["starter", "hpo-phenotypes"])
+    'did you mean starter? '
+    """
+    return "".join(f"did you mean {like}? " for like in get_close_matches(name, known, n=1))
+
+
+def pipeline_names() -> list[str]:
+    """Return the names of all pipelines: the starter, those of the catalogue, installed ones, and those of Python packages.
+
+    >>> pipeline_names()[0]
+    'starter'
+    """
+    from importlib.metadata import entry_points
+
+    carried = sorted(name for name in entry_points(group=GROUP).names if NAME.fullmatch(name))
+    return list(dict.fromkeys((STARTER, *recipe_names(), *installed_names(), *carried)))
 
 
 def locate(folder: Path | str) -> Path:
@@ -76,7 +112,10 @@ def locate(folder: Path | str) -> Path:
 
 @contextmanager
 def open_folder(folder: Path | str) -> Iterator[Path]:
-    """Yield the folder of a pipeline, as `locate` does. A pack that was unpacked for it is removed if the block rejects it."""
+    """Yield the folder of a pipeline, as `locate` does. An installed one that is replaced meanwhile is kept for the block.
+
+    A pack that was unpacked for it is removed if the block rejects it.
+    """
     path = Path(folder)
     if is_pack(path):
         from onym.packs.archive import unpack_to_cache
@@ -84,7 +123,11 @@ def open_folder(folder: Path | str) -> Iterator[Path]:
         with unpack_to_cache(path) as found:
             yield found
     else:
-        yield _find(path, str(folder))
+        held = _find(path, str(folder))
+        try:
+            yield held.path
+        finally:
+            held.release()
 
 
 def is_pack(path: Path) -> bool:
@@ -96,12 +139,26 @@ def is_pack(path: Path) -> bool:
     return path.suffix == PACK_ENDING and path.is_file()
 
 
-def _find(path: Path, name: str) -> Path:
-    if (path / FILE).exists() or not NAME.fullmatch(name):
-        return path
+def _find(path: Path, name: str) -> HeldFolder:
+    if (path / FILE).exists() and (held := hold_version(path)):
+        return held
+    if found := _hold_installed(path.parent if is_version(path) else path):  # instead of a version that was replaced
+        return found
+    if not NAME.fullmatch(name):
+        return HeldFolder(path)
     if name == STARTER:
-        return pack_folder(STARTER)
-    return installed_folder(name) if (installed_folder(name) / FILE).is_file() else _find_carried(name) or path
+        return HeldFolder(pack_folder(STARTER))
+    root = installed_root(name)
+    return _hold_installed(root) or HeldFolder(root if (root / FILE).is_file() else _find_carried(name) or path)
+
+
+def _hold_installed(root: Path) -> HeldFolder | None:
+    """Hold the current version of an installed pipeline; None if the folder has no versions, or not of a pipeline."""
+    found = hold_current(root)
+    if found is not None and not (found.path / FILE).is_file():
+        found.release()
+        return None
+    return found
 
 
 def _find_carried(name: str) -> Path | None:
@@ -112,16 +169,18 @@ def _find_carried(name: str) -> Path | None:
         if point.dist is not None and _MODULE.fullmatch(point.value):
             folder = Path(str(point.dist.locate_file(f"{point.value}/{DATA}")))
             if (folder / FILE).is_file():
-                _require_schema(folder)
+                _require_own(folder)
                 return folder
     return None
 
 
-def _require_schema(folder: Path) -> None:
+def _require_own(folder: Path) -> None:
+    """Reject the pack of a package whose schema is another, or whose pipeline refers to anything but folders of the pack."""
     from onym.packs.archive import FILE as RECORD
-    from onym.packs.archive import PackRecord
+    from onym.packs.archive import PackRecord, require_own_paths
 
-    PackRecord.from_bytes(read_small(folder / RECORD), str(folder))
+    record = PackRecord.from_bytes(read_small(folder / RECORD), str(folder))
+    require_own_paths(read_folder(folder), record.files, str(folder))
 
 
 def pack_folder(name: str) -> Path:
@@ -134,12 +193,27 @@ def pack_folder(name: str) -> Path:
 
 
 def installed_folder(name: str) -> Path:
-    """Return the folder in the cache directory that a pipeline of that name is installed in.
+    """Return the folder in the cache directory that a pipeline of that name is installed in, or will have its versions in.
 
     >>> installed_folder("hpo-phenotypes").parts[-2:]
     ('pipelines', 'hpo-phenotypes')
     """
+    return current_folder(installed_root(name))
+
+
+def installed_root(name: str) -> Path:
+    """Return the folder in the cache directory for the versions of an installed pipeline."""
     return cache_folder() / _INSTALLED / name
+
+
+def installed_names() -> list[str]:
+    """Return the names of all pipelines that are installed in the cache directory, in order.
+
+    >>> "hpo-phenotypes" in installed_names()
+    False
+    """
+    roots = (cache_folder() / _INSTALLED).glob("*")
+    return sorted(root.name for root in roots if NAME.fullmatch(root.name) and (current_folder(root) / FILE).is_file())
 
 
 def recipe_names() -> list[str]:

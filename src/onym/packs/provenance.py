@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Protocol
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from onym.config import Strict
 from onym.store.markdown import escape
@@ -17,7 +18,15 @@ NOT_STATED = "not stated"
 OWN_HEADING = "## As the pipeline states"
 _CHANGES = "Names are normalised and indexed; they are kept as the source writes them, too."
 
-ShortText = Annotated[str, StringConstraints(max_length=1_000)]
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # line breaks and bidi controls too
+
+
+def _replace_controls(text: str) -> str:
+    return _CONTROLS.sub(" ", text)
+
+
+ShortText = Annotated[str, StringConstraints(max_length=1_000), AfterValidator(_replace_controls)]
+"""Text on one line: a control character becomes a space. A record that holds one is rejected: Onym writes it in another way."""
 
 
 class Provenance(Protocol):

@@ -8,22 +8,21 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from email.message import EmailMessage
+from email.policy import EmailPolicy
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
-
-from pydantic import ValidationError
 
 from onym.errors import ConfigError, InputError
 from onym.packs.archive import CARD, FILE, LICENCES, Pack, PackRecord, open_pack
 from onym.packs.card import pack_card
 from onym.packs.locate import DATA, GROUP, PACK_ENDING
-from onym.pipeline.config import FILE as PIPELINE
-from onym.pipeline.config import PipelineConfig
 from onym.store.archive import ArchiveWriter, Content, Written, read_member, require_listed, unpack, whole_archive
 from onym.store.files.input_file import InputFile
 from onym.store.files.stream import read_regular
-from onym.store.limits import DEFAULT_LIMITS, MIB
+from onym.store.limits import MIB
 from onym.store.output import require_file, require_folder, whole_folder
 
 
@@ -46,7 +45,7 @@ def write_hub_folder(
     require_folder(Path(folder), force=force)
     pack = open_pack(path)
     require_publishable(pack.record)
-    page = pack_card(pack.record, _config(pack), results).encode()
+    page = pack_card(pack.record, pack.config, results).encode()
     whole = InputFile.from_path(pack.path)
     with whole_folder(Path(folder), force=force) as new:
         with new.file(CARD) as file:
@@ -58,14 +57,6 @@ def write_hub_folder(
 
 def _name(pack: Pack) -> str:
     return f"{pack.record.name}{PACK_ENDING}"
-
-
-def _config(pack: Pack) -> PipelineConfig:
-    data = read_member(pack.members[PIPELINE], DEFAULT_LIMITS.model_json_bytes)
-    try:
-        return PipelineConfig.model_validate_json(data)
-    except ValidationError as e:
-        raise InputError("pipeline-malformed", "the pipeline of the pack cannot be read", where=str(pack.path)) from e
 
 
 _MAX_BYTES = 16 * MIB
@@ -133,6 +124,7 @@ def load():
     return onym.load(Path(__file__).parent / "{data}")
 '''
 _TAG = "py3-none-any"
+_WHEEL = MappingProxyType({"Wheel-Version": "1.0", "Root-Is-Purelib": "true", "Tag": _TAG})
 _CARD_BYTES = 2_000_000
 
 
@@ -162,7 +154,7 @@ def _write(archive: ArchiveWriter, pack: Pack) -> None:
     record, module = pack.record, _module(pack.record)
     data = f"{module}/{DATA}"
     info = f"{module}-{record.version}.dist-info"
-    card = read_member(pack.members[CARD], _CARD_BYTES).decode("utf-8", "replace")
+    card = read_member(pack.members[CARD], _CARD_BYTES)
     written: dict[str, Written] = {}
 
     def add(name: str, content: Content) -> None:
@@ -173,27 +165,32 @@ def _write(archive: ArchiveWriter, pack: Pack) -> None:
         add(f"{data}/{name}", pack.members[name])
         require_listed(written[f"{data}/{name}"], expected, name)
     add(f"{data}/{FILE}", record.to_bytes())
-    add(f"{info}/METADATA", _metadata(record, card).encode())
-    add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: onym {record.onym}\nRoot-Is-Purelib: true\nTag: {_TAG}\n".encode())
+    add(f"{info}/METADATA", _header(_metadata(record)) + card.decode("utf-8", "replace").encode())
+    add(f"{info}/WHEEL", _header({**_WHEEL, "Generator": f"onym {record.onym}"}))
     add(f"{info}/entry_points.txt", f"[{GROUP}]\n{record.name} = {module}\n".encode())
     rows = [f"{name},sha256={_encoded(each.sha256)},{each.bytes}" for name, each in written.items()]
     archive.add(f"{info}/RECORD", "".join(f"{row}\n" for row in (*rows, f"{info}/RECORD,,")).encode())
 
 
-def _metadata(record: PackRecord, card: str) -> str:
-    lines = (
-        "Metadata-Version: 2.1",
-        f"Name: {_PREFIX}-{record.name}",
-        f"Version: {record.version}",
-        f"Summary: A pipeline of Onym for biomedical entity linking: {record.name}",
-        "License: see LICENSE.md of the pack",
-        "Requires-Python: >=3.11",
-        f"Requires-Dist: onym>={record.onym}",
-        "Description-Content-Type: text/markdown",
-        "",
-        card,
-    )
-    return "\n".join(lines)
+def _metadata(record: PackRecord) -> dict[str, str]:
+    return {
+        "Metadata-Version": "2.1",
+        "Name": f"{_PREFIX}-{record.name}",
+        "Version": record.version,
+        "Summary": f"A pipeline of Onym for biomedical entity linking: {record.name}",
+        "License": "see LICENSE.md of the pack",
+        "Requires-Python": ">=3.11",
+        "Requires-Dist": f"onym>={record.onym}",
+        "Description-Content-Type": "text/markdown",
+    }
+
+
+def _header(fields: Mapping[str, str]) -> bytes:
+    """Return header fields and the empty line after them; a line break in a value raises ValueError."""
+    message = EmailMessage(EmailPolicy(max_line_length=None, utf8=True))
+    for name, value in fields.items():
+        message[name] = value
+    return message.as_bytes()
 
 
 def _module(record: PackRecord) -> str:

@@ -17,9 +17,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from onym._version import __version__
 from onym.config import Strict, read_toml
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError, DownloadError, InputError
 from onym.kb import Recipe
-from onym.packs.locate import KB, NAME, RECIPES, pack_folder, recipe_names
+from onym.packs.locate import KB, NAME, RECIPES, STARTER, pack_folder, recipe_names, suggest_name
 from onym.packs.provenance import FileDigest, Provenance, Terms, licences_page
 from onym.pipeline.config import FILE, PipelineDesign, digest_of
 from onym.store.cache import file_digest
@@ -30,6 +30,8 @@ from onym.types import Progress, silent
 
 HUB = "https://huggingface.co"
 _FOLDER = r"^[a-z0-9][a-z0-9-]*$"
+_WITHOUT_SERVER = ("download-interrupted", "download-refused", "download-redirect")
+"""Codes of errors that a file from elsewhere mends."""
 _SHA256 = r"^([0-9a-f]{64})?$"
 
 
@@ -206,7 +208,10 @@ def gather_inputs(
     require_origin(recipe, origin)
 
     def obtain(part: str, file: RemoteFile, folder: Path | None) -> RecipeInput:
-        stored = _obtain(file, folder, origin.mirror, progress, patience)
+        try:
+            stored = _obtain(file, folder, origin.mirror, progress, patience)
+        except DownloadError as e:
+            raise _with_remedies(e, recipe, origin, file) from e
         return RecipeInput(part, file.name, stored, is_pinned=bool(file.sha256))
 
     releases = [obtain(release.name, file, origin.folder) for release in recipe.releases for file in release.files]
@@ -219,6 +224,16 @@ def gather_inputs(
         for model in recipe.models
     }
     return Inputs(tuple(releases), models)
+
+
+def _with_remedies(error: DownloadError, recipe: PipelineRecipe, origin: Origin, file: RemoteFile) -> DownloadError:
+    """Return the error of a download with the commands that do without it."""
+    if error.code not in _WITHOUT_SERVER:
+        return error
+    command = f"onym get {recipe.name}" + (f" --file {origin.file}" if origin.file else "")
+    again = "check the network, and run the same command again: it resumes" if error.code == "download-interrupted" else ""
+    instead = f"copy {file.name} to a folder and use {command} --from FOLDER, or {command} --mirror ADDRESS"
+    return DownloadError(error.code, error.what, where=error.where, fix="; or ".join(filter(None, (again, instead))))
 
 
 def _obtain(file: RemoteFile, folder: Path | None, mirror: str, progress: Progress, patience: Patience | None) -> StoredFile:
@@ -335,5 +350,7 @@ def read_recipe(name: str) -> PipelineRecipe:
     'hpo'
     """
     if not NAME.fullmatch(name) or name not in recipe_names():
-        raise ConfigError("recipe-unknown", f"no recipe is named {name!r}", fix=f"known are {', '.join(recipe_names())}")
+        fix = f"{suggest_name(name, recipe_names())}known are {', '.join(recipe_names())}"
+        fix = "it comes with Onym: use --pipeline starter" if name == STARTER else fix
+        raise ConfigError("recipe-unknown", f"no recipe is named {name!r}", fix=fix)
     return PipelineRecipe.from_toml(RECIPES / f"{name}.toml")

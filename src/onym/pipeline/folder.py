@@ -99,23 +99,33 @@ def read_folder(folder: Path, name: str = "") -> PipelineConfig:
     if not path.is_file():
         fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
         raise InputError("pipeline-missing", "there is no pipeline in the folder", where=name or str(folder), fix=fix)
+    return parse_pipeline(read_small(path), str(path))
+
+
+def parse_pipeline(data: bytes, where: str) -> PipelineConfig:
+    """Parse the content of a `pipeline.json`, which was read from `where`.
+
+    >>> parse_pipeline(b"[]", "pipeline.json")
+    Traceback (most recent call last):
+    onym.errors.InputError: [pipeline-malformed] not a JSON object...
+    """
     try:
-        values = json.loads(read_small(path))
-        _require_format(values, path)
-        require_plug_ins(values, str(path))
+        values = json.loads(data)
+        _require_format(values, where)
+        require_plug_ins(values, where)
         return PipelineConfig.model_validate_json(json.dumps(values))
     except ValidationError as e:
         first = e.errors(include_input=False)[0]
         what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
-        raise InputError("pipeline-malformed", what, where=str(path), fix="build the pipeline again") from e
+        raise InputError("pipeline-malformed", what, where=where, fix="build the pipeline again") from e
     except (ValueError, RecursionError, AttributeError) as e:
-        raise InputError("pipeline-malformed", "not a JSON object", where=str(path), fix="build the pipeline again") from e
+        raise InputError("pipeline-malformed", "not a JSON object", where=where, fix="build the pipeline again") from e
 
 
-def _require_format(values: dict[str, object], path: Path) -> None:
+def _require_format(values: dict[str, object], where: str) -> None:
     if values.get("format") != FORMAT:
         what = f"format {values.get('format')!r}, while this Onym reads format {FORMAT}"
-        raise IntegrityError("pipeline-version", what, where=str(path), fix="build the pipeline again")
+        raise IntegrityError("pipeline-version", what, where=where, fix="build the pipeline again")
 
 
 def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | None = None) -> Pipeline:

@@ -3,19 +3,22 @@
     NAME.part           what has come so far; NAME.part.json says of which version of the file it is a part, and its size
     NAME                the whole file; NAME.json records its address, size and SHA-256
 
-Nothing is fetched unless a person asks for it. Only https is spoken, or http to this very machine.
+Nothing is fetched unless a person asks for it. Only https is spoken, or http to this very machine. Redirects are followed to
+the same host, to hosts that are known to deliver its files, and at a mirror to addresses below the mirror's own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError, missing_extra
 from onym.store.cache import cache_folder, file_digest
@@ -26,6 +29,15 @@ if TYPE_CHECKING:
     import httpx
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+_DELIVERERS = MappingProxyType(
+    {
+        "github.com": (".githubusercontent.com",),
+        "huggingface.co": (".huggingface.co", ".hf.co"),
+    }
+)
+"""Hosts that a host redirects its downloads to; a leading full stop stands for all hosts of a domain."""
+_BROKEN, _CHANGED = "the connection broke off", "the file changed during the download"
+_log = logging.getLogger("onym.download")
 Advance = Callable[[int, int | None], None]
 """Called with the bytes that have come and the bytes expected, if known."""
 
@@ -52,22 +64,33 @@ class Patience:
 
 
 def download(
-    url: str, dest: Path, *, sha256: str = "", patience: Patience | None = None, advance: Advance = lambda _got, _all: None
+    url: str,
+    dest: Path,
+    *,
+    mirror: str = "",
+    sha256: str = "",
+    patience: Patience | None = None,
+    advance: Advance = lambda _got, _all: None,
 ) -> Downloaded:
-    """Fetch `url` to `dest`, continuing an earlier attempt; a digest that is given must be met."""
+    """Fetch `url` to `dest`, continuing an earlier attempt; a digest that is given must be met.
+
+    `mirror` is the address that the URL begins with if it is that of a mirror: no redirect may lead out of it.
+    """
     patience = patience or Patience()
     _require_safe(url)
     require_file(dest)
-    part = _Part(dest)
+    part, trouble = _Part(dest), ""
     with writable(dest):
         dest.parent.mkdir(parents=True, exist_ok=True)
         for attempt in range(patience.attempts):
             if attempt:
                 time.sleep(patience.pause_s * 2 ** (attempt - 1))
-            if _attempt(url, part, patience, advance):
+            trouble = _attempt(_Address(url, mirror), part, patience, advance)
+            if not trouble:
                 return part.finish(url, sha256)
-    what = f"the connection broke off {patience.attempts} times; {part.size:,} bytes are kept"
-    raise DownloadError("download-interrupted", what, where=url, fix="run the same command again: it goes on from there")
+    what = f"{trouble} ({patience.attempts} attempts); {part.size:,} bytes are kept"
+    fix = "check the network and run the same command again: it resumes; or name a mirror with --mirror"
+    raise DownloadError("download-interrupted", what, where=url, fix=fix)
 
 
 def mirrored(url: str, mirror: str) -> str:
@@ -144,41 +167,69 @@ class _Part:
         return record
 
 
-def _attempt(url: str, part: _Part, patience: Patience, advance: Advance) -> bool:
-    """Try once; return whether the file is whole. A broken connection is no error yet, a refusal is one."""
+class _Address(NamedTuple):
+    """An address, and that of the mirror that it begins with."""
+
+    url: str
+    mirror: str
+
+    def require_allowed(self, request: httpx.Request) -> None:
+        """Reject a request that a redirect must not lead to. httpx calls it before each request."""
+        to = str(request.url)
+        _require_safe(to)
+        if to == self.url:
+            return
+        if not (_is_below(to, self.mirror) if self.mirror else _is_delivered(to, self.url)):
+            what = f"the server redirects to {_without_query(to)}, which is not {self._allowed}"
+            fix = "download the file yourself and name it, or name another mirror with --mirror"
+            raise DownloadError("download-redirect", what, where=self.url, fix=fix)
+        _log.info("%s redirects to %s", self.url, _without_query(to))
+
+    @property
+    def _allowed(self) -> str:
+        return f"below {self.mirror}" if self.mirror else f"an address of {urlsplit(self.url).netloc}"
+
+
+def _attempt(address: _Address, part: _Part, patience: Patience, advance: Advance) -> str:
+    """Try once; return why the file is not complete, or nothing if it is. A server that refuses is an error."""
     import httpx
 
     if part.is_whole:
-        return True
+        return ""
     start = part.size if part.validator.strip() else 0
     headers = {"Accept-Encoding": "identity", "User-Agent": "onym"}
     if start:
         headers |= {"Range": f"bytes={start}-", "If-Range": _if_range(part.validator)}
+    hooks = {"request": [address.require_allowed]}
     try:
         with (
-            httpx.Client(timeout=patience.timeout_s, follow_redirects=True, event_hooks={"request": [_safe_request]}) as client,
-            client.stream("GET", url, headers=headers) as response,
+            httpx.Client(timeout=patience.timeout_s, follow_redirects=True, event_hooks=hooks) as client,
+            client.stream("GET", address.url, headers=headers) as response,
         ):
             return _receive(response, part, start, patience, advance)
+    except httpx.TooManyRedirects as e:
+        fix = "tell the owner of the server, or name another mirror with --mirror"
+        raise DownloadError("download-redirect", "the server redirects in a loop", where=address.url, fix=fix) from e
+    except (httpx.ConnectError, httpx.ConnectTimeout):
+        return "the server cannot be reached"
     except (httpx.TransportError, httpx.StreamError):
-        return False
+        return _BROKEN
 
 
-def _receive(response: httpx.Response, part: _Part, start: int, patience: Patience, advance: Advance) -> bool:
-    url = str(response.url)
-    if response.status_code == 416:  # what we have is longer than the file now is
+def _receive(response: httpx.Response, part: _Part, start: int, patience: Patience, advance: Advance) -> str:
+    url, status = str(response.url), response.status_code
+    if status == 416:  # what we have is longer than the file now is
         part.discard()
-        return False
-    if response.status_code >= 500 or response.status_code == 429:
-        return False
-    if response.status_code not in (200, 206):
-        what = f"the server answered {response.status_code}"
-        raise DownloadError("download-refused", what, where=url, fix="check the address")
+        return _CHANGED
+    if status >= 500 or status == 429:
+        return f"the server answered {status}"
+    if status not in (200, 206):
+        raise DownloadError("download-refused", f"the server answered {status}", where=url, fix="check the address")
     validator = f"{response.headers.get('etag', '')}\n{response.headers.get('last-modified', '')}"
-    resumed = response.status_code == 206 and validator == part.validator
-    if response.status_code == 206 and not resumed:  # the file changed under way
+    resumed = status == 206 and validator == part.validator
+    if status == 206 and not resumed:
         part.discard()
-        return False
+        return _CHANGED
     start = start if resumed else 0
     length = response.headers.get("content-length")
     total = start + int(length) if length and length.isdigit() else None
@@ -190,7 +241,7 @@ def _receive(response: httpx.Response, part: _Part, start: int, patience: Patien
             part.discard()
             raise LimitError("limit-download", f"more than {patience.max_bytes:,} bytes", where=url)
         advance(part.size, total)
-    return total is None or part.size == total
+    return "" if total is None or part.size == total else _BROKEN
 
 
 def _if_range(validator: str) -> str:
@@ -198,16 +249,52 @@ def _if_range(validator: str) -> str:
     return etag if etag and not etag.startswith("W/") else modified
 
 
-def _safe_request(request: httpx.Request) -> None:
-    """Check every request, those that redirects lead to included."""
-    _require_safe(str(request.url))
-
-
 def _require_safe(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        return
-    raise ConfigError("download-address", "only https addresses are fetched", where=url, fix="name an https mirror")
+    """Reject an address that is neither https nor this very machine.
+
+    >>> _require_safe("http://example.org/hp.obo")
+    Traceback (most recent call last):
+    onym.errors.ConfigError: [download-address] only https addresses are fetched...
+    """
+    try:
+        parts = urlsplit(url)
+        is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    except ValueError:
+        is_safe = False
+    if not is_safe:
+        raise ConfigError("download-address", "only https addresses are fetched", where=url, fix="name an https mirror")
+
+
+def _is_below(url: str, mirror: str) -> bool:
+    """Return True if an address is one of a mirror.
+
+    >>> mirror = "https://example.org/copies/"
+    >>> [_is_below(f"https://example.org{path}", mirror) for path in ("/copies/a", "/copies2/a", "/copies/%2e%2e/a")]
+    [True, False, False]
+    """
+    to, base = urlsplit(url), urlsplit(mirror)
+    segments = unquote(to.path).replace("\\", "/").split("/")
+    is_same = (to.scheme, to.hostname, to.port) == (base.scheme, base.hostname, base.port)
+    return is_same and ".." not in segments and to.path.startswith(f"{base.path.rstrip('/')}/")
+
+
+def _is_delivered(url: str, start: str) -> bool:
+    """Return True if one host may redirect to the other.
+
+    >>> _is_delivered("https://release-assets.githubusercontent.com/a", "https://github.com/mondo/a")
+    True
+    >>> _is_delivered("https://githubusercontent.com.evil.org/a", "https://github.com/mondo/a")
+    False
+    """
+    to, base = urlsplit(url), urlsplit(start)
+    if to.netloc == base.netloc:
+        return to.scheme in (base.scheme, "https")
+    host, known = to.hostname or "", _DELIVERERS.get(base.hostname or "", ())
+    return to.scheme == "https" and any(host.endswith(each) if each.startswith(".") else host == each for each in known)
+
+
+def _without_query(url: str) -> str:
+    return url.partition("?")[0]  # it may hold a signature
 
 
 _FOLDER = "downloads"
@@ -247,7 +334,7 @@ def fetch_file(
     path = download_path(url)
     with exclusive_at(path.with_name(f"{path.name}.lock")):
         if not path.is_file():
-            download(mirrored(url, mirror), path, sha256=sha256, patience=patience, advance=advance)
+            download(mirrored(url, mirror), path, mirror=mirror, sha256=sha256, patience=patience, advance=advance)
         return _checked(path, sha256)
 
 

@@ -48,14 +48,14 @@ def hidden(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
         yield new
     finally:
         _remove(new)
-        _release(lock)
+        release(lock)
 
 
 @contextmanager
 def set_aside(path: Path) -> Iterator[None]:
     """Give the folder `path` a hidden name while another takes its own; it has its name back if that fails."""
     old = _name(path, _OLD)
-    lock = _hold(path)
+    lock = hold(path)
     try:
         path.rename(old)
         yield
@@ -66,7 +66,7 @@ def set_aside(path: Path) -> Iterator[None]:
     else:
         _remove(old)
     finally:
-        _release(lock)
+        release(lock)
 
 
 def remove_left(path: Path) -> None:
@@ -104,7 +104,7 @@ def remove_all_left(folder: Path) -> None:
 
 
 def _remove_if_left(found: Path, target: Path | None) -> None:
-    lock = _hold(found)
+    lock = hold(found)
     if lock is None:
         return
     try:
@@ -113,7 +113,7 @@ def _remove_if_left(found: Path, target: Path | None) -> None:
         else:
             _remove(found)
     finally:
-        _release(lock)
+        release(lock)
 
 
 def _made(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
@@ -125,11 +125,14 @@ def _made(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
         else:
             os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         with suppress(FileNotFoundError, BlockingIOError):
-            return new, _hold(new)
+            return new, hold(new)
 
 
-def _hold(path: Path) -> int | None:
-    """Lock a file or a folder; None where the file system has no locks. One that another holds is a `BlockingIOError`."""
+def hold(path: Path, *, is_shared: bool = False) -> int | None:
+    """Lock a file or a folder; None where the file system has no locks. One that another holds is a `BlockingIOError`.
+
+    A shared lock excludes only those who lock it alone.
+    """
     if _locks is None:
         return None
     try:
@@ -139,7 +142,7 @@ def _hold(path: Path) -> int | None:
     except OSError:  # a link, or a file that may not be read
         return None
     try:
-        _locks.flock(lock, _locks.LOCK_EX | _locks.LOCK_NB)
+        _locks.flock(lock, (_locks.LOCK_SH if is_shared else _locks.LOCK_EX) | _locks.LOCK_NB)
         if not os.path.samestat(os.fstat(lock), path.lstat()):  # gone, or another, since it was opened
             raise FileNotFoundError(path)
     except (BlockingIOError, FileNotFoundError):
@@ -151,7 +154,8 @@ def _hold(path: Path) -> int | None:
     return lock
 
 
-def _release(lock: int | None) -> None:
+def release(lock: int | None) -> None:
+    """Give up a lock."""
     if lock is not None:
         os.close(lock)
 

@@ -253,22 +253,6 @@ def _open_up(stage: Path) -> None:
         path.chmod(rights & 0o666 if path.is_file() else rights)
 
 
-@contextmanager
-def replaced_folder(folder: Path) -> Iterator[None]:
-    """Put a folder out of the way while the block writes another of its name; it is back if the block fails.
-
-    >>> folder = getfixture("tmp_path") / "out"
-    >>> with replaced_folder(folder):
-    ...     folder.mkdir()
-    """
-    remove_left(folder)
-    if not folder.exists():
-        yield
-        return
-    with writable(folder), set_aside(folder):
-        yield
-
-
 def remove_folder(folder: Path) -> None:
     """Remove a folder that this program wrote, and all that is in it."""
     shutil.rmtree(folder, ignore_errors=True)

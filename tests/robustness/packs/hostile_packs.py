@@ -81,6 +81,7 @@ def hostile_packs(good: Path) -> list[Hostile]:
         *_contents(made),
         *_records(made),
         *_pipelines(made),
+        *packs_with_outside_models(made),
         *_forged(made),
         *_torn(made),
     ]
@@ -94,6 +95,7 @@ class Made:
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
+        self.outside = path.parent / "reranker"
         with zipfile.ZipFile(path) as archive:
             self.files = {name: archive.read(name) for name in archive.namelist() if name != _RECORD}
             self.record: dict[str, Any] = json.loads(archive.read(_RECORD))
@@ -284,6 +286,9 @@ def _records(made: Made) -> Iterator[Hostile]:
     odd: list[tuple[str, Any]] = [
         ("name", "../evil"), ("name", ""), ("name", "A"), ("name", "a" * 65), ("name", "a\n"), ("version", "1; rm"),
         ("version", ""), ("version", "1.0\n"), ("private", "no"), ("private", 0), ("kind", "onym-kb"), ("onym", 1),
+        ("onym", "0.1\nRequires-Dist: six==1.17.0\nX: y"), ("onym", "0.1; six"), ("restricted", ["UMLS\x1b[2J"]),
+        ("sources", [{**record["sources"][0], "licence": "CC0\u2028"}]), ("sources", [{**record["sources"][0], "name": "a\n"}]),
+        ("corpora", [{**record["corpora"][0], "name": "a\rb"}]),
         ("restricted", "UMLS"), ("sources", {}), ("corpora", None), ("files", []), ("files", {}), ("more", 1),
         ("kb", {}), ("kb", {**record["kb"], "digest": "../"}), ("kb", {**record["kb"], "names": -1}),
     ]  # fmt: skip
@@ -309,8 +314,6 @@ def _pipelines(made: Made) -> Iterator[Hostile]:
         "README.md",
     ):
         yield Hostile(f"the knowledge base {path!r}", made.with_pipeline(_changed(made.pipeline, ("kb", "path"), path)))
-        values = _changed(made.pipeline, ("linker", "model", "path"), path)
-        yield Hostile(f"the reranker {path!r}", made.with_pipeline(values))
     for data in (b"", b"null", b"[]", b"{}", b"{", b"[" * 100_000, b'{"kb": {"path": "knowledge-base"}}', b" " * 5_000_000):
         yield Hostile(f"the pipeline {data[:20]!r}", made.with_pipeline(data))
     for keys, value in (
@@ -320,6 +323,35 @@ def _pipelines(made: Made) -> Iterator[Hostile]:
             {"kind": "linker", "name": "evil", "package": "evil", "version": "1"}]),
     ):  # fmt: skip
         yield Hostile(f"{'.'.join(keys)} {value!r}", made.with_pipeline(_changed(made.pipeline, keys, value)))
+
+
+def packs_with_outside_models(made: Made) -> Iterator[Hostile]:
+    """Yield packs with a model outside: the very one that was packed, so that only the path can tell."""
+    absolute = str(made.outside.resolve())
+    upwards = "../" * 40 + absolute.lstrip("/")
+    inside = made.pipeline["linker"]["model"]["path"]
+    paths = (
+        *(absolute, upwards, f"{inside}/{upwards}", absolute.replace("/", "\\"), f"C:{absolute}", f"file://{absolute}"),
+        *("", ".", "./", "..", "~", "nowhere", _CARD, f"{inside}/training.json"),
+        *(inside.replace("/", "\\"), f"./{inside}", f"{inside}/", f"/{inside}"),
+    )
+    for path in paths:
+        for what, keys, value in (
+            ("the reranker", ("linker", "model"), path),
+            ("the reranker with its digest", ("linker", "model"), {**made.pipeline["linker"]["model"], "path": path}),
+            ("the encoder in the reranker", ("linker", "dense"), {"kind": "dense", "model": path}),
+            ("the classifier", ("detector", "classifier"), path),
+            ("a dense linker", ("linker",), {"kind": "dense", "model": path}),
+            ("a linker in a cascade", ("linker",), {"kind": "cascade", "rerank": {"kind": "rerank", "model": path}}),
+            ("a tokenizer", ("linker",), {"kind": "generative", "model": inside, "tokenizer": path}),
+        ):
+            yield Hostile(f"{what} {path[:40]!r}", made.with_pipeline(_changed(made.pipeline, keys, value)))
+    info = zipfile.ZipInfo("models/link")
+    info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    values = json.dumps(_changed(made.pipeline, ("linker", "model"), info.filename)).encode()
+    files = {**made.files, _PIPELINE: values, info.filename: absolute.encode()}
+    members = [(info if name == info.filename else name, data) for name, data in files.items()]
+    yield Hostile("the reranker is a link", zipped([*members, (_RECORD, written(made.listing(files)))]))
 
 
 def _changed(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.robustness.packs.hostile_packs import Hostile, hostile_packs, refused, small_pack
+from onym.errors import InputError
+from onym.packs import open_pack
+from tests.robustness.packs.hostile_packs import Hostile, Made, hostile_packs, packs_with_outside_models, refused, small_pack
 
 
 @pytest.mark.slow
@@ -21,3 +23,12 @@ def test_hostile_packs_are_refused(tmp_path: Path) -> None:
 def test_one_that_is_not_refused_is_seen(tmp_path: Path, capsys: object) -> None:
     good = small_pack(tmp_path / "good")
     assert refused([Hostile("a sound pack", good.read_bytes())], good, tmp_path / "run") == 0
+
+
+def test_models_outside_of_a_pack_are_rejected_before_anything_is_opened(tmp_path: Path) -> None:
+    good, path = small_pack(tmp_path / "good"), tmp_path / "bad.onymp"
+    for case in packs_with_outside_models(Made(good)):
+        path.write_bytes(case.data)
+        with pytest.raises(InputError) as caught:
+            open_pack(path)
+        assert caught.value.code in ("pack-malformed", "archive-path"), case.what

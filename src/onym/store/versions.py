@@ -1,0 +1,111 @@
+"""Versions of a folder: a writer switches to a new one in one step, and readers keep the one that they opened.
+
+    DIR/CURRENT             the name of the current version, as in an artefact
+    DIR/<16 hex digits>/    a version
+
+A reader holds a shared lock on the version that it opened. A writer removes the other versions that nobody holds. Where a file
+system has no locks, no version is removed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from onym.store.artefact import VERSION, current_version
+from onym.store.hidden import hold, release, remove_all_left
+from onym.store.output import sync_folder, whole_file
+
+_POINTER = "CURRENT"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFolder:
+    """A folder that is not removed until it is released."""
+
+    path: Path
+    lock: int | None = None
+
+    def release(self) -> None:
+        """Allow writers to remove it."""
+        release(self.lock)
+
+
+def new_version(folder: Path) -> Path:
+    """Return the path of a new version, which is for the caller to make.
+
+    >>> new_version(Path("pipelines/hpo")).parent.as_posix()
+    'pipelines/hpo'
+    """
+    return folder / secrets.token_hex(8)
+
+
+def switch_version(version: Path) -> None:
+    """Make a complete version the current one of its folder, and remove those that nobody uses.
+
+    One process at a time may write: the caller holds a lock.
+
+    >>> version = new_version(getfixture("tmp_path") / "hpo")
+    >>> version.mkdir(parents=True)
+    >>> switch_version(version)
+    >>> current_folder(version.parent) == version
+    True
+    """
+    sync_folder(version.parent)
+    with whole_file(version.parent / _POINTER, force=True) as file:
+        file.write(version.name.encode() + b"\n")
+    _remove_unused(version.parent)
+
+
+def current_folder(folder: Path) -> Path:
+    """Return the current version of a folder, or the folder itself where it has none.
+
+    >>> current_folder(Path("no/such/folder")).as_posix()
+    'no/such/folder'
+    """
+    return folder / current_version(folder)
+
+
+def hold_current(folder: Path) -> HeldFolder | None:
+    """Hold the current version of a folder; None where it has none."""
+    while name := current_version(folder):
+        found = hold_version(folder / name)
+        if current_version(folder) == name:
+            return found
+        if found is not None:  # a writer may have removed it before it was held
+            found.release()
+    return None
+
+
+def hold_version(path: Path) -> HeldFolder | None:
+    """Return a folder, held if it is a version; None if that is gone, or being removed."""
+    if not is_version(path):
+        return HeldFolder(path)
+    try:
+        return HeldFolder(path, hold(path, is_shared=True))
+    except OSError:
+        return None
+
+
+def is_version(path: Path) -> bool:
+    """Return True if a path is that of a version, which may have been removed.
+
+    >>> is_version(Path("pipelines/hpo"))
+    False
+    """
+    return bool(VERSION.match(path.name)) and (path.parent / _POINTER).is_file()
+
+
+def _remove_unused(folder: Path) -> None:
+    remove_all_left(folder)
+    current = current_version(folder)
+    for path in folder.iterdir():
+        if VERSION.match(path.name) and path.name != current:
+            with suppress(OSError):
+                lock = hold(path)
+                if lock is not None:
+                    shutil.rmtree(path, ignore_errors=True)
+                release(lock)
