@@ -9,7 +9,7 @@ import typer
 
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.inputs import allowed, require_either, require_pipeline
+from onym.cli.inputs import allowed, choose_pipeline, require_pipeline
 from onym.cli.options import (
     CODE_SYSTEM,
     CONCEPTS,
@@ -54,8 +54,10 @@ def map_(
             "Without it the table is printed.",
         ),
     ] = None,
-    kb: Annotated[Path | None, typer.Option("--kb", help="The knowledge base; or give a pipeline.")] = None,
-    pipeline: Annotated[Path | None, typer.Option(help="A pipeline instead of a knowledge base and a linker.")] = None,
+    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, instead of a pipeline.")] = None,
+    pipeline: Annotated[
+        Path | None, typer.Option(help="Pipeline. By default the starter, which comes with Onym: diseases, as MONDO has them.")
+    ] = None,
     linker: Annotated[str, LINKER] = "",
     types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
@@ -78,7 +80,7 @@ def map_(
 ) -> None:
     """Map a column of terms to concepts, and add the best candidates to each row.
 
-    Example: onym map diagnoses.csv --column diagnosis --kb mesh
+    Example: onym map diagnoses.csv --column diagnosis
     Example: onym map diagnoses.xlsx --column diagnosis --kb mesh -o mapped.xlsx
     """
     from onym.kb import KnowledgeBase
@@ -90,7 +92,7 @@ def map_(
     from onym.store.output import STDOUT
 
     of_linker = context.obj["linker"]
-    require_either(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
+    pipeline = choose_pipeline(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
     options = ExportOptions.of(
         code_system or (),
