@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import typer
 
 from onym.cli.console import left_of, tell
+from onym.cli.help import MORE
 from onym.cli.options import listed
 
 if TYPE_CHECKING:
@@ -28,12 +29,17 @@ if TYPE_CHECKING:
 
 FAILED = 5
 """The exit status of a run that finished, but left something out: a file, a document or a mention."""
-FOLLOW_LINKS = typer.Option("--follow-links", help="Follow symbolic links that lead out of a folder.")
+FOLLOW_LINKS = typer.Option("--follow-links", rich_help_panel=MORE, help="Follow symbolic links that lead out of a folder.")
 PROBLEMS = typer.Option(
-    "--problems", help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl."
+    "--problems",
+    rich_help_panel=MORE,
+    help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl.",
 )
 MAX_PROBLEMS = typer.Option(
-    "--max-problems", metavar="N|P%", help="Stop if there are more problems than this number, or this share of the documents."
+    "--max-problems",
+    rich_help_panel=MORE,
+    metavar="N|P%",
+    help="Stop if there are more problems than this number, or this share of the documents.",
 )
 _STEP = 100
 _SHOWN = 20

@@ -41,6 +41,7 @@ from onym.cli.options import (
     OF_CONFIG,
     OMOP_VOCABULARY,
     PRECISION,
+    PREFER,
     RESTRICT,
     SOME_PIPELINE_OPTIONS,
     TOP_K,
@@ -78,8 +79,8 @@ def link(
     pipeline: Annotated[
         Path | None,
         typer.Option(
-            help="Pipeline, for raw text: it detects mentions in documents without annotations. By default the starter, which "
-            "comes with Onym: diseases, as MONDO has them."
+            help="Pipeline, for raw text; by default the built-in starter (MONDO diseases). It detects mentions in documents "
+            "without annotations."
         ),
     ] = None,
     linker: Annotated[str | None, LINKER] = None,
@@ -88,9 +89,9 @@ def link(
         typer.Option(
             help="Output format; by default the extension of -o decides. table (.tsv, .csv, .xlsx, .parquet): one row per "
             "mention with the best concept and its name. predictions (.jsonl): all candidates with scores, no text. fhir "
-            "(.fhir.ndjson): a FHIR resource per document, one per line. omop (note_nlp.csv): the table note_nlp. html (.html): a "
-            "page with the mentions marked. jsonl, parquet: documents with all candidates. Any other corpus format, such as "
-            "pubtator (.pubtator): documents with the best concept only."
+            "(.fhir.ndjson): a FHIR resource per document, one per line. omop (note_nlp.csv): the table note_nlp. html "
+            "(.html): a page with the mentions marked. jsonl, parquet: documents with all candidates. Any other corpus "
+            "format, such as pubtator (.pubtator): documents with the best concept only."
         ),
     ] = "",
     no_text: Annotated[
@@ -105,7 +106,7 @@ def link(
     types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     restrict: Annotated[bool, RESTRICT] = False,
-    prefer: Annotated[str, OF_CONFIG] = "",
+    prefer: Annotated[str, PREFER] = "",
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.robustness.stumbles.rows import Scene, stumble
 
+_MAX_HELP_LINES = 60
 _TEXT = "Patients with type 2 diabetes and asthma"
 
 
@@ -46,3 +47,15 @@ def map_defaults_to_the_starter(scene: Scene) -> str:
     assert "starter" in done.stderr
     assert "MONDO:0005148" in (scene.folder / "mapped.tsv").read_text()
     return "terms are mapped with the starter, and a notice says so"
+
+
+@stumble("onym link --help")
+def help_fits_on_a_screen(scene: Scene) -> str:
+    lines = {}
+    for command in ("link", "map", "pipeline build"):
+        done = scene.onym(*command.split(), "--help", COLUMNS="80")
+        lines[command] = len(done.stdout.splitlines())
+        assert lines[command] <= _MAX_HELP_LINES, lines
+        assert f"onym {command} --help-all" in done.stdout.rstrip().splitlines()[-1]
+        assert "--width" in scene.onym(*command.split(), "--help-all").stdout
+    return f"lines of --help: {lines}; --help-all shows every option"
