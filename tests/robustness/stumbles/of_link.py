@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import onym
 from tests.robustness.stumbles.rows import Scene, stumble
 
 _MAX_HELP_LINES = 60
@@ -59,3 +62,12 @@ def help_fits_on_a_screen(scene: Scene) -> str:
         assert f"onym {command} --help-all" in done.stdout.rstrip().splitlines()[-1]
         assert "--width" in scene.onym(*command.split(), "--help-all").stdout
     return f"lines of --help: {lines}; --help-all shows every option"
+
+
+@stumble("onym link ... prints MONDO:0005148, Python returns mondo:0005148")
+def both_forms_of_a_concept_id_are_properties(scene: Scene) -> str:
+    link = onym.load("starter").link("type 2 diabetes mellitus").links[0]
+    printed = json.loads(scene.onym("link", "type 2 diabetes mellitus", "--json").stdout)["links"][0]["concept_id"]
+    assert (link.concept_id, link.obo_id) == ("mondo:0005148", printed)
+    assert link.candidates[0].obo_id == printed
+    return f"link.concept_id is {link.concept_id}; link.obo_id and the command line have {printed}"
