@@ -70,7 +70,7 @@ def test_it_can_be_scored_on_a_dataset(work: Path, installed: Path) -> None:
 
 
 def test_help_has_its_options_and_info_its_package(work: Path, installed: Path) -> None:
-    assert "--letters" in onym("link", "--help", cwd=work, installed=installed).stdout
+    assert "--letters" in onym("link", "--help-all", cwd=work, installed=installed).stdout
     parts = json.loads(onym("info", "--json", cwd=work, installed=installed).stdout)
     found = {(part["kind"], part["name"]): part for part in parts if part["package"] == "onym-plug-in"}
     assert set(found) == {

@@ -53,6 +53,15 @@ def test_a_link_leads_to_its_best_candidate() -> None:
         Link(mention, (), confidence=1.5)
 
 
+def test_ids_have_a_stored_form_and_one_to_show() -> None:
+    best = Candidate("mondo:0005148", "type 2 diabetes mellitus", 1.0)
+    link, nil = Link(Mention(0, 4, "T2DM"), (best,)), Link(Mention(0, 4, "T2DM"))
+    assert (link.concept_id, link.obo_id) == ("mondo:0005148", "MONDO:0005148")
+    assert (best.concept_id, best.obo_id) == (link.concept_id, link.obo_id)
+    assert (nil.concept_id, nil.obo_id) == (None, None)
+    assert Concept("hp:0001945", ()).obo_id == "HP:0001945"
+
+
 def test_a_link_without_an_answer_says_why_and_keeps_its_candidates() -> None:
     mention, candidates = Mention(0, 5, "fever"), (Candidate("a:1", "fever", 0.1),)
     below = Link(mention, candidates, nil_reason="below-threshold")

@@ -1,7 +1,9 @@
 """The values that flow through Onym, frozen and validated. A linked document can be shown: as rows, plain values or HTML.
 
 `start` and `end` count code points of the document's text, end exclusive. A `concept_id` is a CURIE with the bioregistry
-prefix in lower case. A `score` is what a model says; a `confidence` is a calibrated probability of being right.
+prefix in lower case, `mondo:0005148`: objects and stored files have this form. An `obo_id` has the prefix in upper case,
+`MONDO:0005148`: tables, pages and commands show this form. A `score` is what a model says; a `confidence` is a calibrated
+probability of being right.
 """
 
 from __future__ import annotations
@@ -113,13 +115,14 @@ def iter_checked(values: Iterable[object], *kinds: type[T], of: str = "") -> Ite
 
 
 IdStyle = Literal["curie", "obo", "raw"]
+"""Forms of a concept id: `mesh:D003924`, `MESH:D003924` or `D003924`."""
 FhirVersion = Literal["R4B", "R5"]
 """Releases of FHIR whose ConceptMap is written; that of R4 is the same as of R4B."""
 
 
 @lru_cache(maxsize=65_536)
 def styled(concept_id: str, style: IdStyle = "obo") -> str:
-    """Return a concept's id as it is (`curie`), as the users of its vocabulary write it (`obo`), or without a prefix (`raw`).
+    """Return a concept's id as it is stored (`curie`), with the prefix in upper case (`obo`), or without a prefix (`raw`).
 
     >>> styled("hp:0001250"), styled("mesh:D009203"), styled("mesh:D003924", "raw")
     ('HP:0001250', 'MESH:D009203', 'D003924')
@@ -184,6 +187,11 @@ class Concept:
             raise InputError("type-concept-id", f"{self.id!r} is not a CURIE", fix="write prefix:local, as in mesh:D003924")
 
     @property
+    def obo_id(self) -> str:
+        """The id with its prefix in upper case, as tables and commands show it."""
+        return styled(self.id)
+
+    @property
     def preferred_name(self) -> str:
         """The form that a person should see."""
         return self.terms[0].form if self.terms else self.id
@@ -201,7 +209,7 @@ def concept_to_dict(concept: Concept) -> dict[str, Any]:
     'MESH:D005334'
     """
     return {
-        "id": styled(concept.id),
+        "id": concept.obo_id,
         "preferred_name": concept.preferred_name,
         "names": list(concept.names),
         "groups": list(concept.groups),
@@ -322,6 +330,15 @@ class Candidate:
     preferred_name: str = field(default="", compare=False)
     type: str = field(default="", compare=False)
 
+    @property
+    def obo_id(self) -> str:
+        """The concept id with its prefix in upper case, as tables and commands show it.
+
+        >>> Candidate("mondo:0005148", "type 2 diabetes mellitus", 1.0).obo_id
+        'MONDO:0005148'
+        """
+        return styled(self.concept_id)
+
 
 NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out"]
 """Why a mention is left unlinked (NIL): the linker found no candidate, the best one scores too low, it is not confident enough
@@ -384,8 +401,13 @@ class Link(LinkEvidence):
 
     @property
     def concept_id(self) -> str | None:
-        """The id of the answer, or None where the mention is left unlinked (NIL)."""
+        """The id of the answer as it is stored, `mondo:0005148`, or None where the mention is left unlinked (NIL)."""
         return None if self.nil_reason else self.candidates[0].concept_id
+
+    @property
+    def obo_id(self) -> str | None:
+        """The id of the answer as tables and commands show it, `MONDO:0005148`, or None."""
+        return None if self.nil_reason else self.candidates[0].obo_id
 
     @property
     def type(self) -> str:
@@ -419,7 +441,7 @@ class Link(LinkEvidence):
 
 
 def _named(candidate: Candidate) -> str:
-    return f"{styled(candidate.concept_id)} {candidate.preferred_name or candidate.name}"
+    return f"{candidate.obo_id} {candidate.preferred_name or candidate.name}"
 
 
 EVIDENCE = plain_fields(Link, [each.name for each in fields(LinkEvidence)])
@@ -531,10 +553,7 @@ class LinkedDocument:
         """Return ids and offsets: a document's text stays out of logs."""
         if self.problems:
             return f"<LinkedDocument {shown_id(self.document.id)}: {self.problems[0].code}>"
-        shown = [
-            f"{link.mention.start}-{link.mention.end} {'NIL' if link.concept_id is None else styled(link.concept_id)}"
-            for link in self.links[:_SHOWN]
-        ]
+        shown = [f"{link.mention.start}-{link.mention.end} {link.obo_id or 'NIL'}" for link in self.links[:_SHOWN]]
         more = ", ..." if len(self.links) > _SHOWN else ""
         return f"<LinkedDocument {shown_id(self.document.id)}: {len(self.links)} links: {', '.join(shown)}{more}>"
 
@@ -559,7 +578,7 @@ def _row(document_id: str, link: Link, id_style: IdStyle) -> Row:
 
 def _candidate(candidate: Candidate) -> Row:
     return {
-        "concept_id": styled(candidate.concept_id),
+        "concept_id": candidate.obo_id,
         "preferred_name": candidate.preferred_name,
         "matched_name": candidate.name,
         "score": candidate.score,

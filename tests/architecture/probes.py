@@ -91,7 +91,7 @@ LINKER = Probe(
     (Edit("linkers/initials.py", (PLUG_IN / "initials.py").read_text("utf-8")),),
     (
         ("onym info", r"linker\s+initials"),
-        ("onym link --help", "--letters"),
+        ("onym link --help-all", "--letters"),
         ("onym link corpus.txt --kb small/kb --linker initials --letters 2 -o direct.jsonl", FEVER),
         (f"{BUILD} --detector none --linker initials --letters 2", "initials"),
         ("onym link corpus.txt --pipeline pipeline -o piped.jsonl", FEVER),

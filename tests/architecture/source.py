@@ -105,6 +105,13 @@ def link_text() -> dict[str, list[str]]:
     return found
 
 
+def count_help_lines(command: str) -> int:
+    """Return how many lines the help of a command has at 80 columns."""
+    words = [sys.executable, "-m", "onym", *command.split(), "--help"]
+    done = subprocess.run(words, env={**os.environ, "COLUMNS": "80"}, capture_output=True, text=True, check=True)
+    return len(done.stdout.splitlines())
+
+
 def documented(page: Path, names: Iterable[str]) -> list[str]:
     """Return the names that have a heading or a table row of their own on a page.
 

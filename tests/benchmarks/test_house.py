@@ -9,13 +9,13 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.commands.house import missed_targets, read_ci
+from benchmarks.commands.house import UPPER_BOUNDS, missed_targets, read_ci
 from benchmarks.house.work import count_digests, count_opens
 
 from onym.kb import KnowledgeBase
 from tests.architecture.imports import Source
 from tests.architecture.probes import Edit, Probe, ProbeError
-from tests.architecture.source import documented, size_figures, untyped_public
+from tests.architecture.source import count_help_lines, documented, size_figures, untyped_public
 from tests.architecture.words import denied_phrases, denied_words, find_denied, iter_names
 
 
@@ -203,6 +203,11 @@ def test_names_of_the_page(tmp_path: Path) -> None:
     page = tmp_path / "python.md"
     page.write_text("## Document, Link\n\n| name | gives |\n|---|---|\n| `onym.load` | a Pipeline |\n")
     assert documented(page, ["Document", "Link", "Linker", "Pipeline", "load"]) == ["Document", "Link", "load"]
+
+
+def test_help_is_counted_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert 20 < count_help_lines("link") <= UPPER_BOUNDS["help_lines_link"]
 
 
 def test_opening_and_hashing_are_counted(tiny_kb: Path) -> None:

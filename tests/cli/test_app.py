@@ -29,9 +29,9 @@ def modules_of(*words: str, cwd: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("words", "modules"),
     [
-        (["link", "asthma"], {"boundary", "app", "console", "options", "inputs", "answers", "link"}),
+        (["link", "asthma"], {"boundary", "app", "console", "help", "options", "inputs", "answers", "link"}),
         (["--version"], {"boundary", "app", "console"}),
-        (["kb", "--help"], {"boundary", "app", "console", "options", "kb"}),
+        (["kb", "--help"], {"boundary", "app", "console", "help", "options", "kb"}),
     ],
 )
 def test_a_command_imports_no_other(tmp_path: Path, words: list[str], modules: set[str]) -> None:

@@ -222,6 +222,19 @@ def test_each_format_of_answers_from_stdin(with_pipeline: Path, to: str) -> None
         assert [mention.concept_ids for mention in doc.mentions] == [("mesh:D005334",), ("mesh:D009203",)]
 
 
+@pytest.mark.parametrize("command", [("link", "one.txt"), ("map", "terms.csv", "--column", "term")])
+def test_kb_and_pipeline_cannot_be_combined(tmp_path: Path, command: tuple[str, ...]) -> None:
+    done = onym(*command, "--kb", "kb", "--pipeline", "p", cwd=tmp_path, status=2)
+    assert "--kb and --pipeline cannot be combined" in done.stderr
+
+
+@pytest.mark.parametrize("command", [("link", "one.txt"), ("map", "terms.csv", "--column", "term")])
+def test_options_of_a_linker_need_a_kb(tmp_path: Path, command: tuple[str, ...]) -> None:
+    done = onym(*command, "--linker", "exact", cwd=tmp_path, status=2)
+    assert "give --kb" in done.stderr
+    assert "starter (MONDO" not in done.stderr
+
+
 @pytest.mark.parametrize(
     "words", [("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--types", "C14"), ("--pipeline", "p", "--width", "3")]
 )

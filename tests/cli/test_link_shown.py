@@ -48,7 +48,7 @@ def test_json_is_a_line_for_each_document(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["links.tsv", "links.csv", "links.jsonl", "links.parquet"])
 def test_tables_are_files_too(folder: Path, name: str) -> None:
-    words = () if name.endswith((".tsv", ".csv")) else ("--format", "table")
+    words = ("--format", "table") if name.endswith(".jsonl") else ()
     onym("link", "notes.txt", "--pipeline", "p", *words, "-o", name, cwd=folder)
     frame = read_flat(folder / name)
     assert frame["concept_id"].to_list() == ["MESH:D005334", "MESH:D005334", "MESH:D009203"]

@@ -91,9 +91,15 @@ def test_by_a_pipeline(folder: Path) -> None:
     words = ("map", "terms.csv", "--column", "diagnosis", "-o", "out.tsv")
     assert json.loads(onym(*words, "--pipeline", "p", "--json", cwd=folder).stdout)["mapped"] == 1
     for more in (
-        (),
         ("--pipeline", "p", "--kb", "kb"),
         ("--pipeline", "p", "--linker", "exact"),
         ("--kb", "kb", "--precision", "0.9"),
     ):
         assert "[config-invalid]" in onym(*words, *more, "--force", cwd=folder, status=2).stderr
+
+
+def test_the_starter_is_the_default(folder: Path) -> None:
+    (folder / "terms.csv").write_text("diagnosis\ntype 2 diabetes mellitus\n")
+    done = onym("map", "terms.csv", "--column", "diagnosis", "-o", "out.tsv", cwd=folder)
+    assert "No --pipeline given; using the built-in starter (MONDO diseases)." in done.stderr
+    assert (folder / "out.tsv").read_text().splitlines()[1].split("\t")[1] == "MONDO:0005148"

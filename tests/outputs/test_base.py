@@ -43,7 +43,7 @@ def test_each_module_is_a_format() -> None:
 
 def test_a_specific_ending_wins() -> None:
     names = ("links.csv", "note_nlp.csv", "page.html", "links.jsonl", "links", "-")
-    assert [named_format(Path(name)) for name in names] == ["table", "omop", "html", "", "", ""]
+    assert [named_format(Path(name)) for name in names] == ["table", "omop", "html", "predictions", "", ""]
     assert [format_of(path) for path in (None, Path("links.jsonl"), Path("page.html"))] == ["table", "predictions", "html"]
 
 

@@ -18,8 +18,9 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
 from onym.linkers.base import link_batches
 from onym.linkers.exact import ExactLinker
-from onym.outputs.links import require_assertion, write_links
+from onym.outputs.links import format_of, require_assertion, write_links
 from onym.outputs.predictions import read_predictions
+from onym.outputs.table import read_flat
 from onym.store.files.source import Source
 from onym.types import Document, Link, LinkedDocument, Mention, Problem
 
@@ -44,6 +45,35 @@ def test_a_corpus_format_has_the_best_concept(linker: ExactLinker, tmp_path: Pat
     write_links(ITEMS, linker, tmp_path / "p.pubtator", "pubtator")
     (doc,) = documents_of(read_corpus(tmp_path / "p.pubtator"))
     assert [mention.concept_ids for mention in doc.mentions] == [("mesh:D005334",), ("mesh:D006973",), ()]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("links.parquet", "table"),
+        ("links.xlsx", "table"),
+        ("links.jsonl", "predictions"),
+        ("links", "predictions"),
+        ("-", "predictions"),
+        ("links.html", "html"),
+        ("links.biocxml", "bioc_xml"),
+        ("links.spacy", "docbin"),
+    ],
+)
+def test_the_extension_decides_the_format(name: str, form: str) -> None:
+    assert format_of(Path(name)) == form
+
+
+@pytest.mark.parametrize("name", ["links.json", "links.txt", "links.jsonl.gz", "links.ndjson", "links.concept"])
+def test_an_extension_without_a_format_is_refused(linker: ExactLinker, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"no format writes [\s\S]*\.parquet, [\s\S]*\.pubtator"):
+        write_links(ITEMS, linker, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_links_in_parquet_are_a_table(linker: ExactLinker, tmp_path: Path) -> None:
+    write_links(ITEMS, linker, tmp_path / "links.parquet")
+    assert read_flat(tmp_path / "links.parquet")["concept_id"].to_list() == ["MESH:D005334", "MESH:D006973", None]
 
 
 @pytest.mark.parametrize("form", ["predictions", "jsonl", "parquet"])

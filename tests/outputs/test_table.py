@@ -57,7 +57,7 @@ def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
 
 def test_the_ending_says_how_it_is_written() -> None:
     names = ("a.tsv", "a.csv", "a.xlsx", "a.jsonl", "a.parquet", "-")
-    assert [named_format(Path(name)) for name in names] == ["table", "table", "table", "", "", ""]
+    assert [named_format(Path(name), prefer="table") for name in names] == ["table"] * 5 + [""]
     require_rows(Path("-"))
     with pytest.raises(ConfigError, match="cannot end with '.doc'"):
         require_rows(Path("links.doc"))

@@ -55,7 +55,7 @@ def export(
 
     Without a format it is what the ending of the name says; else a table of .parquet, .csv, .tsv, .jsonl or .xlsx.
     """
-    format = format or named_format(dest) or TABLE  # noqa: A001
+    format = format or named_format(dest, prefer=TABLE) or TABLE  # noqa: A001
     require_linked_output(dest, format, options=options, force=force)
     if format in OUTPUTS:
         require_file(dest, force=force)  # standard output is for the counts

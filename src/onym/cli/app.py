@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from onym.cli.console import write_plain
@@ -51,7 +51,9 @@ class Commands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            group = get_group(import_module(f"onym.cli.{MODULES[name]}").app)
+            own = import_module(f"onym.cli.{MODULES[name]}").app
+            _add_help(own)
+            group = get_group(own)
             self._made[name] = group.commands.get(name, group)  # a command of the module, or all of them
             self._made[name].name = name
         return self._made[name]
@@ -61,6 +63,17 @@ class Commands(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(MODULES)
+
+
+def _add_help(app: typer.Typer) -> None:
+    """Give the commands of an app `--help-all`."""
+    from onym.cli.help import HelpCommand
+
+    for command in app.registered_commands:
+        command.cls = HelpCommand if command.cls is TyperCommand else command.cls
+    for group in app.registered_groups:
+        if group.typer_instance:
+            _add_help(group.typer_instance)
 
 
 class LazyGroup(TyperGroup):

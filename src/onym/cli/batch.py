@@ -199,7 +199,7 @@ def export(
     options = ExportOptions.of(code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     with progress("exporting"):
         count = export(out, output, format, options=options, force=force)
-    is_table = (format or named_format(output) or TABLE) == TABLE
+    is_table = (format or named_format(output, prefer=TABLE) or TABLE) == TABLE
     write_lines([("mentions" if is_table else "documents", f"{count:,}"), ("output", str(output))])
 
 

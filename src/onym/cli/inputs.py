@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import typer
 
 from onym.cli.console import left_of, tell
+from onym.cli.help import MORE
 from onym.cli.options import listed
 
 if TYPE_CHECKING:
@@ -28,12 +29,17 @@ if TYPE_CHECKING:
 
 FAILED = 5
 """The exit status of a run that finished, but left something out: a file, a document or a mention."""
-FOLLOW_LINKS = typer.Option("--follow-links", help="Follow symbolic links that lead out of a folder.")
+FOLLOW_LINKS = typer.Option("--follow-links", rich_help_panel=MORE, help="Follow symbolic links that lead out of a folder.")
 PROBLEMS = typer.Option(
-    "--problems", help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl."
+    "--problems",
+    rich_help_panel=MORE,
+    help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl.",
 )
 MAX_PROBLEMS = typer.Option(
-    "--max-problems", metavar="N|P%", help="Stop if there are more problems than this number, or this share of the documents."
+    "--max-problems",
+    rich_help_panel=MORE,
+    metavar="N|P%",
+    help="Stop if there are more problems than this number, or this share of the documents.",
 )
 _STEP = 100
 _SHOWN = 20
@@ -140,16 +146,31 @@ def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask
     return select_concepts(kb, listed(types), list(ids_in(concepts)) if concepts else ())
 
 
-def require_either(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> None:
-    """Refuse both and neither, and options of a linker (`has_own`) beside a pipeline."""
+def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> Path | None:
+    """Return the pipeline to use: None with --kb, and the starter if neither is given.
+
+    Both together are refused, and so are options of a linker (`has_own`) without --kb.
+    """
     from onym.errors import ConfigError
 
-    if (kb is None) == (pipeline is None):
-        fix = "give --pipeline (starter comes with Onym), or --kb and perhaps --linker"
-        raise ConfigError("config-invalid", "one of --kb and --pipeline is needed", fix=fix)
+    if kb is not None and pipeline is not None:
+        fix = "drop --kb to use the pipeline, or drop --pipeline to use the knowledge base"
+        raise ConfigError("config-invalid", "--kb and --pipeline cannot be combined", fix=fix)
     if pipeline is not None and has_own:
         what = "a pipeline has its own linker and options"
         raise ConfigError("config-invalid", what, fix="build another with onym pipeline build")
+    if kb is None and has_own:
+        what = "the linker, its options and filters of concepts need a knowledge base"
+        raise ConfigError("config-invalid", what, fix="give --kb, or drop these options to use the starter")
+    return pipeline if kb or pipeline else use_starter()
+
+
+def use_starter() -> Path:
+    """Return the name of the starter, the built-in pipeline, and say on stderr that it is used."""
+    from onym.packs.locate import STARTER
+
+    tell("No --pipeline given; using the built-in starter (MONDO diseases).")
+    return Path(STARTER)
 
 
 def require_pipeline(pipeline: Path | None, precision: float | None, coverage: float | None) -> None:

@@ -16,6 +16,7 @@ from onym.cli.inputs import (
     PROBLEMS,
     allowed,
     any_failed,
+    choose_pipeline,
     counted,
     file_rows,
     files_as_dict,
@@ -23,7 +24,6 @@ from onym.cli.inputs import (
     open_sources,
     report_files,
     report_log,
-    require_either,
     require_pipeline,
     resolve_kb,
 )
@@ -42,6 +42,7 @@ from onym.cli.options import (
     OF_CONFIG,
     OMOP_VOCABULARY,
     PRECISION,
+    PREFER,
     RESTRICT,
     SOME_PIPELINE_OPTIONS,
     TOP_K,
@@ -81,19 +82,19 @@ def link(
     pipeline: Annotated[
         Path | None,
         typer.Option(
-            help="Pipeline, for raw text: it detects mentions in documents without annotations. By default the starter, which "
-            "comes with Onym: diseases, as MONDO has them."
+            help="Pipeline, for raw text; by default the built-in starter (MONDO diseases). It detects mentions in documents "
+            "without annotations."
         ),
     ] = None,
     linker: Annotated[str | None, LINKER] = None,
     format: Annotated[  # noqa: A002
         str,
         typer.Option(
-            help="table: one row per mention with the best concept and its name; the extension of -o is .tsv, .csv, .xlsx, "
-            ".jsonl or .parquet. predictions: all candidates with scores, no text. jsonl, parquet: documents with all "
-            "candidates. fhir: a FHIR resource per document, one per line. omop: the table note_nlp. html: a page with "
-            "the mentions marked. Any other corpus format: the best concept only. By default fhir for .fhir.ndjson, omop for "
-            "note_nlp.csv, html for .html, table for .tsv, .csv and .xlsx, else predictions."
+            help="Output format; by default the extension of -o decides. table (.tsv, .csv, .xlsx, .parquet): one row per "
+            "mention with the best concept and its name. predictions (.jsonl): all candidates with scores, no text. fhir "
+            "(.fhir.ndjson): a FHIR resource per document, one per line. omop (note_nlp.csv): the table note_nlp. html "
+            "(.html): a page with the mentions marked. jsonl, parquet: documents with all candidates. Any other corpus "
+            "format, such as pubtator (.pubtator): documents with the best concept only."
         ),
     ] = "",
     no_text: Annotated[
@@ -108,7 +109,7 @@ def link(
     types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     restrict: Annotated[bool, RESTRICT] = False,
-    prefer: Annotated[str, OF_CONFIG] = "",
+    prefer: Annotated[str, PREFER] = "",
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
@@ -132,16 +133,14 @@ def link(
     from onym.linkers import linker_config, open_linker
     from onym.outputs.base import TABLE
     from onym.outputs.links import format_of, require_linked_output, write_linked, write_links
-    from onym.packs.locate import STARTER, load
+    from onym.packs.locate import load
     from onym.parts import OpenContext
     from onym.pipeline.pipeline import DriftWatch
     from onym.store.output import STDOUT
 
     of_linker = context.obj["linker"]
-    if kb is None and pipeline is None:
-        pipeline = Path(STARTER)
-        tell("no --pipeline is named: this is the starter, diseases of MONDO")
-    require_either(kb, pipeline, has_own=bool(linker or types or concepts or restrict or prefer or top_k or of_linker))
+    has_own = bool(linker or types or concepts or restrict or prefer or top_k or of_linker)
+    pipeline = choose_pipeline(kb, pipeline, has_own=has_own)
     require_pipeline(pipeline, precision, coverage)
     format = format or format_of(output)  # noqa: A001
     shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text)

@@ -9,7 +9,8 @@ import typer
 
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
-from onym.cli.inputs import allowed, require_either, require_pipeline
+from onym.cli.help import EXPORT
+from onym.cli.inputs import allowed, choose_pipeline, require_pipeline
 from onym.cli.options import (
     CODE_SYSTEM,
     CONCEPTS,
@@ -22,6 +23,7 @@ from onym.cli.options import (
     OF_CONFIG,
     OMOP_VOCABULARY,
     PRECISION,
+    PREFER,
     SOME_PIPELINE_OPTIONS,
     TOP_K,
     VERIFY,
@@ -49,27 +51,36 @@ def map_(
         typer.Option(
             "--output",
             "-o",
-            help="Output table: .tsv, .csv, .xlsx, .jsonl, .parquet; .sssom.tsv for SSSOM; .fhir.json for a FHIR ConceptMap; "
-            "source_to_concept_map.csv for this table of OMOP; - for stdout. "
-            "Without it the table is printed.",
+            help="Output table (.tsv, .csv, .xlsx, .jsonl, .parquet), - for stdout; without it the table is printed. "
+            ".sssom.tsv is written as SSSOM, .fhir.json as a FHIR ConceptMap, and "
+            "source_to_concept_map.csv as this table of OMOP.",
         ),
     ] = None,
-    kb: Annotated[Path | None, typer.Option("--kb", help="The knowledge base; or give a pipeline.")] = None,
-    pipeline: Annotated[Path | None, typer.Option(help="A pipeline instead of a knowledge base and a linker.")] = None,
+    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, instead of a pipeline.")] = None,
+    pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = None,
     linker: Annotated[str, LINKER] = "",
     types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
-    prefer: Annotated[str, OF_CONFIG] = "",
+    prefer: Annotated[str, PREFER] = "",
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
     id_style: Annotated[IdStyle, ID_STYLE] = "obo",
-    code_column: Annotated[str, typer.Option(help="FHIR and OMOP: column with codes of the terms; by default the term.")] = "",
+    code_column: Annotated[
+        str,
+        typer.Option(rich_help_panel=EXPORT, help="FHIR and OMOP: column with codes of the terms; by default the term."),
+    ] = "",
     source_system: Annotated[
-        str, typer.Option(help="FHIR and OMOP: the vocabulary of these codes. For FHIR a URI, for OMOP a vocabulary_id.")
+        str,
+        typer.Option(
+            rich_help_panel=EXPORT,
+            help="FHIR and OMOP: the vocabulary of these codes. For FHIR a URI, for OMOP a vocabulary_id.",
+        ),
     ] = "",
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
-    fhir_version: Annotated[FhirVersion | None, typer.Option(help="FHIR: release of the ConceptMap. By default R4B.")] = None,
+    fhir_version: Annotated[
+        FhirVersion | None, typer.Option(rich_help_panel=EXPORT, help="FHIR: release of the ConceptMap. By default R4B.")
+    ] = None,
     omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
@@ -78,7 +89,7 @@ def map_(
 ) -> None:
     """Map a column of terms to concepts, and add the best candidates to each row.
 
-    Example: onym map diagnoses.csv --column diagnosis --kb mesh
+    Example: onym map diagnoses.csv --column diagnosis
     Example: onym map diagnoses.xlsx --column diagnosis --kb mesh -o mapped.xlsx
     """
     from onym.kb import KnowledgeBase
@@ -90,7 +101,7 @@ def map_(
     from onym.store.output import STDOUT
 
     of_linker = context.obj["linker"]
-    require_either(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
+    pipeline = choose_pipeline(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
     options = ExportOptions.of(
         code_system or (),

@@ -14,55 +14,64 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Union, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand
 from typer.main import get_command
 
+from onym.cli.help import EXPORT, MORE, HelpCommand
 from onym.errors import ConfigError
 from onym.registry import DETECTORS, LINKERS, Registry
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-LINKER = typer.Option(
-    help="Short name of the linker: exact, tfidf, dense, generative, collective, cascade, rerank, or that of a plug-in."
-)
+LINKER = typer.Option(help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, or a plug-in.")
 KB = typer.Option("--kb", help="The knowledge base.")
 CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
 TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
 PRECISION = typer.Option(
-    help="Target precision, such as 0.95, for a calibrated pipeline: less confident answers are left unlinked (NIL), and their "
+    help="Target precision, such as 0.95, for a calibrated pipeline. Less confident answers are left unlinked (NIL), and their "
     "candidates are kept."
 )
 COVERAGE = typer.Option(
+    rich_help_panel=MORE,
     help="Target coverage, such as 0.90, for a calibrated pipeline: the smallest set of candidates that contains the right "
-    "concept this often (conformal prediction)."
+    "concept this often (conformal prediction).",
 )
 VERIFY = typer.Option(
+    rich_help_panel=MORE,
     help="full: verify the SHA-256 of all files of the knowledge base, its tries and indexes, and the models. "
-    "once: only the first time on this machine, or if a file has changed since."
+    "once: only the first time on this machine, or if a file has changed since.",
 )
-DOWNLOAD = typer.Option("--download", help="Download models that are given by their name on the Hugging Face hub.")
+DOWNLOAD = typer.Option(
+    "--download", rich_help_panel=MORE, help="Download models that are given by their name on the Hugging Face hub."
+)
 DEVICE = typer.Option(help="Device: auto, cpu, cuda, cuda:N or mps.")
 FORCE = typer.Option("--force", help="Overwrite existing output.")
 ID_STYLE = typer.Option(help="Style of concept ids: curie (mesh:D009203), obo (MESH:D009203) or raw (D009203).")
 CODE_SYSTEM = typer.Option(
+    rich_help_panel=EXPORT,
     metavar="PREFIX=NAME",
     help="FHIR and OMOP: name of the vocabulary with this prefix. For FHIR a URI, perhaps with |VERSION; for OMOP a "
     "vocabulary_id. May be repeated. By default the name that HL7 or OHDSI has registered.",
 )
 OMOP_VOCABULARY = typer.Option(
+    rich_help_panel=EXPORT,
     metavar="FOLDER",
     help="OMOP: unpacked download from Athena, with CONCEPT.csv and CONCEPT_RELATIONSHIP.csv, for the concept ids.",
 )
-NLP_DATE = typer.Option(metavar="YYYY-MM-DD", help="OMOP: day of the run, for the column nlp_date; needed for note_nlp.")
-NOTE_KEYS = typer.Option(help="OMOP: number the documents, and write the numbers and the ids of documents to this .csv file.")
+NLP_DATE = typer.Option(
+    rich_help_panel=EXPORT, metavar="YYYY-MM-DD", help="OMOP: day of the run, for the column nlp_date; needed for note_nlp."
+)
+NOTE_KEYS = typer.Option(
+    rich_help_panel=EXPORT, help="OMOP: number the documents, and write the numbers and the ids of documents to this .csv file."
+)
 DATASET = typer.Option("--dataset", "-d", help="The name of a dataset, or the folder of a prepared one.")
 DATA = typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the corpora; by default $ONYM_DATA.")
 SPLIT = typer.Option(help="train, dev or test.")
 OF_CONFIG = typer.Option()
-"""An option that a command names itself, and whose help and bounds are those of the field of that name; so are the next two."""
+"""An option that a command names itself; its help and bounds are those of the field of that name. So are the next three."""
 ASSERTION = typer.Option("--assertion")
-RESTRICT = typer.Option("--restrict")
+RESTRICT = typer.Option("--restrict", rich_help_panel=MORE)
+PREFER = typer.Option(rich_help_panel=MORE)
 _NUMBERS = (int, float, bool)
 
 
@@ -76,13 +85,13 @@ class OptionSource(Protocol):
         """Return the values of these options by the names that the configuration has for them."""
 
 
-def command_with(**sources: OptionSource) -> type[TyperCommand]:
+def command_with(**sources: OptionSource) -> type[HelpCommand]:
     """Return the class of a command with the options of these sources, which are made when they are first needed.
 
     The function of the command finds their values under the name of the source in its context: `context.obj["linker"]`.
     """
 
-    class CommandWithOptions(TyperCommand):
+    class CommandWithOptions(HelpCommand):
         _is_plain = False
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -119,16 +128,23 @@ def command_with(**sources: OptionSource) -> type[TyperCommand]:
 
 @dataclass(frozen=True)
 class PartOptions:
-    """An option for each thing that any part of a registry can be told; None is not given."""
+    """An option for each thing that any part of a registry can be told; None is not given.
+
+    Options that are not `common` are shown by `--help-all` only.
+    """
 
     registry: Registry
     prefix: str = ""
+    common: tuple[str, ...] = ("model",)
 
     def add_to(self, params: list[Any]) -> list[str]:
         """Add the options behind all others."""
-        found = part_options(self.registry, self.prefix)
-        params += _options(found)
-        return [each.name for each in found]
+        added = _options(part_options(self.registry, self.prefix))
+        for each in added:
+            if each.name.removeprefix(self.prefix) not in self.common:
+                each.rich_help_panel = f"Options of {self.registry.kind}s"
+        params += added
+        return [each.name for each in added]
 
     def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the values that were given, by the names without the prefix."""
@@ -234,6 +250,7 @@ def _complete(own: Any, text: str, info: Any) -> Any:
         return own
     kind, default = _without_none(info.annotation), inspect.Parameter.empty if own.required else own.default
     (made,) = _options([_parameter(own.name, kind | None, default, *own.opts, help=text, **bounds)])
+    made.rich_help_panel = own.rich_help_panel
     return made
 
 

@@ -240,16 +240,34 @@ class TermWriter(Protocol):
 Endings = Literal["ENDINGS", "TERM_ENDINGS"]
 
 
-def named_format(path: Path, endings: Endings = "ENDINGS") -> str:
-    """Return the format that the name of a file says; empty where it says none.
+def named_format(path: Path, endings: Endings = "ENDINGS", *, prefer: str = "") -> str:
+    """Return the format that the extension of a file means; empty if no format has it.
+
+    If several formats have the extension, `prefer` wins, else the first by name.
 
     >>> named_format(Path("ward.fhir.ndjson")), named_format(Path("note_nlp.csv")), named_format(Path("links.csv"))
     ('fhir', 'omop', 'table')
-    >>> named_format(Path("links.jsonl")), named_format(Path("terms.sssom.tsv"), "TERM_ENDINGS")
-    ('', 'sssom')
+    >>> named_format(Path("links.jsonl")), named_format(Path("links.jsonl"), prefer="table")
+    ('predictions', 'table')
+    >>> named_format(Path("terms.sssom.tsv"), "TERM_ENDINGS")
+    'sssom'
     """
-    names = {ending: name for name in reversed(OUTPUTS.names) for ending in getattr(_usable(name), endings, ())}
+    names = _formats_by_extension(endings, prefer)
     return next((names[each] for each in sorted(names, key=len, reverse=True) if path.name.endswith(each)), "")
+
+
+def list_extensions(endings: Endings = "ENDINGS") -> list[str]:
+    """Return the extensions that output formats have.
+
+    >>> list_extensions()
+    ['.csv', '.fhir.ndjson', '.html', '.jsonl', '.parquet', '.tsv', '.xlsx', 'note_nlp.csv']
+    """
+    return sorted(_formats_by_extension(endings))
+
+
+def _formats_by_extension(endings: Endings, prefer: str = "") -> dict[str, str]:
+    names = [*reversed(OUTPUTS.names), *([prefer] if prefer else ())]  # later ones replace earlier ones
+    return {ending: name for name in names for ending in getattr(_usable(name), endings, ())}
 
 
 def _usable(name: str) -> object:

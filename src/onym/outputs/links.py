@@ -10,6 +10,7 @@ from typing import Any
 
 from onym.corpora.base import Facet, Item, Style, iter_items
 from onym.corpora.corpus import require_output, require_writable, unwritable, write_linked_corpus
+from onym.corpora.formats import formats_to_write
 from onym.corpora.problems import INTERNAL, ProblemLog
 from onym.corpora.reading import is_loss
 from onym.errors import ConfigError
@@ -22,6 +23,7 @@ from onym.outputs.base import (
     ExportOptions,
     OutputContext,
     check_output,
+    list_extensions,
     named_format,
     refuse_options,
     write_output,
@@ -73,7 +75,7 @@ def write_links(
     items: Iterable[Item],
     linker: Linker,
     path: Path,
-    format: str = PREDICTIONS,  # noqa: A002
+    format: str = "",  # noqa: A002
     *,
     top_k: int = 10,
     only: ConceptMask | None = None,
@@ -89,7 +91,8 @@ def write_links(
     """Link every annotated mention and write the answers; the output appears only when complete. `log` notes the problems.
 
     With `only`, other concepts compete, unless `restrict` is set: see `link_among`. With `assertion`, links say what the text
-    asserts of their mentions; `require_assertion` refuses formats that cannot store it.
+    asserts of their mentions; `require_assertion` refuses formats that cannot store it. Without a `format`, the extension
+    decides: see `format_of`.
     """
     said = {"assertion": True} if assertion else {}
     source = source_of(linker, top_k, **said, **describe_filter(only, restrict=restrict))
@@ -118,12 +121,28 @@ def write_links(
 
 
 def format_of(path: Path | None) -> str:
-    """Return the format of an output where none is named; None is the terminal.
+    """Return the output format or corpus format that the extension of a file means; None is the terminal.
 
-    >>> format_of(None), format_of(Path("links.csv")), format_of(Path("links.jsonl"))
-    ('table', 'table', 'predictions')
+    Standard output and names without an extension get predictions. Any other extension is refused.
+
+    >>> [format_of(path) for path in (None, Path("links.csv"), Path("links.jsonl"), Path("linked.pubtator"), Path("-"))]
+    ['table', 'table', 'predictions', 'pubtator', 'predictions']
+    >>> format_of(Path("links.json"))
+    Traceback (most recent call last):
+    onym.errors.ConfigError: [config-invalid] no format writes files with the extension .json...
     """
-    return TABLE if path is None else named_format(path) or PREDICTIONS
+    if path is None:
+        return TABLE
+    if found := named_format(path, prefer=PREDICTIONS):
+        return found
+    if not path.suffix:
+        return PREDICTIONS
+    corpora = formats_to_write()
+    if path.suffix in corpora:
+        return corpora[path.suffix]
+    fix = f"use one of {', '.join(dict.fromkeys([*list_extensions(), *corpora]))}; or choose a format with --format"
+    what = f"no format writes files with the extension {path.suffix}"
+    raise ConfigError("config-invalid", what, where=str(path), fix=fix)
 
 
 def require_linked_output(
@@ -157,7 +176,7 @@ def write_linked(
     link: Callable[[Iterable[Document]], Iterable[LinkedDocument]],
     source: dict[str, Any],
     path: Path,
-    format: str = PREDICTIONS,  # noqa: A002
+    format: str = "",  # noqa: A002
     *,
     text: bool = True,
     style: Style = "",
@@ -171,7 +190,7 @@ def write_linked(
     Without `text`, a table has no column of the mentions' texts. A `sink` takes the linked documents instead of a file. The
     `options` are of FHIR and OMOP.
     """
-    counts = LinkCounts()
+    format, counts = format or format_of(path), LinkCounts()  # noqa: A001
     linked = link(_documents(log.watch(items) if log else items, counts))
     linked = _counted(log.watch_linked(linked) if log else linked, counts)
     if sink is not None:

@@ -245,8 +245,7 @@ def prediction_of(link: Link, document: Document) -> Prediction:
     return Prediction(document.id, mention.start, mention.end, answers, document.source, document.ordinal, **known)
 
 
-ENDINGS: tuple[str, ...] = ()
-"""Predictions are what a file of links holds whose name says nothing else."""
+ENDINGS = (".jsonl",)
 
 
 def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:

@@ -1,7 +1,6 @@
 """Flat tables: a row for each mention with the best answer, or the rows of a table of terms with their concepts.
 
-The ending of the name says how it is written (`onym.outputs.rows`). A name that ends with .jsonl or .parquet may be that of a
-corpus too: links are written there as a table only if it is asked for.
+The extension decides how rows are written (`onym.outputs.rows`).
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from onym.types import COLUMNS, IdStyle, LinkedDocument, kinds_of, styled
 if TYPE_CHECKING:
     import polars as pl
 
-ENDINGS = (".tsv", ".csv", ".xlsx")
-TERM_ENDINGS = tuple(WRITERS)
+ENDINGS = TERM_ENDINGS = tuple(WRITERS)
 _TEXT = "text"
 
 

@@ -73,6 +73,16 @@ def format_of(file: InputFile) -> str:
     return next((name for name in names if _matches(get(name), begin)), "")
 
 
+def formats_to_write() -> dict[str, str]:
+    """Return the formats that can be written to a single file, by extension.
+
+    >>> formats_to_write()[".pubtator"]
+    'pubtator'
+    """
+    forms = [(name, _loaded(name)) for name in FORMATS.names if name not in READ_ONLY]
+    return {each: name for name, form in forms if form and not form.IS_FOLDER for each in getattr(form, "EXTENSIONS", ())}
+
+
 def _loaded(name: str) -> Format | None:
     """Return a format; none for a plug-in that is broken, which is told when a file may be of it."""
     with suppress(ConfigError):
