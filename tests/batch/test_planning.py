@@ -33,6 +33,12 @@ def test_the_same_plan_is_left_and_another_refused(tiny_kb: Path, tmp_path: Path
     assert caught.value.code == "batch-plan-differs"
 
 
+def test_a_private_plan_is_not_taken_for_one_that_is_not(tiny_kb: Path, tmp_path: Path) -> None:
+    planned(tiny_kb, tmp_path)
+    with pytest.raises(ConfigError, match="not private"):
+        plan_batch([tmp_path / "notes"], tmp_path / "pipeline", tmp_path / "out", shard_bytes=300, private=True)
+
+
 def test_keys_do_not_depend_on_where_things_lie(tiny_kb: Path, tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()

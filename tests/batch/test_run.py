@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -102,20 +100,13 @@ def test_the_pipeline_may_lie_elsewhere(tiny_kb: Path, tmp_path: Path) -> None:
     assert run_batch(tmp_path / "out", engine=InlineEngine(), pipeline=tmp_path / "moved").is_done
 
 
-def test_private_and_without_text(tiny_kb: Path, tmp_path: Path, umask_kept: None) -> None:
+def test_private_and_without_text(tiny_kb: Path, tmp_path: Path) -> None:
     planned(tiny_kb, tmp_path, private=True, text=False)
     run_batch(tmp_path / "out", engine=InlineEngine())
-    shards = list((tmp_path / "out" / "shards").iterdir())
-    assert {path.stat().st_mode & 0o777 for path in shards} == {0o600}
-    assert "text" not in pl.read_parquet(shards[0]).columns
-
-
-@pytest.fixture
-def umask_kept() -> Iterator[None]:
-    before = os.umask(0)
-    os.umask(before)
-    yield
-    os.umask(before)
+    out = tmp_path / "out"
+    assert {path.stat().st_mode & 0o777 for path in (out, *out.rglob("*")) if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in out.rglob("*") if path.is_file()} == {0o600}
+    assert "text" not in pl.read_parquet(out / "shards" / "000000.parquet").columns
 
 
 def test_no_such_engine(tiny_kb: Path, tmp_path: Path) -> None:

@@ -150,4 +150,6 @@ def _require_same(new: BatchPlan, old: BatchPlan) -> BatchPlan:
     if [shard.key for shard in new.shards] != [shard.key for shard in old.shards]:
         what = "the folder has a plan of other inputs, another pipeline or another version of Onym"
         raise ConfigError("batch-plan-differs", what, fix="name a new folder; or run the plan that is there")
+    if new.settings.private and not old.settings.private:
+        raise ConfigError("batch-plan-differs", "the folder has a plan that is not private", fix="name a new folder")
     return old

@@ -12,6 +12,7 @@ from onym.errors import ConfigError, InputError
 from onym.packs.locate import load, locate
 from onym.parts import OpenContext
 from onym.pipeline.pipeline import Pipeline
+from onym.store.hidden import owner_only
 from onym.store.limits import MIB
 from onym.store.output import require_folder
 from onym.store.storage import is_address, open_storage
@@ -36,7 +37,7 @@ def plan_batch(
     """Make the plan of linking sources with a pipeline, and write it to the folder `out`.
 
     A folder that has the same plan is left as it is; one with another plan is refused. Without `text`, the output has no text
-    of mentions. With `private`, its files can be read by their owner alone.
+    of mentions. With `private`, all files of the run and exports of it have mode 0600, and new folders 0700.
 
     >>> notes = getfixture("tmp_path") / "notes"
     >>> notes.mkdir()
@@ -66,7 +67,8 @@ def plan_batch(
     if not groups:
         raise InputError("input-missing", "no file of documents was found", fix="name files or folders of documents")
     shards = tuple(_shards(groups, source, text=text, size=shard_bytes))
-    return write_plan(BatchPlan(settings=settings, source=source, shards=shards, aside=tuple(aside)), storage)
+    with owner_only(private):
+        return write_plan(BatchPlan(settings=settings, source=source, shards=shards, aside=tuple(aside)), storage)
 
 
 def open_planned(settings: Settings, pipeline: str | Path | None = None, context: OpenContext | None = None) -> Pipeline:

@@ -11,6 +11,7 @@ from onym.batch.engines import Engine, LocalEngine, ShardQueue
 from onym.batch.ledger import QUARANTINE, Ledger, status
 from onym.batch.plan import SHARDS, Shard
 from onym.errors import ConfigError
+from onym.store.hidden import owner_only
 from onym.store.storage import Storage, open_storage
 from onym.types import Progress, silent
 
@@ -50,7 +51,9 @@ def run_batch(
         return before
     queue = ShardQueue.of(wanted, storage, None if pipeline is None else str(Path(pipeline).resolve()))
     queue.on_change = lambda done: progress("linking", done)
-    (_engine(engine, address, workers) if isinstance(engine, str) else engine).run(queue)
+    chosen = _engine(engine, address, workers) if isinstance(engine, str) else engine
+    with owner_only(before.plan.settings.private):
+        chosen.run(queue)
     _clean(storage)
     return status(storage)
 

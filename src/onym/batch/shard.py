@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -18,10 +17,9 @@ from onym.corpora.problems import INTERNAL
 from onym.errors import ConfigError, IntegrityError, coded, is_failure
 from onym.outputs.links import LinkCounts
 from onym.pipeline.pipeline import Pipeline
+from onym.store.hidden import owner_only
 from onym.store.storage import Storage, open_storage
 from onym.types import Document, Problem
-
-_PRIVATE = 0o077
 
 
 class ShardRunner:
@@ -30,8 +28,6 @@ class ShardRunner:
     def __init__(self, out: str, pipeline: str | None = None) -> None:
         self._storage = open_storage(out)
         self._plan = read_plan(self._storage)
-        if self._plan.settings.private:
-            os.umask(_PRIVATE)
         self._shards = {shard.number: shard for shard in self._plan.shards}
         self._pipeline = open_planned(self._plan.settings, pipeline)
         require_planned(self._plan, self._pipeline)
@@ -39,7 +35,8 @@ class ShardRunner:
     def run(self, number: int) -> dict[str, Any]:
         """Link a shard; return `done`, or why it `failed`. What concerns all shards is raised."""
         try:
-            run_shard(self._shards[number], self._plan, self._pipeline, self._storage)
+            with owner_only(self._plan.settings.private):
+                run_shard(self._shards[number], self._plan, self._pipeline, self._storage)
         except BaseException as e:  # whatever it is, it is reported with a code
             if isinstance(e, ConfigError | IntegrityError) or not is_failure(e):
                 raise

@@ -44,7 +44,9 @@ def plan(
     coverage: Annotated[float | None, COVERAGE] = None,
     assertion: Annotated[bool, ASSERTION] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the output.")] = False,
-    private: Annotated[bool, typer.Option("--private", help="Let the owner alone read the output (0600).")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Let the owner alone read what the run writes and exports of it (0600).")
+    ] = False,
     shard_mb: Annotated[
         int, typer.Option("--shard-mb", min=1, help="Combine small files, and split large JSONL files, at this size.")
     ] = 32,

@@ -9,8 +9,8 @@ The file has JSON lines that name a file, a document and a code, but hold no tex
 
     {"source":"a.txt","ordinal":3,"document":"10192393","code":"input-encoding","what":"not valid UTF-8","where":"a.txt:9"}
 
-An `ordinal` of 0 means the whole file. A run that ends with an error leaves no such file, except if there were too many problems:
-then the file says why.
+An `ordinal` of 0 means the whole file. A run that ends with an error leaves no such file, except where there were too
+many problems: then the file says why.
 """
 
 from __future__ import annotations
