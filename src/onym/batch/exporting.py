@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 
-from onym.batch.inputs import read_group
+from onym.batch.inputs import GroupReading
 from onym.batch.ledger import Ledger, finished
 from onym.batch.plan import Shard
 from onym.batch.rows import CANDIDATES, NOT_IN_TABLES, SCHEMA_VERSION, flat_columns
@@ -140,7 +140,7 @@ def _linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete:
     groups = groupby(rows, key=lambda row: (row["source"], row["ordinal"]))
     key, found = next(groups, _NO_ROWS)
     for planned in shard.groups:
-        for doc in documents_of(read_group(planned)):
+        for doc in documents_of(GroupReading(planned)):
             is_linked = key == (doc.source, doc.ordinal)
             if is_linked or not complete:
                 mentions = [row for row in found if row["row"] == "mention"] if is_linked else []
