@@ -68,11 +68,12 @@ class ShardQueue:
     done: set[int] = field(default_factory=set)
     quarantined: dict[int, Failure] = field(default_factory=dict)
     _failures: Counter[int] = field(default_factory=Counter)
-    _documents: dict[int, int] = field(default_factory=dict)
-    _shares: dict[int, float] = field(default_factory=dict)
+    _running: dict[int, tuple[int, float]] = field(default_factory=dict)
+    _documents: int = 0
+    _bytes: int = 0
 
     def __post_init__(self) -> None:
-        self._sizes = {shard.number: shard.bytes for shard in self.waiting}
+        self._shards, self._all_bytes = len(self.waiting), sum(shard.bytes for shard in self.waiting)
 
     @classmethod
     def of(cls, shards: Iterable[Shard], storage: Storage, pipeline: str | None = None) -> ShardQueue:
@@ -91,29 +92,34 @@ class ShardQueue:
         """Note that a shard is done, and how many documents it has."""
         self.done.add(shard.number)
         release(self.storage, shard.number)
-        self.advanced(shard, documents, 1.0)
+        self._finish(shard, documents)
 
     def advanced(self, shard: Shard, documents: int, share: float) -> None:
-        """Note how many documents of a shard are linked, and how much of it is read."""
-        self._documents[shard.number], self._shares[shard.number] = documents, share
+        """Note how many documents of a running shard are linked, and how much of it is read."""
+        self._running[shard.number] = documents, share * shard.bytes
         self._report()
 
     def failed(self, shard: Shard, failure: Failure) -> None:
         """Let a shard wait again, or give it up."""
-        self._documents.pop(shard.number, None)
-        self._shares.pop(shard.number, None)
+        self._running.pop(shard.number, None)
         self._failures[shard.number] += 1
         if self._failures[shard.number] < ATTEMPTS and failure.code not in PERMANENT:
             self.waiting.append(shard)
             return
         self.quarantined[shard.number] = failure
         quarantine(self.storage, Quarantined(shard.number, failure.code, failure.what))
-        self.advanced(shard, 0, 1.0)
+        self._finish(shard, 0)
+
+    def _finish(self, shard: Shard, documents: int) -> None:
+        self._running.pop(shard.number, None)
+        self._documents += documents
+        self._bytes += shard.bytes
+        self._report()
 
     def _report(self) -> None:
-        done = sum(self._sizes[number] * share for number, share in self._shares.items())
-        share = done / max(1, sum(self._sizes.values()))
-        self.on_change(Advance(sum(self._documents.values()), share, len(self.done), len(self._sizes)))
+        documents = self._documents + sum(count for count, _ in self._running.values())
+        done = self._bytes + sum(size for _, size in self._running.values())
+        self.on_change(Advance(documents, done / max(1, self._all_bytes), len(self.done), self._shards))
 
 
 class LocalEngine:

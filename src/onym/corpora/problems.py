@@ -180,9 +180,11 @@ class ProblemLog:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        discard = None if error is None or _is_explained_by_problems(error) else _DiscardError()
+        if error is None or _is_explained_by_problems(error):
+            self._stack.close()
+            return
         with suppress(_DiscardError):  # whole_file removes its temp file
-            self._stack.__exit__(discard and type(discard), discard, None)
+            self._stack.__exit__(_DiscardError, _DiscardError(), None)
 
     def watch(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield items, noting the problems among them."""

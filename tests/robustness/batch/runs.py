@@ -171,7 +171,7 @@ _MEASURED = """
 import json, sys
 import ray
 from tests.robustness.batch.runs import tree_cpu_s
-from onym.batch.engines import ray as engine
+from onym.batch import on_ray as engine
 from onym.batch.run import run_batch
 with engine.cluster(engine.LOCAL, 2):
     start_s = tree_cpu_s()
