@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,22 @@ def corpus_at(folder: Path) -> Path:
     lines = [json.dumps({"id": f"j{number}", "text": text}) for number, text in enumerate(TEXTS * 4)]
     (notes / "many.jsonl").write_text("\n".join(lines) + "\n")
     return notes
+
+
+def pubmed_at(
+    folder: Path, count: int, *, malformed: Sequence[int] = (), deleted: Sequence[str] = (), name: str = "a.xml.gz"
+) -> Path:
+    """Write a packed file of citations, some of them without a PMID, and the PMIDs of deleted ones."""
+    articles = "".join(
+        f"<PubmedArticle><MedlineCitation>{'' if number in malformed else f'<PMID>{number}</PMID>'}"
+        f"<Article><ArticleTitle>{TEXTS[number % len(TEXTS)]}</ArticleTitle></Article></MedlineCitation></PubmedArticle>\n"
+        for number in range(1, count + 1)
+    )
+    ids = "".join(f"<PMID>{pmid}</PMID>" for pmid in deleted)
+    end = f"<DeleteCitation>{ids}</DeleteCitation>" if deleted else ""
+    data = f'<?xml version="1.0"?>\n<PubmedArticleSet>\n{articles}{end}</PubmedArticleSet>\n'.encode()
+    (folder / name).write_bytes(gzip.compress(data, mtime=0))
+    return folder / name
 
 
 def planned(kb: Path, folder: Path, *, shard_bytes: int = 300, **settings: Any) -> BatchPlan:

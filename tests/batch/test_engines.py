@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from onym.batch.engines import ATTEMPTS, DIED, Failure, LocalEngine, ShardQueue
+from onym.batch.engines import ATTEMPTS, DIED, Advance, Failure, LocalEngine, ShardQueue
 from onym.batch.ledger import status
 from onym.batch.run import run_batch
 from onym.errors import ConfigError, InternalError
@@ -36,6 +36,21 @@ def test_three_failures_are_enough_and_one_that_cannot_be_mended(tiny_kb: Path, 
     }
     queue.succeeded(first)
     assert set(status(tmp_path / "out").quarantined) == {1}
+
+
+def test_a_report_counts_shards_that_are_done_and_those_under_way(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    first, second, third = plan.shards[1:4]
+    queue = ShardQueue.of((first, second, third), open_storage(tmp_path / "out"))
+    seen: list[Advance] = []
+    queue.on_change = seen.append
+    size = first.bytes + second.bytes + third.bytes
+    queue.succeeded(first, 4)
+    queue.advanced(second, 2, 0.5)
+    assert seen[-1] == Advance(6, (first.bytes + second.bytes / 2) / size, 1, 3)
+    queue.failed(second, Failure("internal-error", "a bug"))
+    queue.advanced(third, 1, 0.5)
+    assert seen[-1] == Advance(5, (first.bytes + third.bytes / 2) / size, 1, 3)
 
 
 _POISON = """

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
 
+from onym._version import __version__
 from onym.batch.planning import plan_batch
 from onym.errors import ConfigError, InputError
 from onym.pipeline.folder import build_pipeline
-from tests.batch.runs import corpus_at, pipeline_at, planned
+from tests.batch.runs import corpus_at, pipeline_at, planned, pubmed_at
 
 
 def test_small_files_are_put_together_and_large_ones_cut(tiny_kb: Path, tmp_path: Path) -> None:
@@ -33,12 +36,40 @@ def test_the_same_plan_is_left_and_another_refused(tiny_kb: Path, tmp_path: Path
     assert caught.value.code == "batch-plan-differs"
 
 
+def test_a_private_plan_is_not_taken_for_one_that_is_not(tiny_kb: Path, tmp_path: Path) -> None:
+    planned(tiny_kb, tmp_path)
+    with pytest.raises(ConfigError, match="not private"):
+        plan_batch([tmp_path / "notes"], tmp_path / "pipeline", tmp_path / "out", shard_bytes=300, private=True)
+
+
 def test_keys_do_not_depend_on_where_things_lie(tiny_kb: Path, tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
     here, there = (planned(tiny_kb, tmp_path / name) for name in ("here", "there"))
     assert here.settings.pipeline != there.settings.pipeline
     assert [shard.key for shard in here.shards] == [shard.key for shard in there.shards]
+
+
+def test_a_file_of_few_documents_keeps_its_key(tiny_kb: Path, tmp_path: Path) -> None:
+    path = pubmed_at(tmp_path, 3)
+    plan = plan_batch([path], pipeline_at(tiny_kb, tmp_path), tmp_path / "out", shard_bytes=8)
+    inputs = [["pubmed", [path.name, hashlib.sha256(path.read_bytes()).hexdigest(), None]]]
+    said = {"inputs": inputs, "source": plan.source, "onym": __version__, "schema": 2, "text": True}
+    key = hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    assert [shard.key for shard in plan.shards] == [key]
+
+
+def test_ranges_of_documents_are_shards_of_their_own(tiny_kb: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    pubmed_at(corpus, 10)
+    (corpus / "b.txt").write_text("fever")
+    plan = plan_batch([corpus], pipeline_at(tiny_kb, tmp_path), tmp_path / "out", shard_bytes=400, shard_documents=4)
+    parts = [[part for group in shard.groups for part in group.files] for shard in plan.shards]
+    assert [[(part.name, part.first) for part in each] for each in parts] == [
+        [("a.xml.gz", 1)], [("a.xml.gz", 4)], [("a.xml.gz", 7)], [("b.txt", None)],
+    ]  # fmt: skip
+    assert len({shard.key for shard in plan.shards}) == 4
 
 
 def test_filters_of_equal_size_have_other_keys(tiny_kb: Path, tmp_path: Path) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from onym.batch.ledger import status
+from onym.batch.engines import Advance
+from onym.batch.exporting import compact, export
+from onym.batch.ledger import status, verify
+from onym.batch.plan import read_plan
+from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
 from onym.errors import ConfigError
 from onym.pipeline.folder import build_pipeline
-from tests.batch.runs import TEXTS, InlineEngine, bytes_of, finished, planned
+from onym.store.storage import open_storage
+from tests.batch.runs import TEXTS, InlineEngine, bytes_of, finished, pipeline_at, planned, pubmed_at
 
 
 def test_each_document_is_linked_once(tiny_kb: Path, tmp_path: Path) -> None:
@@ -102,23 +106,55 @@ def test_the_pipeline_may_lie_elsewhere(tiny_kb: Path, tmp_path: Path) -> None:
     assert run_batch(tmp_path / "out", engine=InlineEngine(), pipeline=tmp_path / "moved").is_done
 
 
-def test_private_and_without_text(tiny_kb: Path, tmp_path: Path, umask_kept: None) -> None:
+def test_private_and_without_text(tiny_kb: Path, tmp_path: Path) -> None:
     planned(tiny_kb, tmp_path, private=True, text=False)
     run_batch(tmp_path / "out", engine=InlineEngine())
-    shards = list((tmp_path / "out" / "shards").iterdir())
-    assert {path.stat().st_mode & 0o777 for path in shards} == {0o600}
-    assert "text" not in pl.read_parquet(shards[0]).columns
-
-
-@pytest.fixture
-def umask_kept() -> Iterator[None]:
-    before = os.umask(0)
-    os.umask(before)
-    yield
-    os.umask(before)
+    out = tmp_path / "out"
+    assert {path.stat().st_mode & 0o777 for path in (out, *out.rglob("*")) if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in out.rglob("*") if path.is_file()} == {0o600}
+    assert "text" not in pl.read_parquet(out / "shards" / "000000.parquet").columns
 
 
 def test_no_such_engine(tiny_kb: Path, tmp_path: Path) -> None:
     planned(tiny_kb, tmp_path)
     with pytest.raises(ConfigError):
         run_batch(tmp_path / "out", engine="spark")
+
+
+def test_a_divided_file_has_the_rows_of_a_whole_one(tiny_kb: Path, tmp_path: Path) -> None:
+    path, pipeline = pubmed_at(tmp_path, 23, malformed=(5, 11), deleted=("1",)), pipeline_at(tiny_kb, tmp_path)
+    tables, sums = [], []
+    for name, documents in (("whole", 100), ("divided", 4)):
+        plan_batch([path], pipeline, tmp_path / name, shard_bytes=8, shard_documents=documents)
+        ledger = run_batch(tmp_path / name, engine=InlineEngine())
+        assert verify(tmp_path / name) == []
+        tables.append(pl.read_parquet(tmp_path / name / "shards" / "*.parquet").sort("ordinal", "row", "start"))
+        sums.append({key: value for key, value in ledger.counts().items() if key not in ("shards", "done")})
+        export(tmp_path / name, tmp_path / f"{name}.pubtator", "pubtator")
+        compact(tmp_path / name, tmp_path / f"{name}.parquet")
+    assert len(read_plan(open_storage(tmp_path / "divided")).shards) == 6
+    assert tables[0].equals(tables[1])
+    assert sums[0] == sums[1]
+    for end in ("pubtator", "parquet"):
+        assert (tmp_path / f"whole.{end}").read_bytes() == (tmp_path / f"divided.{end}").read_bytes()
+
+
+def test_a_plan_without_ranges_of_documents_is_resumed(tiny_kb: Path, tmp_path: Path) -> None:
+    planned(tiny_kb, tmp_path)
+    path = tmp_path / "out" / "plan.json"
+    values = json.loads(path.read_text())
+    for part in (part for shard in values["shards"] for group in shard["groups"] for part in group["files"]):
+        for name in ("first", "documents", "to_end"):
+            del part[name]
+    path.write_text(json.dumps(values))
+    assert run_batch(tmp_path / "out", engine=InlineEngine()).is_done
+    assert verify(tmp_path / "out") == []
+
+
+def test_progress_counts_documents(tiny_kb: Path, tmp_path: Path) -> None:
+    plan = planned(tiny_kb, tmp_path)
+    seen: list[Advance] = []
+    run_batch(tmp_path / "out", engine=InlineEngine(), progress=seen.append)
+    assert seen[-1] == Advance(25, 1.0, len(plan.shards), len(plan.shards))
+    assert [each.share for each in seen] == sorted(each.share for each in seen)
+    assert 0 < seen[0].share < 1

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from onym.batch.worker import _reporter
 from tests.batch.runs import planned
 
 
@@ -19,9 +23,9 @@ def said(out: Path, *lines: object) -> tuple[list[dict[str, object]], int]:
     assert process.stdout
     process.stdin.write(words)
     process.stdin.flush()
-    replies = []
+    replies: list[dict[str, object]] = []
     for line in process.stdout:
-        replies.append(json.loads(line))
+        replies += [reply for reply in [json.loads(line)] if "share" not in reply]  # on a busy machine it says how far it is
         if len(replies) > len(lines):
             break
     process.stdin.close()
@@ -33,9 +37,21 @@ def test_shards_are_linked_and_the_end_is_heard(tiny_kb: Path, tmp_path: Path) -
     planned(tiny_kb, tmp_path)
     (tmp_path / "notes" / "1.txt").write_text("changed")
     replies, status = said(tmp_path / "out", {"shard": 1}, {"shard": 0})
-    assert replies[:2] == [{"ready": True}, {"done": 1}]
+    assert replies[:2] == [{"ready": True}, {"done": 1, "documents": 7}]
     assert (replies[2]["failed"], replies[2]["code"]) == (0, "batch-input-changed")
     assert status == 0
+
+
+def test_how_far_a_shard_is_is_said_at_most_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, replies = [0.0], io.BytesIO()
+    monkeypatch.setattr("onym.batch.worker.time.monotonic", lambda: clock[0])
+    report = _reporter(replies)
+    for number in range(1, 26):
+        clock[0] = number / 10
+        report(number, number / 100)
+    assert [json.loads(line) for line in replies.getvalue().splitlines()] == [
+        {"documents": 10, "share": 0.1}, {"documents": 20, "share": 0.2},
+    ]  # fmt: skip
 
 
 def test_an_error_that_concerns_all_is_reported(tmp_path: Path) -> None:

@@ -128,6 +128,21 @@ def test_a_run_that_is_mostly_bad_ends_without_output(tmp_path: Path, tiny_kb: P
     words = ("link", "a.pubtator", "--kb", str(tiny_kb), "-o", "out.jsonl", "--max-problems", "0")
     assert "problems" in onym(*words, cwd=tmp_path, status=3).stderr
     assert not (tmp_path / "out.jsonl").exists()
+    onym(*words[:-2], cwd=tmp_path, status=5)  # the problems file of the failed run does not block the next one
+    assert len((tmp_path / "out.jsonl.problems.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_refused_export_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "ward7.txt").write_text("Type 2 diabetes.")
+    (tmp_path / "notes" / "scan.bin").write_bytes(b"\xff\xfe")
+    words = ("link", "notes", "-o", "note_nlp.csv", "--nlp-date", "2026-01-31")
+    assert "omop-note-id" in onym(*words, cwd=tmp_path, status=3).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+    onym(*words, "--note-keys", "keys.csv", cwd=tmp_path, status=5)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "keys.csv", "note_nlp.csv", "note_nlp.csv.problems.jsonl", "notes",
+    ]  # fmt: skip
 
 
 def test_what_is_streamed_is_whole_and_alone_on_stdout(tmp_path: Path, tiny_kb: Path) -> None:

@@ -55,6 +55,16 @@ def test_an_old_file_is_replaced_only_if_forced(tmp_path: Path) -> None:
     assert path.read_text() == ""
 
 
+def test_a_run_that_ends_with_another_error_leaves_no_file(tmp_path: Path) -> None:
+    def fail(log: ProblemLog) -> None:
+        log.add(BAD)
+        raise InputError("omop-note-id", "no note_id")
+
+    with pytest.raises(InputError, match="omop-note-id"), ProblemLog(tmp_path / "p", always=True) as log:
+        fail(log)
+    assert list(tmp_path.iterdir()) == []
+
+
 def many(bad: int, good: int) -> list[Item]:
     return [*[BAD] * bad, *[Document("1", "x")] * good]
 

@@ -43,21 +43,37 @@ class Engine(Protocol):
         """Link until nothing waits; an error that concerns all shards is raised."""
 
 
-def _silent(done: int) -> None:
-    """Tell nobody."""
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far a run is: documents that it has linked, the share of the input bytes that is done, and shards that are done."""
+
+    documents: int
+    share: float
+    done: int
+    shards: int
+
+
+def ignore(advance: Advance) -> None:
+    """Do nothing."""
 
 
 @dataclass
 class ShardQueue:
-    """The shards that wait, and what became of the others. `on_change` is called after each of them."""
+    """The shards that wait, and what became of the others. `on_change` is called whenever there is news."""
 
     storage: Storage
     waiting: deque[Shard]
     pipeline: str | None = None
-    on_change: Callable[[int], None] = _silent
+    on_change: Callable[[Advance], None] = ignore
     done: set[int] = field(default_factory=set)
     quarantined: dict[int, Failure] = field(default_factory=dict)
     _failures: Counter[int] = field(default_factory=Counter)
+    _running: dict[int, tuple[int, float]] = field(default_factory=dict)
+    _documents: int = 0
+    _bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self._shards, self._all_bytes = len(self.waiting), sum(shard.bytes for shard in self.waiting)
 
     @classmethod
     def of(cls, shards: Iterable[Shard], storage: Storage, pipeline: str | None = None) -> ShardQueue:
@@ -68,25 +84,42 @@ class ShardQueue:
         """Note what a worker replied of a shard; an error that concerns all shards is raised."""
         require_no_error(reply)
         if "done" in reply:
-            self.succeeded(shard)
+            self.succeeded(shard, reply.get("documents", 0))
         else:
             self.failed(shard, Failure(reply["code"], reply["what"]))
 
-    def succeeded(self, shard: Shard) -> None:
-        """Note that a shard is done."""
+    def succeeded(self, shard: Shard, documents: int = 0) -> None:
+        """Note that a shard is done, and how many documents it has."""
         self.done.add(shard.number)
         release(self.storage, shard.number)
-        self.on_change(len(self.done))
+        self._finish(shard, documents)
+
+    def advanced(self, shard: Shard, documents: int, share: float) -> None:
+        """Note how many documents of a running shard are linked, and how much of it is read."""
+        self._running[shard.number] = documents, share * shard.bytes
+        self._report()
 
     def failed(self, shard: Shard, failure: Failure) -> None:
         """Let a shard wait again, or give it up."""
+        self._running.pop(shard.number, None)
         self._failures[shard.number] += 1
         if self._failures[shard.number] < ATTEMPTS and failure.code not in PERMANENT:
             self.waiting.append(shard)
             return
         self.quarantined[shard.number] = failure
         quarantine(self.storage, Quarantined(shard.number, failure.code, failure.what))
-        self.on_change(len(self.done))
+        self._finish(shard, 0)
+
+    def _finish(self, shard: Shard, documents: int) -> None:
+        self._running.pop(shard.number, None)
+        self._documents += documents
+        self._bytes += shard.bytes
+        self._report()
+
+    def _report(self) -> None:
+        documents = self._documents + sum(count for count, _ in self._running.values())
+        done = self._bytes + sum(size for _, size in self._running.values())
+        self.on_change(Advance(documents, done / max(1, self._all_bytes), len(self.done), self._shards))
 
 
 class LocalEngine:
@@ -152,8 +185,14 @@ class _Run:
             require_no_error(line)
             if "ready" in line:
                 worker.is_ready, self._dead_starts = True, 0
+            elif "share" in line:
+                self._advance(worker, line)
             else:
                 self._finish(worker, line)
+
+    def _advance(self, worker: _ShardWorker, line: dict[str, Any]) -> None:
+        if worker.shard is not None:
+            self._queue.advanced(worker.shard, line["documents"], line["share"])
 
     def _finish(self, worker: _ShardWorker, line: dict[str, Any]) -> None:
         shard, worker.shard = worker.shard, None

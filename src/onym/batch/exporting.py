@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 
-from onym.batch.inputs import read_group
+from onym.batch.inputs import GroupReading
 from onym.batch.ledger import Ledger, finished
 from onym.batch.plan import Shard
 from onym.batch.rows import CANDIDATES, NOT_IN_TABLES, SCHEMA_VERSION, flat_columns
@@ -32,6 +32,7 @@ from onym.outputs.base import NO_OPTIONS, PREDICTIONS, TABLE, ExportOptions, Out
 from onym.outputs.links import require_linked_output
 from onym.outputs.rows import write_rows
 from onym.registry import OUTPUTS
+from onym.store.hidden import owner_only
 from onym.store.output import require_file, whole_file, whole_path
 from onym.store.storage import Storage, open_storage
 from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of, styled
@@ -53,7 +54,8 @@ def export(
 ) -> int:
     """Write the output of a run that is done; return how many rows or documents there are.
 
-    Without a format it is what the ending of the name says; else a table of .parquet, .csv, .tsv, .jsonl or .xlsx.
+    Without a format it is what the ending of the name says; else a table of .parquet, .csv, .tsv, .jsonl or .xlsx. An export of
+    a private run is private: mode 0600, and 0700 for folders.
     """
     format = format or named_format(dest, prefer=TABLE) or TABLE  # noqa: A001
     require_linked_output(dest, format, options=options, force=force)
@@ -63,12 +65,13 @@ def export(
     ledger = finished(storage)
     if format == PREDICTIONS:
         _require_candidates(ledger)
-    if format == TABLE:
-        return _write_table(ledger, storage, dest, force=force)
-    if format in OUTPUTS:
-        return _write_export(ledger, storage, dest, format, options, force=force)
-    linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
-    return write_linked_corpus(linked, dest, format, force=force).documents
+    with owner_only(ledger.plan.settings.private):
+        if format == TABLE:
+            return _write_table(ledger, storage, dest, force=force)
+        if format in OUTPUTS:
+            return _write_export(ledger, storage, dest, format, options, force=force)
+        linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
+        return write_linked_corpus(linked, dest, format, force=force).documents
 
 
 def _require_candidates(ledger: Ledger) -> None:
@@ -137,7 +140,7 @@ def _linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete:
     groups = groupby(rows, key=lambda row: (row["source"], row["ordinal"]))
     key, found = next(groups, _NO_ROWS)
     for planned in shard.groups:
-        for doc in documents_of(read_group(planned)):
+        for doc in documents_of(GroupReading(planned)):
             is_linked = key == (doc.source, doc.ordinal)
             if is_linked or not complete:
                 mentions = [row for row in found if row["row"] == "mention"] if is_linked else []
@@ -183,7 +186,8 @@ def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = 
     require_file(dest, force=force)
     storage = open_storage(out)
     ledger = finished(storage)
-    with storage.paths([shard.name for shard in ledger.plan.shards]) as paths:
+    names = [shard.name for shard in ledger.plan.shards]
+    with owner_only(ledger.plan.settings.private), storage.paths(names) as paths:
         return _write_view(_ordered(ledger, paths), dest, latest=latest, force=force)
 
 

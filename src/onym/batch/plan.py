@@ -1,8 +1,8 @@
 """What is to be linked, written once: `plan.json` in the folder of the output. Format 1.
 
-A shard is one input file, a range of a large one, or several small ones. Its key names all that its output depends on: the
-bytes and names of its inputs, what the pipeline's answers depend on, and the version of Onym. It does not name paths, which
-differ between machines.
+A shard is one input file, several small ones, or a range of a large one: bytes if its lines are documents, else documents.
+Its key names all that its output depends on: the bytes and names of its inputs, what the pipeline's answers depend on, and the
+version of Onym. It does not name paths, which differ between machines.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ _MAX_BYTES = 1 << 30
 
 
 class InputPart(Strict):
-    """A file, or a range of one: the source that it is in, its name there, and the name that its documents have it by."""
+    """A file, or a range of one: the source that it is in, its name there, and the name that its documents have it by.
+
+    A range of a file of lines has `start`, its first byte. Any other range has `first`, the number of its first document, and
+    `documents`, how many there are; its digest is that of the whole file. The last one goes `to_end`, whatever follows there.
+    """
 
     root: str
     member: str
@@ -35,6 +39,29 @@ class InputPart(Strict):
     digest: str
     start: int | None = Field(default=None, ge=0)
     lines_before: int = Field(default=0, ge=0)
+    first: int | None = Field(default=None, ge=1)
+    documents: int | None = Field(default=None, ge=1)
+    to_end: bool = False
+
+    @property
+    def is_range(self) -> bool:
+        """True if it is not a whole file."""
+        return self.start is not None or self.first is not None
+
+    @property
+    def is_start(self) -> bool:
+        """True for a whole file, and for the first range of one."""
+        return not self.start and self.first in (None, 1)
+
+    @property
+    def last(self) -> int | None:
+        """The number of its last document; None where the end of the file ends it."""
+        return None if self.first is None or self.documents is None or self.to_end else self.first + self.documents - 1
+
+    @property
+    def identity(self) -> list[str | int | None]:
+        """What the key of a shard says of it."""
+        return [self.name, self.digest, self.start, *([] if self.first is None else [self.first, self.documents])]
 
 
 class InputGroup(Strict):
@@ -42,6 +69,11 @@ class InputGroup(Strict):
 
     format: str
     files: tuple[InputPart, ...] = Field(min_length=1)
+
+    @property
+    def bytes(self) -> int:
+        """The size of its files."""
+        return sum(part.bytes for part in self.files)
 
 
 class Shard(Strict):
@@ -59,7 +91,7 @@ class Shard(Strict):
     @property
     def bytes(self) -> int:
         """The size of its inputs."""
-        return sum(part.bytes for group in self.groups for part in group.files)
+        return sum(group.bytes for group in self.groups)
 
 
 class AsideFile(Strict):
@@ -106,7 +138,7 @@ def key_of(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool) 
     >>> keys[0] == keys[1]
     True
     """
-    inputs = [[group.format, *([part.name, part.digest, part.start] for part in group.files)] for group in groups]
+    inputs = [[group.format, *(part.identity for part in group.files)] for group in groups]
     said = {"inputs": inputs, "source": source, "onym": __version__, "schema": SCHEMA_VERSION, "text": text}
     return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -150,4 +182,6 @@ def _require_same(new: BatchPlan, old: BatchPlan) -> BatchPlan:
     if [shard.key for shard in new.shards] != [shard.key for shard in old.shards]:
         what = "the folder has a plan of other inputs, another pipeline or another version of Onym"
         raise ConfigError("batch-plan-differs", what, fix="name a new folder; or run the plan that is there")
+    if new.settings.private and not old.settings.private:
+        raise ConfigError("batch-plan-differs", "the folder has a plan that is not private", fix="name a new folder")
     return old

@@ -12,12 +12,15 @@ from onym.errors import ConfigError, InputError
 from onym.packs.locate import load, locate
 from onym.parts import OpenContext
 from onym.pipeline.pipeline import Pipeline
+from onym.store.hidden import owner_only
 from onym.store.limits import MIB
 from onym.store.output import require_folder
 from onym.store.storage import is_address, open_storage
 
 SHARD_BYTES = 32 * MIB
 """Small files are put together up to this size, and large files of lines are cut at it."""
+SHARD_DOCUMENTS = 5_000
+"""Other large files are divided into ranges of at most this many documents."""
 
 
 def plan_batch(
@@ -32,11 +35,12 @@ def plan_batch(
     text: bool = True,
     private: bool = False,
     shard_bytes: int = SHARD_BYTES,
+    shard_documents: int = SHARD_DOCUMENTS,
 ) -> BatchPlan:
     """Make the plan of linking sources with a pipeline, and write it to the folder `out`.
 
     A folder that has the same plan is left as it is; one with another plan is refused. Without `text`, the output has no text
-    of mentions. With `private`, its files can be read by their owner alone.
+    of mentions. With `private`, all files of the run and exports of it have mode 0600, and new folders 0700.
 
     >>> notes = getfixture("tmp_path") / "notes"
     >>> notes.mkdir()
@@ -62,11 +66,12 @@ def plan_batch(
         private=private,
     )
     source = open_planned(settings).source()
-    groups, aside = found_groups(sources, format, shard_bytes)
+    groups, aside = found_groups(sources, format, shard_bytes, shard_documents)
     if not groups:
         raise InputError("input-missing", "no file of documents was found", fix="name files or folders of documents")
     shards = tuple(_shards(groups, source, text=text, size=shard_bytes))
-    return write_plan(BatchPlan(settings=settings, source=source, shards=shards, aside=tuple(aside)), storage)
+    with owner_only(private):
+        return write_plan(BatchPlan(settings=settings, source=source, shards=shards, aside=tuple(aside)), storage)
 
 
 def open_planned(settings: Settings, pipeline: str | Path | None = None, context: OpenContext | None = None) -> Pipeline:
@@ -95,8 +100,8 @@ def _packed(groups: Sequence[InputGroup], size: int) -> Iterator[list[InputGroup
     waiting: list[InputGroup] = []
     size_so_far = 0
     for group in groups:
-        own = sum(part.bytes for part in group.files)
-        is_range = group.files[0].start is not None
+        own = group.bytes
+        is_range = group.files[0].is_range
         if waiting and (is_range or size_so_far + own > size):
             yield waiting
             waiting, size_so_far = [], 0

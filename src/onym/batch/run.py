@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from onym.batch.engines import Engine, LocalEngine, ShardQueue
+from onym.batch.engines import Advance, Engine, LocalEngine, ShardQueue, ignore
 from onym.batch.ledger import QUARANTINE, Ledger, status
 from onym.batch.plan import SHARDS, Shard
 from onym.errors import ConfigError
+from onym.store.hidden import owner_only
 from onym.store.storage import Storage, open_storage
-from onym.types import Progress, silent
 
 ENGINES = ("local", "ray")
 _PART = re.compile(r"([0-9]{1,7})/([0-9]{1,7})")
@@ -26,14 +26,14 @@ def run_batch(
     workers: int | None = None,
     part: str = "",
     pipeline: str | Path | None = None,
-    progress: Progress = silent,
+    progress: Callable[[Advance], None] = ignore,
 ) -> Ledger:
     """Link what is not done of the plan in the folder `out`, and return what is done then.
 
     Any number of runs may work on one folder at once: they write the same bytes. `part`, such as `3/8`, is every eighth shard,
     for arrays of jobs. `address` is that of a Ray cluster, for the engine `ray`; without it, one is started on this machine.
     `pipeline` is where the pipeline of the plan lies on this machine, if elsewhere. A shard that fails three times is
-    quarantined with a code, and tried again by the next run.
+    quarantined with a code, and tried again by the next run. `progress` is called about once a second.
 
     >>> from onym.batch import plan_batch
     >>> folder = getfixture("tmp_path")
@@ -49,8 +49,10 @@ def run_batch(
     if not wanted:
         return before
     queue = ShardQueue.of(wanted, storage, None if pipeline is None else str(Path(pipeline).resolve()))
-    queue.on_change = lambda done: progress("linking", done)
-    (_engine(engine, address, workers) if isinstance(engine, str) else engine).run(queue)
+    queue.on_change = progress
+    chosen = _engine(engine, address, workers) if isinstance(engine, str) else engine
+    with owner_only(before.plan.settings.private):
+        chosen.run(queue)
     _clean(storage)
     return status(storage)
 

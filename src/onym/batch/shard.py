@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from onym._version import __version__
-from onym.batch.inputs import read_group
+from onym.batch.inputs import GroupReading
 from onym.batch.plan import BatchPlan, InputGroup, Shard, read_plan
 from onym.batch.planning import open_planned, require_planned
 from onym.batch.rows import FileReceipt, Receipt, RowWriter
@@ -18,10 +17,16 @@ from onym.corpora.problems import INTERNAL
 from onym.errors import ConfigError, IntegrityError, coded, is_failure
 from onym.outputs.links import LinkCounts
 from onym.pipeline.pipeline import Pipeline
+from onym.store.hidden import owner_only
 from onym.store.storage import Storage, open_storage
 from onym.types import Document, Problem
 
-_PRIVATE = 0o077
+Report = Callable[[int, float], None]
+"""Takes how many documents of a shard are linked, and how much of its inputs is read, from 0 to 1."""
+
+
+def _ignore(documents: int, share: float) -> None:
+    """Accept a report and do nothing."""
 
 
 class ShardRunner:
@@ -30,31 +35,30 @@ class ShardRunner:
     def __init__(self, out: str, pipeline: str | None = None) -> None:
         self._storage = open_storage(out)
         self._plan = read_plan(self._storage)
-        if self._plan.settings.private:
-            os.umask(_PRIVATE)
         self._shards = {shard.number: shard for shard in self._plan.shards}
         self._pipeline = open_planned(self._plan.settings, pipeline)
         require_planned(self._plan, self._pipeline)
 
-    def run(self, number: int) -> dict[str, Any]:
+    def run(self, number: int, report: Report = _ignore) -> dict[str, Any]:
         """Link a shard; return `done`, or why it `failed`. What concerns all shards is raised."""
         try:
-            run_shard(self._shards[number], self._plan, self._pipeline, self._storage)
+            with owner_only(self._plan.settings.private):
+                receipt = run_shard(self._shards[number], self._plan, self._pipeline, self._storage, report)
         except BaseException as e:  # whatever it is, it is reported with a code
             if isinstance(e, ConfigError | IntegrityError) or not is_failure(e):
                 raise
             ours = coded(e)
             return {"failed": number, "code": ours.code, "what": ours.what}
-        return {"done": number}
+        return {"done": number, "documents": receipt.documents}
 
 
-def run_shard(shard: Shard, plan: BatchPlan, pipeline: Pipeline, storage: Storage) -> Receipt:
+def run_shard(shard: Shard, plan: BatchPlan, pipeline: Pipeline, storage: Storage, report: Report = _ignore) -> Receipt:
     """Link a shard and publish its output; an input that is not what it was at planning is refused, and nothing appears."""
     with storage.publish(shard.name) as file:
-        return write_shard(shard, pipeline, file, text=plan.settings.text)
+        return write_shard(shard, pipeline, file, text=plan.settings.text, report=report)
 
 
-def write_shard(shard: Shard, pipeline: Pipeline, file: BinaryIO, *, text: bool = True) -> Receipt:
+def write_shard(shard: Shard, pipeline: Pipeline, file: BinaryIO, *, text: bool = True, report: Report = _ignore) -> Receipt:
     """Link a shard and write its rows, with the receipt in the footer."""
     with RowWriter(file, text=text) as rows:
         run = _ShardRun(shard, rows)
@@ -65,16 +69,26 @@ def write_shard(shard: Shard, pipeline: Pipeline, file: BinaryIO, *, text: bool 
                 run.counts.add(linked)
                 run.problems.update(each.code for each in linked.problems)
                 rows.add_linked(linked)
+                report(run.counts.documents, run.share)
         return run.finished()
 
 
 class _ShardRun:
     """A shard while it is linked."""
 
+    _reading: GroupReading | None
+
     def __init__(self, shard: Shard, rows: RowWriter) -> None:
         self.rows, self.counts, self.problems = rows, LinkCounts(), Counter[str]()
         self._shard, self._deleted = shard, 0
         self._files: list[FileReceipt] = []
+        self._bytes_before, self._reading = 0, None
+
+    @property
+    def share(self) -> float:
+        """How much of the inputs is read, by bytes."""
+        now = self._reading.bytes_read if self._reading else 0.0
+        return (self._bytes_before + now) / max(1, self._shard.bytes)
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents of all groups; what is wrong with others is noted."""
@@ -116,5 +130,7 @@ class _ShardRun:
         return receipt
 
     def _read(self, group: InputGroup) -> Iterator[Item]:
-        files = yield from read_group(group)
-        self._files += [FileReceipt(name=file.name, documents=file.documents, code=file.code) for file in files]
+        self._reading = reading = GroupReading(group)
+        yield from reading
+        self._bytes_before, self._reading = self._bytes_before + group.bytes, None
+        self._files += [FileReceipt(name=file.name, documents=file.documents, code=file.code) for file in reading.files]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, tell, write_json, write_lines
+from onym.cli.console import JSON, left_of, progress, shown_on, tell, write_json, write_lines
 from onym.cli.inputs import FAILED
 from onym.cli.options import (
     ASSERTION,
@@ -24,7 +26,11 @@ from onym.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from onym.batch.engines import Advance
     from onym.batch.ledger import Ledger
+    from onym.cli.console import Lines
 
 app = typer.Typer(
     help="Link large corpora in shards: resumable, exactly once, on one machine, in job arrays or on Ray.", no_args_is_help=True
@@ -44,10 +50,15 @@ def plan(
     coverage: Annotated[float | None, COVERAGE] = None,
     assertion: Annotated[bool, ASSERTION] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the output.")] = False,
-    private: Annotated[bool, typer.Option("--private", help="Let the owner alone read the output (0600).")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Let the owner alone read what the run writes and exports of it (0600).")
+    ] = False,
     shard_mb: Annotated[
         int, typer.Option("--shard-mb", min=1, help="Combine small files, and split large JSONL files, at this size.")
     ] = 32,
+    shard_documents: Annotated[
+        int, typer.Option("--shard-documents", min=1, help="Divide other large files into ranges of this many documents.")
+    ] = 5_000,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Plan a run: find the inputs, compute their checksums and divide them into shards.
@@ -72,6 +83,7 @@ def plan(
             text=not no_text,
             private=private,
             shard_bytes=shard_mb * MIB,
+            shard_documents=shard_documents,
         )
     files = sum(len(group.files) for shard in plan.shards for group in shard.groups)
     size = sum(shard.bytes for shard in plan.shards)
@@ -103,17 +115,26 @@ def run(
 
     Example: onym batch run linked --workers 8
     """
-    from onym.batch.ledger import status
     from onym.batch.run import run_batch
-    from onym.cli.console import shown_on
 
-    before = status(out)
-    with progress("linking", total=len(before.open_shards)) as bar:
+    with progress("opening the pipeline") as bar:
         ledger = run_batch(
-            out, engine=engine, address=address, workers=workers, part=part, pipeline=pipeline, progress=shown_on(bar)
+            out, engine=engine, address=address, workers=workers, part=part, pipeline=pipeline, progress=_advance_on(bar)
         )
     _show(ledger, json=json)
     _leave(ledger)
+
+
+def _advance_on(bar: Progress | Lines) -> Callable[[Advance], None]:
+    """Return a function that shows on a bar how many documents are linked, and how long the rest takes."""
+    began = time.monotonic()
+
+    def show(advance: Advance) -> None:
+        what = f"documents linked, {advance.done:,} of {advance.shards:,} shards done"
+        left = left_of(advance.share, time.monotonic() - began)
+        bar.update(bar.task_ids[0], description=what, completed=advance.documents, left=left)
+
+    return show
 
 
 @app.command()

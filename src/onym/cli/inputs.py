@@ -92,13 +92,14 @@ def counted(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
 
 
 def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) -> ProblemLog:
-    """Open the file of problems of a run."""
+    """Open the problems file of a run. OUTPUT.problems.jsonl without OUTPUT is from a run that failed, and is replaced."""
     from onym.corpora.problems import MaxProblems, ProblemLog
     from onym.store.output import STDOUT
 
     name = "stdout" if output == STDOUT else output.name
     path = problems or output.with_name(f"{name}.problems.jsonl")
-    return ProblemLog(path, MaxProblems.parsed(bound), always=problems is not None, force=force)
+    is_left = problems is None and output != STDOUT and not output.exists()
+    return ProblemLog(path, MaxProblems.parsed(bound), always=problems is not None, force=force or is_left)
 
 
 def report_log(log: ProblemLog) -> None:

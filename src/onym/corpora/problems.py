@@ -9,7 +9,8 @@ The file has JSON lines that name a file, a document and a code, but hold no tex
 
     {"source":"a.txt","ordinal":3,"document":"10192393","code":"input-encoding","what":"not valid UTF-8","where":"a.txt:9"}
 
-An `ordinal` of 0 means the whole file. The file is written even if the run ends with an error: it says why.
+An `ordinal` of 0 means the whole file. A run that ends with an error leaves no such file, except where there were too
+many problems: then the file says why.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -145,6 +146,14 @@ class MaxProblems:
         return cls(count=int(found[1])) if found[1] else cls(share=float(found[2]) / 100)
 
 
+class _DiscardError(Exception):
+    """Ends the writing of a file that must not appear."""
+
+
+def _is_explained_by_problems(error: BaseException) -> bool:
+    return isinstance(error, InputError) and error.code == "problems-exceeded"
+
+
 class ProblemLog:
     """Writes the problems that pass, and ends a run of which too much goes wrong.
 
@@ -171,7 +180,11 @@ class ProblemLog:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stack.close()  # without the error: what was noted stays
+        if error is None or _is_explained_by_problems(error):
+            self._stack.close()
+            return
+        with suppress(_DiscardError):  # whole_file removes its temp file
+            self._stack.__exit__(_DiscardError, _DiscardError(), None)
 
     def watch(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield items, noting the problems among them."""

@@ -44,10 +44,12 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Files that are read together, mostly one."""
+    """Files that are read together, mostly one; of these the documents from number `first` to `last`, by default all."""
 
     format: str
     files: tuple[InputFile, ...] = field(repr=False)
+    first: int = 1
+    last: int | None = None
 
     @property
     def name(self) -> str:
@@ -248,9 +250,11 @@ class Reading:
         documents = 0
         try:
             items = within_limit(get(group.format).read(Source(group.name, group.files)), group.files[0].limits.document_bytes)
-            for item in numbered(items, group.name):
+            for item in numbered(items, group.name, group.first, group.last):
                 documents += isinstance(item, Document)
                 yield item
+            for file in group.files:
+                file.drain()
         except (ConfigError, IntegrityError):
             raise
         except Exception as e:  # whatever a reader stumbles over, it is the end of that file alone
@@ -298,8 +302,10 @@ def is_loss(problem: Problem) -> bool:
     return problem.code not in KEEPS_ALL and not is_of_file(problem)
 
 
-def numbered(items: Iterable[Item], source: str) -> Iterator[Item]:
+def numbered(items: Iterable[Item], source: str, first: int = 1, last: int | None = None) -> Iterator[Item]:
     """Yield the items of a file with their `source` and `ordinal`; a document that could not be read has a number too.
+
+    With `first` and `last`, only the items with these ordinals are yielded, and reading stops after the last of them.
 
     >>> lost = Problem("1", "corpus-malformed", "a line has no tab")
     >>> [(item.source, item.ordinal) for item in numbered([lost, Document("2", "fever")], "a.txt")]
@@ -307,8 +313,9 @@ def numbered(items: Iterable[Item], source: str) -> Iterator[Item]:
     """
     read = 0
     for item in items:
-        if isinstance(item, Problem) and item.code in KEEPS_DOCUMENT:
-            yield replace(item, source=source, ordinal=read + 1)
-        else:
-            read += 1
-            yield replace(item, source=source, ordinal=read)
+        ordinal = read + 1
+        read += not (isinstance(item, Problem) and item.code in KEEPS_DOCUMENT)
+        if ordinal >= first:
+            yield replace(item, source=source, ordinal=ordinal)
+        if read == last:
+            return

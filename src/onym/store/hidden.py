@@ -16,6 +16,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,6 +31,42 @@ except ImportError:  # Windows: nothing is locked there, and nothing is removed
 
 _NEW, _OLD = "onym-new", "onym-old"
 _LEFT = re.compile(rf"\..*\.[0-9a-f]{{16}}\.{_NEW}")
+_is_private: ContextVar[bool] = ContextVar("_is_private", default=False)
+
+
+@contextmanager
+def owner_only(is_private: bool = True) -> Iterator[None]:
+    """Give every file and folder that the block writes to its owner alone: modes 0600 and 0700, whatever the umask is.
+
+    Unlike a umask, it concerns this thread alone.
+
+    >>> target = getfixture("tmp_path") / "out.txt"
+    >>> with owner_only(), hidden(target) as new:
+    ...     oct(new.stat().st_mode & 0o777)
+    '0o600'
+    """
+    token = _is_private.set(is_private)
+    try:
+        yield
+    finally:
+        _is_private.reset(token)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are missing.
+
+    >>> folder = getfixture("tmp_path") / "runs" / "1"
+    >>> with owner_only():
+    ...     make_folder(folder)
+    >>> [oct(each.stat().st_mode & 0o777) for each in (folder.parent, folder)]
+    ['0o700', '0o700']
+    """
+    if not _is_private.get():
+        folder.mkdir(parents=True, exist_ok=True)
+        return
+    for each in (*reversed(folder.parents), folder):
+        if not each.is_dir():
+            each.mkdir(0o700, exist_ok=True)
 
 
 @contextmanager
@@ -121,9 +158,9 @@ def _made(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
     while True:
         new = _name(path, _NEW)
         if is_folder:
-            new.mkdir()
+            new.mkdir(0o700 if _is_private.get() else 0o777)
         else:
-            os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if _is_private.get() else 0o666))
         with suppress(FileNotFoundError, BlockingIOError):
             return new, hold(new)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from onym.errors import ConfigError, shown_id
-from onym.store.hidden import hidden, remove_left, set_aside
+from onym.store.hidden import hidden, make_folder, remove_left, set_aside
 
 STDOUT = Path("-")
 """The output that is no file: standard output."""
@@ -129,7 +129,7 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with hidden(path) as new:
             with new.open("wb") as file:
                 yield file
@@ -152,7 +152,7 @@ def whole_path(path: Path, *, force: bool = False) -> Iterator[Path]:
     remove_left(path)
     require_file(path, force=force)
     with writable(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with hidden(path) as new:
             yield new
             with new.open("rb") as file:
@@ -232,7 +232,7 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
     remove_left(path)
     require_folder(path, force=force)
     with writable(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with hidden(path, is_folder=True) as stage:
             yield Folder(stage)
             _open_up(stage)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import InputFile, Source
 from onym.store.files.stream import open_regular
-from onym.store.hidden import hidden, remove_all_left, scratch_folder
+from onym.store.hidden import hidden, make_folder, remove_all_left, scratch_folder
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from onym.store.output import sync_folder, writable
 
@@ -166,7 +166,7 @@ class LocalStorage:
         """Write a hidden file, sync it, and give it its name."""
         path = self._folder / name
         with writable(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             with hidden(path) as new:
                 with new.open("wb") as file:
                     yield file

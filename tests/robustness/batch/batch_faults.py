@@ -12,6 +12,7 @@ wrong   cases that ended otherwise, or whose output is another after mending; `w
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from onym.batch.engines import LocalEngine
 from onym.batch.ledger import status
 from onym.batch.run import run_batch
 from onym.errors import OnymError
-from tests.robustness.batch.runs import driver, kill_nodes, made_corpus, made_pipeline, outputs, planned
+from tests.robustness.batch.runs import PACKED, driver, kill_nodes, made_corpus, made_pipeline, outputs, planned
 
 _FILES, _WRITES, _QUICK_WRITES = 4, 24, 2
 _DISK = """
@@ -96,6 +97,7 @@ def _cases(writes: int, corpus: Path, base: Path) -> dict[str, tuple[str, Case]]
     found["a failing shard"] = "poison", _poisoned("raise ValueError('patient Smith')", "internal-error")
     found["two drivers"] = "two drivers", _two_drivers
     found["a changed input"] = "changed", lambda out: _changed(out, corpus / "00001.jsonl")
+    found["a changed packed input"] = "changed", lambda out: _changed(out, corpus / PACKED)
     found["a changed pipeline"] = "changed", lambda out: _changed_pipeline(out, base / "pipeline" / "pipeline.json")
     found["a torn output"] = "torn", _torn
     found["a newer receipt"] = "newer", _newer_plan
@@ -144,7 +146,7 @@ def _two_drivers(out: Path) -> bool:
 
 def _changed(out: Path, path: Path) -> bool:
     before = path.read_bytes()
-    path.write_bytes(before.replace(b"more", b"less"))
+    path.write_bytes(gzip.compress(gzip.decompress(before)[:-1]) if path.name == PACKED else before.replace(b"more", b"less"))
     run_batch(out, workers=1)
     ledger = status(out)
     path.write_bytes(before)

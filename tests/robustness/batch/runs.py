@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -25,6 +26,7 @@ from tests.robustness.text.pipeline_hostile_text import NAMES, made_kb
 
 Process = tuple[int, int]
 """An id, and the moment of its start: ids are used again."""
+PACKED = "packed.pubtator.gz"
 DRIVER = """
 import sys
 from onym.batch.engines import LocalEngine
@@ -41,7 +43,7 @@ def made_pipeline(folder: Path) -> Path:
 
 
 def made_corpus(folder: Path, files: int, seed: int = 13) -> Path:
-    """Write small files of several documents, a shard each."""
+    """Write small files of several documents, a shard for each line, and a packed file that is divided by documents."""
     rng = random.Random(seed)
     corpus = folder / "corpus"
     corpus.mkdir()
@@ -49,12 +51,15 @@ def made_corpus(folder: Path, files: int, seed: int = 13) -> Path:
         texts = [" ".join(rng.choice(NAMES) for _ in range(rng.randrange(12))) for _ in range(3)]
         lines = (f'{{"id": "{number}-{at}", "text": "{text} and more."}}\n' for at, text in enumerate(texts))
         (corpus / f"{number:05}.jsonl").write_text("".join(lines))
+    texts = [" ".join(rng.choice(NAMES) for _ in range(rng.randrange(12))) for _ in range(6)]
+    lines = (f"{at}|t|{text} and more.\n{at}|a|\n\n" for at, text in enumerate(texts))
+    (corpus / PACKED).write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
     return corpus
 
 
 def planned(corpus: Path, pipeline: Path | str, out: Path) -> Path:
-    """Plan a run with a shard for each file."""
-    plan_batch([corpus], pipeline, out, shard_bytes=1)
+    """Plan a run with a shard for each line, and for two documents of a packed file."""
+    plan_batch([corpus], pipeline, out, shard_bytes=1, shard_documents=2)
     return out
 
 
@@ -166,7 +171,7 @@ _MEASURED = """
 import json, sys
 import ray
 from tests.robustness.batch.runs import tree_cpu_s
-from onym.batch.engines import ray as engine
+from onym.batch import on_ray as engine
 from onym.batch.run import run_batch
 with engine.cluster(engine.LOCAL, 2):
     start_s = tree_cpu_s()

@@ -4,6 +4,8 @@ runs           damaged corpora of every format read and written, linkers and pip
                and commands on damaged files, most of them in this process, some as processes of their own
 canaries_seen  words of the phrases in error messages, problems, logs at DEBUG, warnings, what a command printed and is not the
                text itself, or in hidden files that it left; it fails if there is one
+open_to_others files and folders of a private batch run, its temp files and its exports that other users may read; it fails if
+               there is one
 
 What shows a phrase is named on stderr with the number of its run, which `--replay` runs again.
 """
@@ -37,6 +39,7 @@ from onym.pipeline.pipeline import Pipeline
 from onym.types import Document, LinkedDocument, Problem
 from tests.robustness.privacy.canaries import Canaries, described, planted_documents, shown_by
 from tests.robustness.privacy.commands import PLUG_INS, WRITABLE, Setup, damaged_corpus, random_command, run_here, run_process
+from tests.robustness.privacy.private_runs import open_to_others
 
 FULL, QUICK = (10_000, 500), (150, 12)
 """Runs in all, and how many of them are processes of their own."""
@@ -63,9 +66,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         with ThreadPoolExecutor(_WORKERS) as pool:
             apart = pool.map(one, range(processes))  # these work by themselves, and change nothing here
             seen = sum(map(_summary, map(one, range(processes, runs)))) + sum(map(_summary, apart))
-    if seen:
-        sys.exit(f"{seen} words of canary phrases were shown")
-    return {"runs": runs, "canaries_seen": seen}
+        (folder / "private").mkdir()
+        left_open = _summary(open_to_others(folder / "private", folder / "pipeline"))
+    if seen or left_open:
+        sys.exit(f"{seen} words of canary phrases were shown, and {left_open} files of a private run are open to others")
+    return {"runs": runs, "canaries_seen": seen, "open_to_others": left_open}
 
 
 def _summary(lines: list[str]) -> int:

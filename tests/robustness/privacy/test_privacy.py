@@ -17,6 +17,7 @@ from onym.linkers.exact import ExactLinker
 from onym.registry import LINKERS, REGISTRIES
 from onym.store.files.source import InputFile, Source
 from onym.types import Problem
+from tests.robustness.privacy import private_runs
 from tests.robustness.privacy.canaries import Canaries, planted_documents, shown_by
 from tests.robustness.privacy.commands import (
     FORMATS,
@@ -29,6 +30,7 @@ from tests.robustness.privacy.commands import (
     whole_corpus,
 )
 from tests.robustness.privacy.privacy import Breakable, broken_run
+from tests.robustness.privacy.private_runs import EXPORTS, open_to_others
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +94,18 @@ def test_text_that_a_command_leaves_behind_is_seen(setup: Setup, tmp_path: Path)
     (tmp_path / ".stage").write_text(made.phrase())
     (tmp_path / "links.jsonl").write_text(f'{{"document":"1","problem":{{"code":"a-b","what":"{made.phrase()}"}}}}\n')
     assert len(made.seen_in(run_here(Command(("--version",)), tmp_path))) == 4
+
+
+def test_what_a_private_run_writes_is_closed_to_others(setup: Setup, tmp_path: Path) -> None:
+    assert open_to_others(tmp_path, setup.folder / "pipeline") == []
+    assert len(list((tmp_path / "exports").iterdir())) == EXPORTS
+
+
+def test_what_a_private_run_leaves_open_is_seen(setup: Setup, tmp_path: Path) -> None:
+    with patch.object(private_runs, "_SCRIPT", private_runs._SCRIPT.replace("private=True", "private=False")):
+        found = open_to_others(tmp_path, setup.folder / "pipeline")
+    wanted = {"runs/private/plan.json", "killed/run/quarantine/000000.json", "exports/links.csv", "exports/brat/1.ann"}
+    assert wanted <= {*found}
 
 
 def test_commands_run_on_damaged_files(setup: Setup, plug_ins: None, tmp_path: Path) -> None:

@@ -93,6 +93,11 @@ class InputFile:
         """
         return max((stream.packed_bytes for stream in self._streams), default=0)
 
+    def drain(self) -> None:
+        """Read the rest of a file that is open without unpacking it, so that its digest is that of the bytes that were read."""
+        for stream in self._streams:
+            stream.digest()
+
     @property
     def was_read(self) -> bool:
         """True once the file has been read to its end, by more than a `head`."""
