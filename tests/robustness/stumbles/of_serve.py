@@ -49,3 +49,24 @@ def limit_that_is_not_a_number_is_refused_with_a_code(scene: Scene) -> str:
             answer = client.post("/reconcile", data={"queries": f'{{"q0": {{"query": "fever", "limit": {limit}}}}}'})
             assert answer.status_code == 400, (limit, answer.text)
     return f"400 {answer.json()['error']['code']}"
+
+
+@stumble("curl localhost:8080/v1/link with 40,000 overlapping mentions, deep parentheses, many abbreviations, one huge word")
+def huge_requests_do_not_stop_small_ones(scene: Scene) -> str:
+    with serve(scene) as client:
+        for body in _huge_requests():
+            answer = client.post("/v1/link", json=body)
+            assert answer.status_code == 413, answer.text
+        small = [client.post("/v1/link", json={"text": "High fever."}).status_code for _ in range(20)]
+    assert small == [200] * 20, small
+    assert "ended with status" not in (scene.folder / "log.txt").read_text("utf-8")
+    return f"413 {answer.json()['error']['code']}, and small requests are answered"
+
+
+def _huge_requests() -> Iterator[dict[str, object]]:
+    text = "heart attack and fever " * 4_000
+    mentions = [{"start": start, "end": start + 50_000} for start in range(40_000)]
+    yield {"document": {"id": "1", "text": text, "mentions": mentions}}
+    yield {"text": "(" * 900_000 + "fever" + ")" * 900_000}
+    yield {"text": "heart attack (HA) " * 100_000}
+    yield {"text": "a" * 1_900_000}

@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import InputError
 from onym.serve.reconcile.routes import MAX_CONTEXT, characters_of, parse_extend, parse_queries
-from onym.serve.routes import MAX_TERMS
+from onym.serve.routes import MAX_TERMS, PER_SURFACE
 from tests.robustness.serve.reconcile_cases import NOT_A_LIMIT
 
 
@@ -32,7 +32,7 @@ def test_what_is_too_long_is_cut_or_has_no_answer() -> None:
     queries = parse_queries(json.dumps({"q0": long}))
     job = queries["q0"].job()
     assert (job["text"], job["limit"], len(job["context"])) == ("", MAX_TERMS, MAX_CONTEXT)
-    assert characters_of(queries) == 1_001 + MAX_CONTEXT
+    assert characters_of(queries) == PER_SURFACE + 1_001 + MAX_CONTEXT
 
 
 @pytest.mark.parametrize(

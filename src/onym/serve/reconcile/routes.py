@@ -20,7 +20,7 @@ from onym.serve.bodies import read_body, require_media_type
 from onym.serve.jobs import Reply
 from onym.serve.pool import ServedPipeline, ask
 from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, properties_like, proposed
-from onym.serve.routes import MAX_HITS, MAX_TERM, MAX_TERMS, MAX_TYPES, malformed, read_json
+from onym.serve.routes import MAX_HITS, MAX_TERM, MAX_TERMS, MAX_TYPES, PER_SURFACE, malformed, read_json
 from onym.serve.routes import Request as Wanted
 from onym.serve.settings import DEFAULT, ServeSettings
 
@@ -127,7 +127,7 @@ def parse_extend(text: str) -> ExtendQuery:
 
 def characters_of(queries: Mapping[str, ReconcileQuery]) -> int:
     """Return how much there is to link."""
-    return sum(len(each.query or "") + len(each.context) for each in queries.values())
+    return sum(PER_SURFACE + len(each.query or "") + len(each.context) for each in queries.values())
 
 
 def _parsed(adapter: TypeAdapter[T], text: str, where: str) -> T:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
 
 MAX_TERMS, MAX_TERM, MAX_TYPES, MAX_HITS = 1_000, 1_000, 64, 100
+PER_SURFACE = 200
+"""Characters of raw text that take as long to link as one annotated mention or one term, besides its own characters."""
 Term = Annotated[str, StringConstraints(max_length=MAX_TERM)]
 T = TypeVar("T", bound="Request")
 _PARAMETER = re.compile(r"\{.*?\}")
@@ -37,7 +39,7 @@ class Request(BaseModel):
 
     @property
     def characters(self) -> int:
-        """How much there is to do, in characters of text."""
+        """How much there is to do, in characters of raw text."""
         return 1
 
     def job(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field
 
-from onym.serve.routes import MAX_TERMS, Options, Reply, Route, Term
+from onym.serve.routes import MAX_TERMS, PER_SURFACE, Options, Reply, Route, Term
 
 if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
@@ -22,7 +22,7 @@ class MapRequest(Options):
     @property
     def characters(self) -> int:
         """How much there is to map."""
-        return sum(len(term or "") for term in self.terms)
+        return sum(PER_SURFACE + len(term) for term in self.terms if term)
 
 
 class MappedRow(Reply):
