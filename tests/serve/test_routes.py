@@ -238,7 +238,7 @@ def test_more_text_than_the_limit_is_refused(folder: Path) -> None:
         return [
             await client.post("/v1/link", json={"text": "a" * 500}),
             await client.post("/v1/link", json={"text": "a" * 501}),
-            await client.post("/v1/link", json={"document": {"id": "1", "text": "a" * 50, "mentions": [mention] * 2}}),
+            await client.post("/v1/link", json={"document": {"id": "1", "text": "a" * 50, "mentions": [mention] * 5}}),
             await client.post("/v1/link/batch", content=json.dumps({"text": "a" * 501}), headers=NDJSON),
         ]
 

@@ -56,9 +56,9 @@ class ServeSettings(BaseModel):
     allow_hosts: tuple[str, ...] = ()
     max_body: int = Field(default=2_000_000, ge=1, description="Maximum bytes of a request body or of a line.")
     max_text: int = Field(
-        default=500_000,
+        default=200_000,
         ge=1,
-        description="Maximum characters to link in a request: those of the text, and those of each annotated mention and 200 more.",
+        description="Maximum characters to link in a request: of the text, and for each annotated mention its own and 50 more.",
     )
     max_requests: int = Field(default=128, ge=1, description="Maximum requests at the same time; others are answered 429.")
     max_connections: int = Field(

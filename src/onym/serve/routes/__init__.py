@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
 
 MAX_TERMS, MAX_TERM, MAX_TYPES, MAX_HITS = 1_000, 1_000, 64, 100
-PER_SURFACE = 200
+PER_SURFACE = 50
 """Characters of raw text that take as long to link as one annotated mention or one term, besides its own characters."""
 Term = Annotated[str, StringConstraints(max_length=MAX_TERM)]
 T = TypeVar("T", bound="Request")

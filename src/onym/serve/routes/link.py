@@ -80,7 +80,7 @@ def _surface_characters(mention: Any) -> int:
     """Return how much one annotated mention adds, in characters of raw text.
 
     >>> _surface_characters({"start": 5, "end": 10})
-    205
+    55
     """
     offsets = [mention.get(key) for key in ("start", "end")] if isinstance(mention, dict) else []
     start, end = offsets if offsets and all(isinstance(offset, int) for offset in offsets) else (0, 0)
