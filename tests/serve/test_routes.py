@@ -43,7 +43,7 @@ def test_each_route_hands_on_what_it_was_sent(folder: Path) -> None:
     assert [answer.status_code for answer in answers] == [200] * 4
     assert [answer.json()["job"] for answer in answers] == [
         {"op": "link", "text": "fever", "top_k": 2},
-        {"op": "map", "terms": ["fever"], "types": [], "precision": None},
+        {"op": "map", "terms": ["fever"], "types": [], "precision": None, "candidates": 0},
         {"op": "concept", "id": "mesh:D005334"},
         {"op": "search", "q": "fever", "limit": 3},
     ]

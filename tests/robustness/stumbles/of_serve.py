@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +12,7 @@ import httpx
 from benchmarks.serve.running import Running
 
 from onym.packs.locate import load
+from onym.store.files.xlsx import write_xlsx
 from tests.robustness.stumbles.rows import Scene, stumble
 
 
@@ -70,3 +73,18 @@ def _huge_requests() -> Iterator[dict[str, object]]:
     yield {"text": "(" * 900_000 + "fever" + ")" * 900_000}
     yield {"text": "heart attack (HA) " * 100_000}
     yield {"text": "a" * 1_900_000}
+
+
+@stumble("open the page of `onym serve`, and map a column of an .xlsx file")
+def page_reads_workbooks_and_shows_candidates(scene: Scene) -> str:
+    book = io.BytesIO()
+    write_xlsx([("1", "fever"), ("2", "heart attack")], ("code", "term"), book)
+    with serve(scene) as client:
+        sheet = client.post("/v1/workbook", json={"content": b64encode(book.getvalue()).decode()})
+        rows = client.post("/v1/map", json={"terms": ["breast cancer"], "candidates": 5}).json()["rows"]
+        page = client.get("/").text
+    assert sheet.json() == {"rows": [["code", "term"], ["1", "fever"], ["2", "heart attack"]]}, sheet.text
+    assert 1 < len(rows[0]["candidates"]) <= 5
+    assert ".xlsx" in page
+    assert 'id="row-threshold"' in page
+    return "an .xlsx is read, rows have candidates, and a slider filters them by confidence"

@@ -112,7 +112,7 @@ def all_routes() -> tuple[Route, ...]:
     """Return the routes of all modules here, by their names.
 
     >>> sorted(route.path for route in all_routes())
-    ['/concepts/{concept_id:path}', '/link', '/map', '/search']
+    ['/concepts/{concept_id:path}', '/link', '/map', '/search', '/workbook']
     """
     return tuple(_iter_routes())
 
