@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -143,6 +145,57 @@ def test_errors_are_codes_without_text(pipeline: Pipeline, monkeypatch: pytest.M
     said = " ".join(result.content[0].text for result in results) + caplog.text + "".join(capfd.readouterr())
     assert all(result.is_error for result in results)
     assert "Smith" not in said
+
+
+@pytest.mark.parametrize("tool", ["link", "explain", "lookup", "map"])
+def test_a_misnamed_argument_is_refused_without_its_value(pipeline: Pipeline, tool: str) -> None:
+    calls = [(tool, arguments) for arguments in ({"txt": SECRET}, {}, {SECRET: [SECRET]}, {"text": SECRET, "query": SECRET})]
+    results = called(build_server(pipeline), *calls)
+    assert all(result.is_error and "[request-malformed]" in result.content[0].text for result in results)
+    assert not any("Smith" in result.content[0].text for result in results)
+
+
+def test_an_unknown_argument_beside_the_right_one_is_refused(pipeline: Pipeline) -> None:
+    (result,) = called(build_server(pipeline), ("link", {"text": "fever", SECRET: SECRET}))
+    assert result.content[0].text == "[request-malformed] link only takes text"
+
+
+def test_malformed_requests_are_refused_without_their_values(folder: Path) -> None:
+    answers, logged = ask_raw(
+        folder,
+        ("tools/call", {"name": SECRET, "arguments": {"text": SECRET}}),
+        ("tools/call", {"name": [SECRET], "arguments": {"text": SECRET}}),
+        ("tools/call", {"name": "link", "arguments": SECRET}),
+        ("tools/call", {"name": "link", "arguments": [SECRET]}),
+        ("tools/call", {}),
+        ("resources/read", {"uri": f"file:///{SECRET}"}),
+        ("prompts/get", {"name": SECRET}),
+        ("completion/complete", {"argument": {"name": "a", "value": SECRET}}),
+        (SECRET, {"name": SECRET}),
+    )
+    messages = {answer["error"]["message"].partition("; ")[2] for answer in answers}
+    assert messages == {"this server only has the tools link, explain, lookup, map"}
+    assert "Smith" not in json.dumps(answers) + logged
+
+
+def ask_raw(folder: Path, *requests: tuple[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """Send requests that no client would send, and return the answers and what was logged."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    numbered = [
+        {"jsonrpc": "2.0", "method": name, "params": values, "id": number}
+        for number, (name, values) in enumerate([("initialize", about), *requests])
+    ]
+    lines = [numbered[0], {"jsonrpc": "2.0", "method": "notifications/initialized"}, *numbered[1:]]
+    command = [sys.executable, "-m", "onym", "mcp", "--pipeline", str(folder)]
+    with Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write("".join(json.dumps(line) + "\n" for line in lines))
+        process.stdin.flush()
+        _, *answers = (json.loads(process.stdout.readline()) for _ in numbered)
+        process.stdin.close()
+        return answers, process.stderr.read()
 
 
 def test_without_mcp_the_extra_is_named(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:

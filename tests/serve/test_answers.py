@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +17,12 @@ from onym.linkers import linker_config
 from onym.outputs.predictions import schema
 from onym.pipeline import Pipeline, build_pipeline
 from onym.serve.answers import Answers
+from onym.serve.routes import workbook as route
 from onym.serve.routes.concepts import ConceptReply, SearchReply
 from onym.serve.routes.link import LinkedReply
 from onym.serve.routes.terms import MapReply
+from onym.serve.routes.workbook import WorkbookReply
+from onym.store.files.xlsx import write_xlsx
 from onym.testing.models import save_reranker
 from onym.types import Document, Mention
 
@@ -169,3 +175,55 @@ def test_nothing_is_left_to_be_made_after_the_warm_up(tiny_kb: Path, tmp_path: P
     assert "_columns" not in similarity.__dict__
     answers.warm_up()
     assert "_columns" in similarity.__dict__
+
+
+def test_rows_have_candidates_where_they_are_wanted(answers: Answers) -> None:
+    terms = ["fever", None, "zzz", "fever"]
+    plain = one(answers, op="map", terms=terms)[1]["rows"]
+    status, found = one(answers, op="map", terms=terms, candidates=1)
+    assert status == 200
+    assert MapReply.model_validate(found)
+    assert [{key: row[key] for key in plain[0]} for row in found["rows"]] == plain
+    assert [[each["concept_id"] for each in row["candidates"]] for row in found["rows"]] == [
+        ["MESH:D005334"],
+        [],
+        [],
+        ["MESH:D005334"],
+    ]
+
+
+def workbook(*rows: tuple[str, ...]) -> str:
+    book = io.BytesIO()
+    write_xlsx(rows[1:], rows[0], book)
+    return b64encode(book.getvalue()).decode()
+
+
+def test_a_workbook_is_read_without_its_empty_rows(answers: Answers) -> None:
+    content = workbook(("code", "term"), ("1", "fever"), ("", ""), ("2", ""))
+    status, found = one(answers, op="workbook", content=content)
+    assert (status, WorkbookReply.model_validate(found).rows) == (200, [["code", "term"], ["1", "fever"], ["2", ""]])
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "code"),
+    [
+        (SECRET, 400, "request-malformed"),
+        (b64encode(SECRET.encode()).decode(), 422, "archive-corrupt"),
+        (workbook(("a",) * 100, *[("x",) * 100] * 2), 413, "xlsx-limit"),
+    ],
+)
+def test_a_workbook_that_cannot_be_read_is_refused(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, content: str, status: int, code: str
+) -> None:
+    monkeypatch.setattr(route, "MAX_CELLS", 250)
+    found = one(answers, op="workbook", content=content)
+    assert (found[0], found[1]["error"]["code"]) == (status, code)
+    assert "Smith" not in str(found)
+
+
+def test_without_openpyxl_a_workbook_is_refused_with_the_extra(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = workbook(("a",), ("x",))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    status, found = one(answers, op="workbook", content=content)
+    assert (status, found["error"]["code"]) == (422, "extra-missing")
+    assert "onym[xlsx]" in found["error"]["fix"]

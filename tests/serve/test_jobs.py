@@ -133,6 +133,16 @@ def test_a_short_job_that_took_long_does_not_slow_down_what_is_expected() -> Non
     assert pace.seconds(jobs=10, characters=30_000) < 1.5
 
 
+def test_one_bad_request_does_not_slow_down_what_is_expected() -> None:
+    pace = Pace()
+    for _ in range(10):
+        pace.hear(jobs=1, characters=300, seconds=0.01)
+    pace.hear(jobs=1, characters=100_000, seconds=29.0)
+    for _ in range(3):
+        pace.hear(jobs=1, characters=300, seconds=0.01)
+    assert pace.seconds(jobs=10, characters=3_000) < 0.5
+
+
 def test_the_newest_batches_count_more_than_old_ones() -> None:
     pace = Pace()
     for seconds in (10.0, 1.0):

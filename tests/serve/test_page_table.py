@@ -14,7 +14,7 @@ import pytest
 from onym.outputs.mapping import MAPPED_COLUMNS, mapped_rows
 from onym.outputs.rows import read_rows
 from onym.packs import load
-from onym.store.files.xlsx import read_cells
+from onym.store.files.xlsx import read_cells, write_xlsx
 from tests.serve.conftest import Visit
 
 if TYPE_CHECKING:
@@ -51,6 +51,48 @@ def test_a_column_is_mapped(visit: Visit, made_pipeline: Path) -> None:
     sent = [json.loads(request.post_data)["terms"] for request in visit.requests if request.url.endswith("/map")]
     assert sent == [["fever", "=fever", "xyz", "+aspirin"]]  # once each, and no empty cell
     assert visit.complaints == []
+
+
+def test_a_workbook_is_read_by_the_service(visit: Visit) -> None:
+    book = io.BytesIO()
+    write_xlsx([("1", "fever"), ("", ""), (None, "=xyz")], ("code", "diagnosis"), book)
+    visit.upload(book.getvalue(), "terms.xlsx")
+    visit.page.get_by_text("terms.xlsx: 2 rows, 2 columns").wait_for()
+    visit.mapped("diagnosis")
+    assert [row.split("\t")[1] for row in visit.texts("#rows tbody tr")] == ["fever", "=xyz"]
+    assert visit.complaints == []
+
+
+def test_a_damaged_workbook_is_refused_with_its_code(visit: Visit) -> None:
+    visit.upload(b"PK not a workbook", "terms.xlsx")
+    visit.page.locator("#error code").wait_for()
+    assert visit.page.is_hidden("#table-options")
+
+
+def test_candidates_of_a_row_are_shown_and_hidden_with_the_keyboard(visit: Visit) -> None:
+    visit.upload(b"term\nbreast cancer\n")
+    visit.mapped(pipeline="diseases")
+    button = visit.page.get_by_role("button", name="Candidates of row 1")
+    button.focus()
+    visit.page.keyboard.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    items = visit.texts("#rows .candidates li")
+    assert 1 < len(items) <= 5
+    assert items[0].startswith(visit.texts("#rows tbody tr:first-child td")[1])
+    visit.page.keyboard.press("Enter")
+    assert visit.texts("#rows .candidates li") == []
+    assert visit.complaints == []
+
+
+def test_rows_are_filtered_by_confidence_and_downloads_have_all(visit: Visit) -> None:
+    visit.upload(b"term\nbreast cancer\nkidney stuff\nzzzzqqqq\nT2DM\n")
+    visit.mapped(pipeline="diseases")
+    assert len(visit.texts("#rows tbody tr")) == 4
+    visit.page.locator("#row-threshold").fill("0.9")
+    shown = [float(text) for text in visit.texts("#rows tbody td:last-child")]
+    assert 0 < len(shown) < 4
+    assert min(shown) >= 0.9
+    assert len(visit.download("#save-csv")[1].decode().splitlines()) == 5
 
 
 def test_rows_are_sorted_by_confidence(visit: Visit) -> None:

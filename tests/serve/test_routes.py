@@ -15,7 +15,7 @@ from onym.pipeline.pipeline import Pipeline
 from onym.serve import routes
 from onym.serve.app import ErrorReply
 from onym.serve.refusals import overloaded
-from onym.serve.routes import MAX_TERM, MAX_TERMS, Options, all_routes, parse
+from onym.serve.routes import MAX_TERM, MAX_TERMS, PER_SURFACE, Options, all_routes, parse
 from onym.serve.routes.link import LinkedReply, LinkReply, LinkRequest
 from onym.serve.routes.terms import MapRequest
 from onym.serve.server import Service
@@ -43,7 +43,7 @@ def test_each_route_hands_on_what_it_was_sent(folder: Path) -> None:
     assert [answer.status_code for answer in answers] == [200] * 4
     assert [answer.json()["job"] for answer in answers] == [
         {"op": "link", "text": "fever", "top_k": 2},
-        {"op": "map", "terms": ["fever"], "types": [], "precision": None},
+        {"op": "map", "terms": ["fever"], "types": [], "precision": None, "candidates": 0},
         {"op": "concept", "id": "mesh:D005334"},
         {"op": "search", "q": "fever", "limit": 3},
     ]
@@ -184,7 +184,7 @@ def test_a_text_and_a_document() -> None:
     assert parse(LinkRequest, b'{"text": "", "top_k": 3}').top_k == 3
     wanted = parse(LinkRequest, json.dumps({"document": {"id": "1", "text": "fever"}, "types": ["Disease"]}).encode())
     assert (wanted.characters, wanted.types) == (5, ["Disease"])
-    assert parse(MapRequest, b'{"terms": ["fever", null]}').characters == 5
+    assert parse(MapRequest, b'{"terms": ["fever", null]}').characters == PER_SURFACE + 5
 
 
 @pytest.mark.parametrize(
@@ -220,6 +220,31 @@ def test_what_is_no_json_is_refused(wrong: bytes) -> None:
     with pytest.raises(InputError, match="request-malformed") as caught:
         parse(LinkRequest, wrong)
     assert "Smith" not in str(caught.value)
+
+
+def test_mentions_count_by_their_surfaces() -> None:
+    document = {"id": "1", "text": "a" * 1_000, "mentions": [{"start": 0, "end": 1_000}] * 40}
+    assert parse(LinkRequest, json.dumps({"document": document}).encode()).characters == 1_000 + 40 * (PER_SURFACE + 1_000)
+    for odd in ({"start": 9, "end": 1}, {"start": "Smith"}, {}, 7, None):
+        wanted = parse(LinkRequest, json.dumps({"document": {"text": "", "mentions": [odd]}}).encode())
+        assert wanted.characters == PER_SURFACE
+    assert parse(LinkRequest, b'{"document": {"text": "fever", "mentions": 7}}').characters == 5
+
+
+def test_more_text_than_the_limit_is_refused(folder: Path) -> None:
+    mention = {"start": 0, "end": 50}
+
+    async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
+        return [
+            await client.post("/v1/link", json={"text": "a" * 500}),
+            await client.post("/v1/link", json={"text": "a" * 501}),
+            await client.post("/v1/link", json={"document": {"id": "1", "text": "a" * 50, "mentions": [mention] * 5}}),
+            await client.post("/v1/link/batch", content=json.dumps({"text": "a" * 501}), headers=NDJSON),
+        ]
+
+    answers = with_service(folder, act, max_text=500)
+    assert [answer.status_code for answer in answers] == [200, 413, 413, 200]
+    assert [answer.json()["error"]["code"] for answer in answers[1:]] == ["serve-text"] * 3
 
 
 def test_terms_are_bounded() -> None:

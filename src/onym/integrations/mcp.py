@@ -5,8 +5,9 @@ Nothing is written and nothing is fetched. What is asked for is bounded, and an 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import WithJsonSchema
@@ -20,6 +21,7 @@ from onym.types import Row, concept_to_dict, require_text
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
+    from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 
     from onym.pipeline.pipeline import Pipeline
 
@@ -88,15 +90,66 @@ def build_server(pipeline: Pipeline) -> MCPServer:
     """Return the server of a pipeline's tools; `run()` serves standard input and output."""
     try:
         from mcp.server import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError as e:
         raise missing_extra("the server of tools", "mcp") from e
-    server = MCPServer("onym", version=__version__, log_level="WARNING")
-    is_read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False, idempotent_hint=True)
     tools = Tools(pipeline)
-    for tool in (tools.link, tools.explain, tools.lookup, tools.map):
+    functions = {tool.__name__: tool for tool in (tools.link, tools.explain, tools.lookup, tools.map)}
+    parameters = {name: tuple(signature(tool).parameters) for name, tool in functions.items()}
+
+    class Server(MCPServer):
+        """Check the names of arguments before the SDK does: its own message would show their values."""
+
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            if wrong := _argument_error(name, parameters[name], arguments):
+                raise ToolError(wrong)
+            return await super().call_tool(name, arguments, context)
+
+    server = Server("onym", version=__version__, log_level="WARNING", middleware=[_hide_values(functions)])
+    is_read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False, idempotent_hint=True)
+    for tool in functions.values():
         server.add_tool(_with_codes(tool), annotations=is_read_only)
     return server
+
+
+def _argument_error(tool: str, parameters: Sequence[str], arguments: Mapping[str, Any]) -> str:
+    """Return what is wrong with the names of the arguments, or an empty string.
+
+    >>> _argument_error("link", ("text",), {"txt": "High fever."})
+    '[request-malformed] link needs the argument text'
+    """
+    for name in parameters:
+        if name not in arguments:
+            return f"[request-malformed] {tool} needs the argument {name}"
+    return "" if len(arguments) == len(parameters) else f"[request-malformed] {tool} only takes {', '.join(parameters)}"
+
+
+def _hide_values(tools: Collection[str]) -> ServerMiddleware[Any]:
+    """Return middleware that replaces the SDK's messages about a request: they show names, addresses and values of it."""
+    from mcp.shared.exceptions import MCPError
+    from mcp.types import INVALID_PARAMS, METHOD_NOT_FOUND
+
+    known = f"this server only has the tools {', '.join(tools)}"
+    messages = {
+        INVALID_PARAMS: f"[request-malformed] invalid parameters; {known}",
+        METHOD_NOT_FOUND: f"unknown method; {known}",
+    }
+
+    async def answer(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        code = INVALID_PARAMS
+        if ctx.method != "tools/call" or (ctx.params or {}).get("name") in list(tools):
+            try:
+                return await call_next(ctx)
+            except MCPError as e:
+                if e.code not in messages:  # of the protocol itself, such as an unsupported version
+                    raise
+                code = e.code
+            except Exception:  # noqa: S110 - its message is replaced below
+                pass
+        raise MCPError(code, messages[code])
+
+    return answer
 
 
 def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:

@@ -35,7 +35,7 @@ from onym.serve.jobs import Job
 from onym.serve.metrics import CONTENT_TYPE, Metrics
 from onym.serve.pool import Pool, ServedPipeline, ask, seconds_left
 from onym.serve.reconcile.routes import reconcile_router
-from onym.serve.refusals import body_of, headers_of, overloaded, status_of, timed_out
+from onym.serve.refusals import body_of, headers_of, overloaded, status_of, timed_out, too_much_text
 from onym.serve.routes import Reply, Route, all_routes, check, malformed, parse
 from onym.serve.routes import Request as Wanted
 from onym.serve.routes.link import LinkRequest
@@ -116,7 +116,7 @@ async def _read(
     try:
         async for line in iter_lines(receive, settings):
             number += 1
-            await under_way.put(_job(line, number, pool))
+            await under_way.put(_job(line, number, pool, settings))
     except ClientGoneError:
         return
     except OnymError as e:  # the body is too slow, or a line too long: nothing after it can be read
@@ -125,12 +125,19 @@ async def _read(
     await until_gone(receive)
 
 
-def _job(line: bytes, number: int, pool: Pool) -> Job | OnymError:
+def _job(line: bytes, number: int, pool: Pool, settings: ServeSettings) -> Job | OnymError:
     try:
         wanted = parse(LinkRequest, line, f"line {number}")
+        require_short(wanted, settings)
     except OnymError as e:
         return e
     return pool.put({"op": "link", **wanted.job()}, wanted.characters)
+
+
+def require_short(wanted: Wanted, settings: ServeSettings) -> None:
+    """Refuse texts that would keep a linker process for too long; other requests are limited by their models."""
+    if isinstance(wanted, LinkRequest) and wanted.characters > settings.max_text:
+        raise too_much_text(wanted.characters, settings.max_text)
 
 
 async def iter_lines(receive: Receive, settings: ServeSettings) -> AsyncIterator[bytes]:
@@ -251,6 +258,7 @@ class _Endpoint:
         return await self._answer(check(self._route.takes, values, "the address"), request)
 
     async def _answer(self, wanted: Wanted, request: Request) -> Response:
+        require_short(wanted, self._settings)
         with self._pipeline.current.use() as pool:
             reply = await ask(pool, {"op": self._route.op, **wanted.job()}, wanted.characters, request.receive)
         return Response(reply.body, reply.status, {"onym-release": reply.release}, _JSON)

@@ -9,11 +9,13 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, NamedTuple
 
 from onym.serve.refusals import timed_out
 
-_KEPT = 0.9  # of what was heard before, with each batch
+_HEARD = 20  # batches that the estimate is made of
+_MAX_RATIO = 4.0
 _ENOUGH = 5  # batches: fewer say little, the first after a start least of all
 _FIXED = 200  # characters that a job costs besides its own
 
@@ -105,6 +107,9 @@ class JobQueue:
 class Pace:
     """Seconds for a character, over the last batches; a short one counts for little.
 
+    A batch counts at most `_MAX_RATIO` times as slow as the median one: what one bad request took does not decide how long
+    others are expected to wait.
+
     >>> pace = Pace()
     >>> for _ in range(10):
     ...     pace.hear(jobs=5, characters=9_000, seconds=1.0)
@@ -113,17 +118,20 @@ class Pace:
     """
 
     def __init__(self) -> None:
-        self._batches, self._seconds, self._size = 0, 0.0, 0.0
+        self._batches: deque[tuple[int, float]] = deque(maxlen=_HEARD)
+        self._per_character = 0.0
 
     def hear(self, jobs: int, characters: int, seconds: float) -> None:
         """Hear of a batch that was answered."""
-        self._batches += 1
-        self._seconds = _KEPT * self._seconds + seconds
-        self._size = _KEPT * self._size + _size(jobs, characters)
+        self._batches.append((_size(jobs, characters), seconds))
+        if len(self._batches) >= _ENOUGH:
+            limit = _MAX_RATIO * median(taken / size for size, taken in self._batches)
+            taken = sum(min(taken, limit * size) for size, taken in self._batches)
+            self._per_character = taken / sum(size for size, _ in self._batches)
 
     def seconds(self, jobs: int, characters: int) -> float:
         """Return how long some jobs will take; 0 as long as too little was heard."""
-        return _size(jobs, characters) * self._seconds / self._size if self._batches >= _ENOUGH else 0.0
+        return _size(jobs, characters) * self._per_character
 
 
 def _size(jobs: int, characters: int) -> int:

@@ -19,6 +19,7 @@ _STATUS: dict[str, int] = {
     "serve-method": 405,
     "serve-slow-body": 408,
     "serve-body": 413,
+    "serve-text": 413,
     "serve-media-type": 415,
     "serve-host": 421,
     "serve-overloaded": 429,
@@ -76,6 +77,12 @@ def headers_of(error: OnymError, retry_after: int = 1) -> Headers:
 def overloaded() -> LimitError:
     """Return the refusal of a request that would wait too long."""
     return LimitError("serve-overloaded", "there is more to do than can be answered in time", fix="come again later")
+
+
+def too_much_text(characters: int, limit: int) -> LimitError:
+    """Return the refusal of a text that would keep a linker process for too long."""
+    what = f"the text and its mentions count {characters:,} characters, more than {limit:,}"
+    return LimitError("serve-text", what, fix="send it in parts, or raise --max-text")
 
 
 def worker_died() -> InternalError:

@@ -55,6 +55,11 @@ class ServeSettings(BaseModel):
     tls_key: Path | None = Field(default=None, description="Private key of the certificate (PEM).")
     allow_hosts: tuple[str, ...] = ()
     max_body: int = Field(default=2_000_000, ge=1, description="Maximum bytes of a request body or of a line.")
+    max_text: int = Field(
+        default=200_000,
+        ge=1,
+        description="Maximum characters to link in a request: of the text, and for each annotated mention its own and 50 more.",
+    )
     max_requests: int = Field(default=128, ge=1, description="Maximum requests at the same time; others are answered 429.")
     max_connections: int = Field(
         default=900, ge=1, description="Maximum connections; beyond it the one that is idle for longest ends."

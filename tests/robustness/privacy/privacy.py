@@ -1,7 +1,8 @@
 """Canary phrases in documents, through everything that fails or may fail: none is ever shown.
 
 runs           damaged corpora of every format read and written, linkers and pipelines that raise with text in their message,
-               and commands on damaged files, most of them in this process, some as processes of their own
+               malformed calls of the MCP tools, and commands on damaged files, most of them in this process, some as processes
+               of their own
 canaries_seen  words of the phrases in error messages, problems, logs at DEBUG, warnings, what a command printed and is not the
                text itself, or in hidden files that it left; it fails if there is one
 open_to_others files and folders of a private batch run, its temp files and its exports that other users may read; it fails if
@@ -13,6 +14,7 @@ What shows a phrase is named on stderr with the number of its run, which `--repl
 from __future__ import annotations
 
 import argparse
+import asyncio
 import random
 import sys
 import tempfile
@@ -44,6 +46,7 @@ from tests.robustness.privacy.private_runs import open_to_others
 FULL, QUICK = (10_000, 500), (150, 12)
 """Runs in all, and how many of them are processes of their own."""
 _WORKERS = 2
+_CALLS = 5  # of MCP tools in a run
 Run = Callable[[random.Random, Canaries, Path], str]
 
 
@@ -84,7 +87,7 @@ def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, numbe
     """Run one, and return a line about each word of its phrases that it shows."""
     rng = random.Random(f"{seed}:{number}")
     canaries = Canaries(rng)
-    act: Run = partial(_process, setup) if number < processes else rng.choices(_kinds(setup, parts), (6, 3, 2))[0]
+    act: Run = partial(_process, setup) if number < processes else rng.choices(_kinds(setup, parts), (6, 3, 2, 1))[0]
     with tempfile.TemporaryDirectory(dir=setup.folder) as folder:
         shown = act(rng, canaries, Path(folder))
     if verbose:
@@ -95,7 +98,12 @@ def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, numbe
 
 
 def _kinds(setup: Setup, parts: list[Breakable]) -> tuple[Run, ...]:
-    return _read_and_write, lambda rng, canaries, _: broken_run(rng, canaries, parts), partial(_here, setup)
+    return (
+        _read_and_write,
+        lambda rng, canaries, _: broken_run(rng, canaries, parts),
+        partial(_here, setup),
+        partial(_call, setup),
+    )
 
 
 def _read_and_write(rng: random.Random, canaries: Canaries, folder: Path) -> str:
@@ -118,6 +126,32 @@ def _here(setup: Setup, rng: random.Random, canaries: Canaries, folder: Path) ->
 
 def _process(setup: Setup, rng: random.Random, canaries: Canaries, folder: Path) -> str:
     return run_process(random_command(rng, canaries, setup, folder), folder, setup)
+
+
+def _call(setup: Setup, rng: random.Random, canaries: Canaries, _: Path) -> str:
+    return shown_by(lambda: malformed_calls(KnowledgeBase.open(setup.folder / "kb"), rng, canaries))
+
+
+def malformed_calls(kb: KnowledgeBase, rng: random.Random, canaries: Canaries) -> str:
+    """Call the MCP tools with misnamed arguments and values of wrong types, and return the errors."""
+    from mcp import Client, MCPError
+
+    from onym.integrations.mcp import build_server
+
+    async def call(client: Client) -> str:
+        name = rng.choice(("text", "query", "terms", "txt", canaries.phrase()))
+        value: object = rng.choice((canaries.phrase(), [canaries.phrase(), 7], {"a": canaries.phrase()}, None))
+        try:
+            result = await client.call_tool(rng.choice(("link", "explain", "lookup", "map", canaries.phrase())), {name: value})
+        except MCPError as e:
+            return str(e)
+        return str(result.content) if result.is_error else ""
+
+    async def act() -> str:
+        async with Client(build_server(Pipeline(ExactLinker(kb), DictionaryDetector(kb)))) as client:
+            return "\n".join([await call(client) for _ in range(_CALLS)])
+
+    return asyncio.run(act())
 
 
 # Linkers and pipelines that raise where they read text, with the text in the message.

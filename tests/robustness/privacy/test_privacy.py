@@ -29,7 +29,7 @@ from tests.robustness.privacy.commands import (
     run_here,
     whole_corpus,
 )
-from tests.robustness.privacy.privacy import Breakable, broken_run
+from tests.robustness.privacy.privacy import Breakable, broken_run, malformed_calls
 from tests.robustness.privacy.private_runs import EXPORTS, open_to_others
 
 
@@ -87,6 +87,13 @@ def test_a_leaking_message_is_seen(setup: Setup) -> None:
     leaking = lambda error, document_id: Problem(document_id, "internal-error", str(error))  # noqa: E731
     with patch.object(isolation, "problem_of", leaking):
         assert made.seen_in(broken_run(random.Random(0), made, [part]))
+
+
+def test_errors_of_mcp_tools_show_no_phrase(setup: Setup) -> None:
+    made, kb = canaries(), KnowledgeBase.open(setup.folder / "kb")
+    shown = shown_by(lambda: "".join(malformed_calls(kb, random.Random(seed), made) for seed in range(10)))
+    assert "request-malformed" in shown
+    assert made.seen_in(shown) == []
 
 
 def test_text_that_a_command_leaves_behind_is_seen(setup: Setup, tmp_path: Path) -> None:

@@ -92,6 +92,8 @@ _ODD = (
     "%00",
     "D005334",
 )
+NOT_A_LIMIT = ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "-1", "true", '"3"', '"x"', "[]")
+"""JSON, and what Python's parser takes for JSON, that is not the maximum number of answers."""
 _KEYS = ("q0", "", "\u00e9", "a b", "<q>", "q" * 100)
 
 
@@ -127,7 +129,7 @@ class ReconcileCases:
         yield "odd terms", {f"q{row}": {"query": term} for row, term in enumerate(_ODD)}
         yield "odd keys", {key: {"query": self._terms[0]} for key in _KEYS}
         yield "none", {}
-        for limit in (0, 1, 3, 2.5, 1_000, -1):
+        for limit in (0, 1, 3, 2.5, 1_000):
             yield f"limit {limit}", {"q0": {"query": self._terms[0], "limit": limit}}
         for strict in ("any", "all", "should"):
             for types in (*self._types, self._types, "no-such-type", [], [*self._types, "no-such-type"]):
@@ -161,7 +163,7 @@ class ReconcileCases:
             "7",
             '{"q0": 7}',
             '{"q0": {"query": 7}}',
-            '{"q0": {"query": "a", "limit": "x"}}',
+            *(f'{{"q0": {{"query": "a", "limit": {limit}}}}}' for limit in NOT_A_LIMIT),
             "[" * 5_000,
         ):
             yield f"malformed {text[:20]}", _error(self._client.post(self._base, data={"queries": text}), 400)

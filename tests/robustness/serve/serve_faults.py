@@ -1,10 +1,10 @@
 """A service that meets what goes wrong: is each request answered once, rightly or with a refusal, and does it go on?
 
 One service with two linker processes over a made-up pipeline, on this machine alone. Linker processes are killed under load;
-clients send slowly, half a request, a gigabyte, bytes that are no UTF-8, or requests with random bytes changed; they go away
-before the answer. Each time other clients ask on, and each of their answers must be that of the pipeline, or 503 where a
-linker process was killed. Then services are ended under load, while clients watch /ready as a balancer does, and at last one
-whose pipeline is exchanged again and again.
+clients send slowly, half a request, a gigabyte, bytes that are no UTF-8, NaN and other numbers where none are allowed, or
+requests with random bytes changed; they go away before the answer. Each time other clients ask on, and each of their answers
+must be that of the pipeline, or 503 where a linker process was killed. Then services are ended under load, while clients watch
+/ready as a balancer does, and at last one whose pipeline is exchanged again and again.
 
 cases           what was tried; `by_kind` says how often what
 answers         answers to requests that are right; `refused` of them are 503
@@ -27,8 +27,9 @@ import random
 import signal
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from benchmarks.serve.client import link_request
 from benchmarks.serve.running import Running
@@ -43,6 +44,7 @@ from tests.robustness.serve.clients import (
     start,
     swapped_under_load,
 )
+from tests.robustness.serve.reconcile_cases import NOT_A_LIMIT
 from tests.robustness.text.pipeline_hostile_text import NAMES
 
 _FULL, _QUICK = 100, 3
@@ -51,6 +53,7 @@ _CLIENTS, _AT_ONCE = 8, 8
 _BODY_S = 4
 UPPER_BOUNDS = dict.fromkeys(("wrong", "lost", "hung", "dropped", "mixed_answers", "stale_answers"), 0)
 _HEAD = b"POST /v1/link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
 Case = Callable[["Faults"], Awaitable[None]]
 
 
@@ -103,6 +106,7 @@ class Faults:
             ("slow", Faults._slow, cases),
             ("oversized", Faults._oversized, cases),
             ("no UTF-8", Faults._no_utf8, cases),
+            ("number", Faults._numbers, cases),
             ("mutated", Faults._mutated, cases * _MUTATED_SHARE),
         )
         for kind, case, count in kinds:
@@ -169,6 +173,16 @@ class Faults:
         body = b'{"text": "fever \xff\xfe"}'
         self._expect(await self._raw(_HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body), 400)
 
+    async def _numbers(self) -> None:
+        """Send NaN, Infinity, 1e400 and the like in every body of JSON."""
+        for number in NOT_A_LIMIT:
+            for path, media_type, body in _with_number(number):
+                self._expect(await self._post(path, media_type, body), 400)
+
+    async def _post(self, path: str, media_type: str, body: str) -> bytes:
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\nConnection: close\r\n"
+        return await self._raw(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+
     async def _mutated(self) -> None:
         """Change some bytes of a right request: whatever it is then, the service is not to blame."""
         data = bytearray(link_request("High fever and heart attack.", "Connection: close"))
@@ -183,3 +197,15 @@ class Faults:
         found = await self._raw(bytes(data), wait=1.0)  # one that is incomplete is waited for longer than that
         if found.startswith(b"HTTP/1.1 5"):
             self.clients.wrong(f"status {found[9:12].decode()} for a mutated request")
+
+
+def _with_number(number: str) -> Iterator[tuple[str, str, str]]:
+    """Yield path, media type and body of requests that have a number at the wrong place."""
+    yield "/v1/link", _JSON, f'{{"text": "fever", "top_k": {number}}}'
+    yield "/v1/link", _JSON, f'{{"text": "fever", "precision": {number}}}'
+    yield "/v1/link", _JSON, f'{{"document": {{"id": "1", "text": "fever", "mentions": [{{"start": {number}, "end": 5}}]}}}}'
+    yield "/v1/map", _JSON, f'{{"terms": ["fever"], "precision": {number}}}'
+    queries = f'{{"q0": {{"query": "fever", "limit": {number}}}}}'
+    yield "/reconcile", _FORM, f"queries={quote(queries)}"
+    extend = f'{{"ids": {number}, "properties": {{}}}}'
+    yield "/reconcile", _FORM, f"extend={quote(extend)}"

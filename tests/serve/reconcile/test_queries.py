@@ -9,6 +9,8 @@ import pytest
 
 from onym.errors import InputError
 from onym.serve.reconcile.routes import MAX_CONTEXT, characters_of, parse_extend, parse_queries
+from onym.serve.routes import MAX_TERMS, PER_SURFACE
+from tests.robustness.serve.reconcile_cases import NOT_A_LIMIT
 
 
 def test_a_query_becomes_a_job() -> None:
@@ -26,11 +28,11 @@ def test_what_is_absent_is_nothing() -> None:
 
 
 def test_what_is_too_long_is_cut_or_has_no_answer() -> None:
-    long = {"query": "a" * 1_001, "limit": -3, "properties": [{"pid": "p", "v": "b" * 5_000}]}
+    long = {"query": "a" * 1_001, "limit": 1e300, "properties": [{"pid": "p", "v": "b" * 5_000}]}
     queries = parse_queries(json.dumps({"q0": long}))
     job = queries["q0"].job()
-    assert (job["text"], job["limit"], len(job["context"])) == ("", 0, MAX_CONTEXT)
-    assert characters_of(queries) == 1_001 + MAX_CONTEXT
+    assert (job["text"], job["limit"], len(job["context"])) == ("", MAX_TERMS, MAX_CONTEXT)
+    assert characters_of(queries) == PER_SURFACE + 1_001 + MAX_CONTEXT
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,20 @@ def test_what_is_malformed_is_refused_without_a_word_of_it(batch: Any) -> None:
     with pytest.raises(InputError, match="request-malformed") as error:
         parse_queries(json.dumps(batch))
     assert "Smith" not in str(error.value)
+
+
+@pytest.mark.parametrize("limit", NOT_A_LIMIT)
+def test_a_limit_that_is_not_a_number_from_0_is_refused(limit: str) -> None:
+    with pytest.raises(InputError, match="request-malformed"):
+        parse_queries(f'{{"q0": {{"query": "a", "limit": {limit}}}}}')
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400"])
+def test_numbers_that_are_not_json_are_refused_wherever_they_are(number: str) -> None:
+    with pytest.raises(InputError, match="request-malformed"):
+        parse_queries(f'{{"q0": {{"query": "a", "unknown": [{{"x": {number}}}]}}}}')
+    with pytest.raises(InputError, match="request-malformed"):
+        parse_extend(f'{{"ids": [], "properties": [{{"id": "name", "settings": {{"limit": {number}}}}}]}}')
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\udcff", '{"ids": ["a"]}', '{"ids": [7], "properties": []}'])

@@ -20,7 +20,7 @@ from onym.serve.bodies import read_body, require_media_type
 from onym.serve.jobs import Reply
 from onym.serve.pool import ServedPipeline, ask
 from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, properties_like, proposed
-from onym.serve.routes import MAX_HITS, MAX_TERM, MAX_TERMS, MAX_TYPES, malformed
+from onym.serve.routes import MAX_HITS, MAX_TERM, MAX_TERMS, MAX_TYPES, PER_SURFACE, malformed, read_json
 from onym.serve.routes import Request as Wanted
 from onym.serve.settings import DEFAULT, ServeSettings
 
@@ -60,7 +60,7 @@ class ReconcileQuery(Tolerant):
     query: str | None = None
     type: str | list[str] | None = None
     type_strict: Literal["any", "all", "should"] | None = None
-    limit: float | None = None
+    limit: Annotated[float, Field(ge=0)] | None = None
     properties: Annotated[list[PropertyValue], Field(max_length=MAX_PROPERTIES)] | None = None
 
     @property
@@ -82,7 +82,7 @@ class ReconcileQuery(Tolerant):
             "text": text if len(text) <= MAX_TERM else "",
             "types": self.types,
             "is_all": self.type_strict == "all",
-            "limit": None if self.limit is None else max(0, int(min(self.limit, MAX_TERMS))),
+            "limit": None if self.limit is None else int(min(self.limit, MAX_TERMS)),
             "context": self.context,
         }
 
@@ -127,19 +127,18 @@ def parse_extend(text: str) -> ExtendQuery:
 
 def characters_of(queries: Mapping[str, ReconcileQuery]) -> int:
     """Return how much there is to link."""
-    return sum(len(each.query or "") + len(each.context) for each in queries.values())
+    return sum(PER_SURFACE + len(each.query or "") + len(each.context) for each in queries.values())
 
 
 def _parsed(adapter: TypeAdapter[T], text: str, where: str) -> T:
     """Return what a text holds; what is wrong is said without the keys of the batch, which may be text."""
+    values = read_json(text.encode("utf-8", "replace"), where)
     try:
-        return adapter.validate_json(text)
+        return adapter.validate_python(values)
     except ValidationError as e:
         errors = e.errors(include_url=False, include_input=False, include_context=False)
         first = errors[0] | {"loc": tuple(part for part in errors[0]["loc"] if part in _NAMES or isinstance(part, int))}
         raise malformed([first], where) from None
-    except (ValueError, RecursionError):
-        raise InputError("request-malformed", f"{where}: not JSON", where=where) from None
 
 
 _NAMES = frozenset({*ReconcileQuery.model_fields, *PropertyValue.model_fields, *ExtendQuery.model_fields, "settings"})

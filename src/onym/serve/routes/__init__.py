@@ -7,6 +7,7 @@ import neither at their top.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from pydantic_core import from_json
 
 from onym.errors import InputError
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
 
 MAX_TERMS, MAX_TERM, MAX_TYPES, MAX_HITS = 1_000, 1_000, 64, 100
+PER_SURFACE = 50
+"""Characters of raw text that take as long to link as one annotated mention or one term, besides its own characters."""
 Term = Annotated[str, StringConstraints(max_length=MAX_TERM)]
 T = TypeVar("T", bound="Request")
 _PARAMETER = re.compile(r"\{.*?\}")
@@ -35,7 +39,7 @@ class Request(BaseModel):
 
     @property
     def characters(self) -> int:
-        """How much there is to do, in characters of text."""
+        """How much there is to do, in characters of raw text."""
         return 1
 
     def job(self) -> dict[str, Any]:
@@ -108,7 +112,7 @@ def all_routes() -> tuple[Route, ...]:
     """Return the routes of all modules here, by their names.
 
     >>> sorted(route.path for route in all_routes())
-    ['/concepts/{concept_id:path}', '/link', '/map', '/search']
+    ['/concepts/{concept_id:path}', '/link', '/map', '/search', '/workbook']
     """
     return tuple(_iter_routes())
 
@@ -131,21 +135,40 @@ def row_model(name: str, columns: Mapping[str, type], required: Sequence[str]) -
 def parse(kind: type[T], body: bytes, where: str = "the body") -> T:
     """Return a request; what is wrong with a body is said by name and kind, never by value.
 
-    The parser itself refuses what is nested more than 200 levels deep.
-
     >>> from onym.serve.routes.link import LinkRequest
     >>> parse(LinkRequest, b'{"text": 7}')
     Traceback (most recent call last):
     onym.errors.InputError: [request-malformed] text: Input should be a valid string...
     """
+    return check(kind, read_json(body, where), where)
+
+
+def read_json(body: bytes, where: str) -> Any:
+    """Parse JSON; NaN, Infinity, numbers such as 1e400 that would become Infinity, and more than 200 levels are refused.
+
+    >>> read_json(b'{"limit": NaN}', "the body")
+    Traceback (most recent call last):
+    onym.errors.InputError: [request-malformed] body: not JSON...
+    """
     try:
-        return kind.model_validate_json(body)
-    except ValidationError as e:
-        raise malformed(e.errors(include_url=False, include_input=False, include_context=False), where) from None
+        values = from_json(body, allow_inf_nan=False)
+    except ValueError:
+        raise InputError("request-malformed", "body: not JSON", where=where, fix="see /openapi.json") from None
+    if not _is_finite(values):
+        raise InputError("request-malformed", "body: a number is out of range", where=where, fix="see /openapi.json")
+    return values
 
 
-def check(kind: type[T], values: Mapping[str, Any], where: str) -> T:
-    """Return a request of values that are no JSON any more; what is wrong with them is said as `parse` says it."""
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def check(kind: type[T], values: Any, where: str) -> T:
+    """Return a request of plain values; what is wrong with them is said by name and kind, never by value."""
     try:
         return kind.model_validate(values)
     except ValidationError as e:
@@ -157,5 +180,5 @@ def malformed(errors: Sequence[Any], where: str) -> InputError:
     first = errors[0]
     is_extra = first["type"] == "extra_forbidden"
     loc = [str(part) for part in first["loc"][: -1 if is_extra else None]]
-    kind = "a key that is not known" if is_extra else "not JSON" if first["type"] == "json_invalid" else first["msg"]
+    kind = "a key that is not known" if is_extra else first["msg"]
     return InputError("request-malformed", f"{'.'.join(loc) or 'body'}: {kind}", where=where, fix="see /openapi.json")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from onym.detect.base import RejectionReason
-from onym.serve.routes import Options, Reply, Route, row_model
+from onym.serve.routes import PER_SURFACE, Options, Reply, Route, row_model
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
 if TYPE_CHECKING:
@@ -66,12 +66,27 @@ class LinkRequest(Options):
 
     @property
     def characters(self) -> int:
-        """How much there is to link."""
-        return len(self.text if self.text is not None else str((self.document or {}).get("text", "")))
+        """How much there is to link. Mentions may overlap, so their surfaces can be much longer than the text."""
+        if self.document is None:
+            return len(self.text or "")
+        mentions = self.document.get("mentions")
+        surfaces = sum(map(_surface_characters, mentions)) if isinstance(mentions, list) else 0
+        return len(str(self.document.get("text", ""))) + surfaces
 
     def job(self) -> dict[str, Any]:
         """Return what it says as plain values; what is not said, a linker process need not read."""
         return self.model_dump(exclude_defaults=True)
+
+
+def _surface_characters(mention: Any) -> int:
+    """Return how much one annotated mention adds, in characters of raw text.
+
+    >>> _surface_characters({"start": 5, "end": 10})
+    55
+    """
+    offsets = [mention.get(key) for key in ("start", "end")] if isinstance(mention, dict) else []
+    start, end = offsets if offsets and all(isinstance(offset, int) for offset in offsets) else (0, 0)
+    return PER_SURFACE + max(0, end - start)
 
 
 class CandidateReply(Reply):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field
 
-from onym.serve.routes import MAX_TERMS, Options, Reply, Route, Term
+from onym.serve.routes import MAX_HITS, MAX_TERMS, PER_SURFACE, Options, Reply, Route, Term
+from onym.serve.routes.link import CandidateReply
 
 if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
@@ -18,11 +20,14 @@ class MapRequest(Options):
     model_config = ConfigDict(json_schema_extra={"examples": [{"terms": ["pyrexia", "heart attack"]}]})
 
     terms: list[Term | None] = Field(max_length=MAX_TERMS)
+    candidates: int = Field(
+        default=0, ge=0, le=MAX_HITS, description="Maximum candidates per row, added as `candidates`; 0 adds none."
+    )
 
     @property
     def characters(self) -> int:
         """How much there is to map."""
-        return sum(len(term or "") for term in self.terms)
+        return sum(PER_SURFACE + len(term) for term in self.terms if term)
 
 
 class MappedRow(Reply):
@@ -35,6 +40,7 @@ class MappedRow(Reply):
     score: float | None
     confidence: float | None
     nil_reason: str | None
+    candidates: list[CandidateReply] = Field(default=[])
 
 
 class MapReply(Reply):
@@ -46,9 +52,21 @@ class MapReply(Reply):
 def _map(pipeline: Pipeline, job: dict[str, Any]) -> dict[str, Any]:
     from onym.outputs.mapping import mapped_rows
 
-    terms = job["terms"]
-    rows = mapped_rows(terms, pipeline)
+    terms, count = job["terms"], job.get("candidates", 0)
+    rows = _rows_with_candidates(terms, pipeline, count) if count else mapped_rows(terms, pipeline)
     return {"rows": [{"term": term, **row} for term, row in zip(terms, rows, strict=True)]}
+
+
+def _rows_with_candidates(terms: Sequence[str | None], pipeline: Pipeline, count: int) -> list[dict[str, Any]]:
+    from onym.outputs.mapping import MAPPED_COLUMNS, link_terms
+
+    nothing = dict.fromkeys(MAPPED_COLUMNS) | {"candidates": []}
+    distinct = list(dict.fromkeys(term for term in terms if term is not None))
+    found: dict[str | None, dict[str, Any]] = {}
+    for term, linked in zip(distinct, link_terms(distinct, pipeline, top_k=count), strict=True):
+        for row, link in zip(linked.rows(), linked.to_dict()["links"], strict=True):
+            found[term] = {name: row[name] for name in MAPPED_COLUMNS} | {"candidates": link["candidates"][:count]}
+    return [found.get(term, nothing) for term in terms]
 
 
 ROUTES = (

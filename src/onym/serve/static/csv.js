@@ -8,7 +8,11 @@ export class TableError extends Error {}
 
 // Returns { columns, rows }; rows are as long as the header.
 export function parseTable(text, name = "") {
-  const [header, ...rows] = parseRows(text, delimiterOf(text, name));
+  return tableOf(parseRows(text, delimiterOf(text, name)));
+}
+
+// Returns { columns, rows } of all rows, the header first.
+export function tableOf([header, ...rows]) {
   if (!header) throw new TableError("The table is empty.");
   rows.forEach((row, at) => {
     if (row.length > header.length) throw new TableError(`Row ${at + 1} has more cells than the header.`);

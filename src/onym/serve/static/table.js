@@ -1,7 +1,7 @@
 // The second tab: a column of a table, mapped in parts, shown with a sortable confidence.
 
 import { announce, byId, clearError, confidence, fill, make, number, plural, save, showError } from "./dom.js";
-import { TableError, parseTable, toCsv } from "./csv.js";
+import { TableError, parseTable, tableOf, toCsv } from "./csv.js";
 import { SheetError, workbook } from "./xlsx.js";
 import { ask } from "./service.js";
 import { unlinkedText } from "./words.js";
@@ -11,6 +11,8 @@ const PART_TERMS = 200;
 const PART_CHARACTERS = 100_000;
 const LONGEST_TERM = 1_000; // characters, as the service takes them
 const PAGE = 100;
+const MOST_CANDIDATES = 5;
+const MOST_SHEET_BYTES = 1_400_000; // base64 makes it a third larger, and the service takes 2 MB
 const ADDED = ["concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason"];
 const HEADS = [
   ["number", "Row"],
@@ -36,6 +38,7 @@ export function startTable(pipelineBase) {
   byId("stop").addEventListener("click", () => stopping?.abort());
   byId("save-csv").addEventListener("click", () => save(outputName("csv"), "text/csv", toCsv(...output())));
   byId("save-xlsx").addEventListener("click", saveXlsx);
+  byId("row-threshold").addEventListener("input", refilter);
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
 }
@@ -60,11 +63,13 @@ async function open(file) {
   byId("table-options").hidden = true;
   byId("mapped").hidden = true;
   try {
-    table = { name: file.name, ...parseTable(await textOf(file), file.name) };
+    const isSheet = file.name.toLowerCase().endsWith(".xlsx");
+    table = { name: file.name, ...(isSheet ? await sheetOf(file) : parseTable(await textOf(file), file.name)) };
     if (!table.rows.length) throw new TableError("The table has a header and no rows.");
   } catch (error) {
     table = null;
-    showError({ what: error.message, fix: "The table needs a header, one row per line, and commas, semicolons or tabs between cells." });
+    const fix = "The table needs a header, one row per line, and commas, semicolons or tabs between cells.";
+    showError(error instanceof TableError ? { what: error.message, fix } : error);
     return;
   }
   byId("table-size").textContent = `${file.name}: ${plural(table.rows.length, "row")}, ${plural(table.columns.length, "column")}`;
@@ -73,6 +78,16 @@ async function open(file) {
   byId("table-options").hidden = false;
   showSample();
   announce(`${file.name} was read: ${plural(table.rows.length, "row")}. Choose the column of terms.`);
+}
+
+// A workbook is read by the service: browsers cannot.
+async function sheetOf(file) {
+  if (file.size > MOST_SHEET_BYTES) throw new TableError("The workbook has more than 1.4 MB. Save it as CSV, or use onym map for it.");
+  announce(`Reading ${file.name} …`);
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return tableOf((await ask(`${base()}/workbook`, { content: btoa(binary) })).rows);
 }
 
 async function textOf(file) {
@@ -116,7 +131,7 @@ async function map(event) {
   try {
     const onWait = (seconds) => announce(`The service is busy. Trying again in ${plural(Math.ceil(seconds), "second")} …`);
     for (const part of parts(terms, found)) {
-      const answer = await ask(`${from}/map`, { terms: part }, { signal, onWait });
+      const answer = await ask(`${from}/map`, { terms: part, candidates: MOST_CANDIDATES }, { signal, onWait });
       for (const row of answer.rows) found.set(row.term, row);
       showProgress(found.size, terms.length);
     }
@@ -168,16 +183,33 @@ function showRows(at, found) {
   const linked = rows.filter((row) => row.concept_id !== null).length;
   byId("mapped-count").textContent = `${number(linked)} of ${plural(rows.length, "row")} have a concept`;
   byId("mapped").hidden = false;
+  resetFilter(rows);
   sort("number", false);
 }
 
 function pick(row = NOTHING) {
-  return Object.fromEntries(ADDED.map((name) => [name, row[name]]));
+  return { ...Object.fromEntries(ADDED.map((name) => [name, row[name]])), candidates: row.candidates ?? [] };
+}
+
+function resetFilter(rows) {
+  const isCalibrated = rows.some((row) => row.confidence !== null);
+  byId("row-threshold").value = "0";
+  byId("row-threshold").disabled = !isCalibrated;
+  byId("row-threshold-note").textContent = isCalibrated
+    ? "Hides rows of a lower confidence, and above 0 those without a concept. Downloads have all rows."
+    : "This pipeline is not calibrated: its rows have no confidence.";
+}
+
+function refilter() {
+  sort(mapped.sortedBy, mapped.isDescending);
+  announce(`${plural(mapped.shown.length, "row")} shown.`);
 }
 
 function sort(name, isDescending) {
   const order = isDescending ? -1 : 1;
-  const rows = [...mapped.rows];
+  const least = Number(byId("row-threshold").value);
+  byId("row-threshold-value").textContent = least.toFixed(2);
+  const rows = mapped.rows.filter((row) => !least || (row.concept_id !== null && row.confidence >= least));
   rows.sort((a, b) => compare(a[name], b[name], order) || a.number - b.number);
   Object.assign(mapped, { shown: rows, sortedBy: name, isDescending, page: 0 });
   fill(byId("row-heads"), ...HEADS.map(head));
@@ -220,13 +252,36 @@ function bodyRow(row) {
   const why = isEmpty ? "" : row.nil_reason ? `unlinked: ${unlinkedText(row.nil_reason)}` : "not mapped";
   return make(
     "tr", {},
-    make("td", { class: "number" }, row.number),
+    make("td", { class: "number" }, row.candidates.length ? expander(row) : "", row.number),
     make("th", { scope: "row" }, isEmpty ? make("span", { class: "quiet" }, "empty") : row.term),
     make("td", {}, isLinked ? make("code", {}, row.concept_id) : make("span", { class: "quiet" }, why)),
     make("td", {}, row.preferred_name),
     make("td", {}, row.matched_name),
     make("td", {}, isLinked ? confidence(row.confidence) : ""),
   );
+}
+
+// A button that shows the candidates of a row below it.
+function expander(row) {
+  const id = `candidates-${row.number}`;
+  const label = `Candidates of row ${row.number}`;
+  const button = make("button", { type: "button", class: "expand", "aria-expanded": "false", "aria-label": label }, "▸");
+  button.addEventListener("click", () => {
+    const isOpen = button.getAttribute("aria-expanded") === "true";
+    if (isOpen) byId(id).remove();
+    else button.closest("tr").after(candidatesRow(row, id));
+    button.setAttribute("aria-expanded", String(!isOpen));
+    button.textContent = isOpen ? "▸" : "▾";
+  });
+  return button;
+}
+
+function candidatesRow(row, id) {
+  const items = row.candidates.map((each) =>
+    make("li", {}, make("code", {}, each.concept_id), ` ${each.preferred_name}`, make("span", { class: "quiet" }, ` “${each.matched_name}”, score ${each.score.toFixed(2)}`)),
+  );
+  const list = make("ol", { class: "candidates", "aria-label": `Candidates of row ${row.number}, best first` }, ...items);
+  return make("tr", { id, class: "expanded" }, make("td", { colspan: String(HEADS.length) }, list));
 }
 
 function turn(step) {

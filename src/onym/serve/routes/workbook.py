@@ -1,0 +1,76 @@
+"""Read the first sheet of a workbook (.xlsx), for the page: a browser cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict, Field
+
+from onym.errors import InputError, LimitError
+from onym.serve.routes import Reply, Request, Route
+
+if TYPE_CHECKING:
+    from onym.pipeline.pipeline import Pipeline
+
+MAX_CELLS = 200_000
+"""Cells of a sheet that are read; more would keep a linker process for too long."""
+
+
+class WorkbookRequest(Request):
+    """A workbook, in base64."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"content": "UEsDBBQAAAA..."}]})
+
+    content: str = Field(description="The bytes of the .xlsx file, in base64.")
+
+    @property
+    def characters(self) -> int:
+        """How much there is to read."""
+        return len(self.content)
+
+
+class WorkbookReply(Reply):
+    """The rows of the first sheet as text, the header first."""
+
+    rows: list[list[str]]
+
+
+def _read(_: Pipeline, job: dict[str, Any]) -> dict[str, Any]:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="onym-") as folder:  # for its owner alone
+        return {"rows": _rows(job["content"], folder)}
+
+
+def _rows(content: str, folder: str) -> list[tuple[str, ...]]:
+    from base64 import b64decode
+    from pathlib import Path
+
+    from onym.store.files.xlsx import read_xlsx
+
+    path, rows, cells = Path(folder) / "workbook.xlsx", [], 0
+    try:
+        path.write_bytes(b64decode(content, validate=True))
+    except ValueError:
+        raise InputError("request-malformed", "content: not base64", where="the body", fix="see /openapi.json") from None
+    for row in read_xlsx(path):
+        cells += len(row)
+        if cells > MAX_CELLS:
+            what = f"the sheet has more than {MAX_CELLS:,} cells"
+            raise LimitError("xlsx-limit", what, fix="map it with `onym map`, or delete columns and rows")
+        if any(row):
+            rows.append(row)
+    return rows
+
+
+ROUTES = (
+    Route(
+        path="/workbook",
+        op="workbook",
+        takes=WorkbookRequest,
+        replies=WorkbookReply,
+        description="Read the first sheet of an .xlsx workbook as rows of text, without its empty rows.",
+        act=_read,
+        name="read_workbook",
+    ),
+)
