@@ -38,7 +38,7 @@ from benchmarks.report import fastest
 from benchmarks.results.tasks import medic_kb, open_quick_task
 from onym.batch.inputs import found_groups
 from onym.batch.plan import Shard, key_of
-from onym.batch.planning import SHARD_BYTES
+from onym.batch.planning import SHARD_BYTES, SHARD_DOCUMENTS
 from onym.batch.shard import write_shard
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
@@ -229,7 +229,7 @@ def _purity(dense: DenseLinker, starter: Pipeline, pieces: Sequence[Path]) -> di
 
 
 def _shard(number: int, piece: Path, pipeline: Pipeline) -> Shard:
-    groups = tuple(found_groups([piece], "", SHARD_BYTES)[0])
+    groups = tuple(found_groups([piece], "", SHARD_BYTES, SHARD_DOCUMENTS)[0])
     return Shard(number=number, key=key_of(groups, pipeline.source(), text=True), groups=groups)
 
 

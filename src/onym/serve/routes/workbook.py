@@ -36,24 +36,21 @@ class WorkbookReply(Reply):
 
 
 def _read(_: Pipeline, job: dict[str, Any]) -> dict[str, Any]:
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="onym-") as folder:  # for its owner alone
-        return {"rows": _rows(job["content"], folder)}
+    return {"rows": _rows(job["content"])}
 
 
-def _rows(content: str, folder: str) -> list[tuple[str, ...]]:
+def _rows(content: str) -> list[tuple[str, ...]]:
     from base64 import b64decode
-    from pathlib import Path
 
+    from onym.store.files.input_file import InputFile
     from onym.store.files.xlsx import read_xlsx
 
-    path, rows, cells = Path(folder) / "workbook.xlsx", [], 0
     try:
-        path.write_bytes(b64decode(content, validate=True))
+        workbook = InputFile.from_bytes("workbook.xlsx", b64decode(content, validate=True))
     except ValueError:
         raise InputError("request-malformed", "content: not base64", where="the body", fix="see /openapi.json") from None
-    for row in read_xlsx(path):
+    rows, cells = [], 0
+    for row in read_xlsx(workbook):
         cells += len(row)
         if cells > MAX_CELLS:
             what = f"the sheet has more than {MAX_CELLS:,} cells"
