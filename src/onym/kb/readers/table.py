@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
@@ -20,6 +19,7 @@ from onym.store.files.source import InputFile, Source
 from onym.store.files.table import describe_columns, header, iter_table, require_columns, sniff_format
 from onym.store.files.xlsx import read_xlsx, require_xlsx
 from onym.store.hidden import scratch_folder
+from onym.store.limits import MIB
 from onym.store.output import writable
 from onym.types import NameKind
 
@@ -82,7 +82,8 @@ def _read_sheet(file: InputFile, *, peek: bool = False) -> Generator[tuple[str, 
     with scratch_folder() as folder:
         path = folder / file.stem
         with file.open(peek=peek) as stream, writable(path), path.open("xb") as copy:
-            shutil.copyfileobj(stream, copy)
+            while block := stream.read(MIB):
+                copy.write(block)
         yield from read_xlsx(path, file.limits)
 
 
