@@ -15,12 +15,9 @@ from onym.errors import ConfigError
 from onym.kb.curie import curies
 from onym.kb.readers._shared import bar_list, batches, kind
 from onym.parts import PartConfig
-from onym.store.files.source import InputFile, Source
+from onym.store.files.source import InputFile, Source, copy_to_disk
 from onym.store.files.table import describe_columns, header, iter_table, require_columns, sniff_format
 from onym.store.files.xlsx import read_xlsx, require_xlsx
-from onym.store.hidden import scratch_folder
-from onym.store.limits import MIB
-from onym.store.output import writable
 from onym.types import NameKind
 
 USUAL = {
@@ -79,11 +76,7 @@ def _is_sheet(file: InputFile) -> bool:
 def _read_sheet(file: InputFile, *, peek: bool = False) -> Generator[tuple[str, ...]]:
     """Yield the rows of a spreadsheet, which openpyxl reads from a file on disk. With `peek`, it does not count as read."""
     require_xlsx()
-    with scratch_folder() as folder:
-        path = folder / file.stem
-        with file.open(peek=peek) as stream, writable(path), path.open("xb") as copy:
-            while block := stream.read(MIB):
-                copy.write(block)
+    with copy_to_disk(file, peek=peek) as path:
         yield from read_xlsx(path, file.limits)
 
 
