@@ -255,7 +255,7 @@ TABLES = (
     _table("CTD of comments without end", "limit-line", "CTD_diseases.tsv", _endless(b"", b"# a comment\n")),
     _table("csv of one line of 50 MB", "limit-line", "table.csv", _endless(b"id,name\n", b"a,")),
     _table("csv with a header of 50 MB", "limit-line", "table.csv", _endless(b"id,name", b",a")),
-    _table("csv with a quote that never ends", "limit-line", "table.csv", _endless(b'id,name\n1,"', b"a line\n")),
+    _table("csv with a quote that never ends", "table-quote", "table.csv", _endless(b'id,name\n1,"', b"a line\n")),
     _table("csv with 20,000 columns", "table-columns", "table.csv",
           lambda: b"id,name" + b"," * 20_000 + b"\n" + (b"1,a" + b"," * 20_000 + b"\n") * 200),
     _table("csv with two columns of one name", "table-columns", "table.csv", lambda: b"id,name,name\n1,a,b\n"),

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from onym.errors import ConfigError, InputError, LimitError, OnymError
 from onym.store.files import xlsx
-from onym.store.files.input_file import InputFile
 from onym.store.files.xlsx import read_cells, read_xlsx, write_xlsx
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
@@ -44,7 +43,7 @@ def test_cells_as_text(tmp_path: Path) -> None:
     import datetime
 
     path = written(tmp_path / "t.xlsx", [[1.0, datetime.datetime(2026, 5, 5, tzinfo=None)], [None, 0.25]])
-    assert list(read_xlsx(InputFile.from_path(path))) == [("a", "b"), ("1", "2026-05-05T00:00:00"), ("", "0.25")]
+    assert list(read_xlsx(path)) == [("a", "b"), ("1", "2026-05-05T00:00:00"), ("", "0.25")]
 
 
 def test_more_than_a_sheet_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

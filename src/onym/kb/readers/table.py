@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import Literal
@@ -15,9 +15,9 @@ from onym.errors import ConfigError
 from onym.kb.curie import curies
 from onym.kb.readers._shared import bar_list, batches, kind
 from onym.parts import PartConfig
-from onym.store.files.source import InputFile, Source
+from onym.store.files.source import InputFile, Source, copy_to_disk
 from onym.store.files.table import describe_columns, header, iter_table, require_columns, sniff_format
-from onym.store.files.xlsx import read_xlsx
+from onym.store.files.xlsx import read_xlsx, require_xlsx
 from onym.types import NameKind
 
 USUAL = {
@@ -73,10 +73,17 @@ def _is_sheet(file: InputFile) -> bool:
     return file.stem.endswith(".xlsx")
 
 
+def _read_sheet(file: InputFile, *, peek: bool = False) -> Generator[tuple[str, ...]]:
+    """Yield the rows of a spreadsheet, which openpyxl reads from a file on disk. With `peek`, it does not count as read."""
+    require_xlsx()
+    with copy_to_disk(file, peek=peek) as path:
+        yield from read_xlsx(path, file.limits)
+
+
 def _header(file: InputFile, named: Mapping[str, str]) -> list[str]:
     if not _is_sheet(file):
         return header(file, sniff_format(file, [*named.values(), *_KNOWN]))
-    with closing(read_xlsx(file, peek=True)) as rows:
+    with closing(_read_sheet(file, peek=True)) as rows:
         return list(next(rows, ()))
 
 
@@ -85,7 +92,7 @@ def _iter_frames(file: InputFile, named: Mapping[str, str], columns: Sequence[st
     if not _is_sheet(file):
         yield from map(pl.DataFrame, iter_table(file, sniff_format(file, [*named.values(), *_KNOWN]), columns))
         return
-    rows = read_xlsx(file)
+    rows = _read_sheet(file)
     there = list(next(rows, ()))
     require_columns(there, columns, file)
     at = {name: there.index(name) for name in columns}

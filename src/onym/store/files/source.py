@@ -212,3 +212,13 @@ def spooled(stream: BinaryIO) -> Iterator[Source]:
         with writable(path), path.open("xb") as file:
             shutil.copyfileobj(stream, file)
         yield Source.open(path)
+
+
+@contextmanager
+def copy_to_disk(file: InputFile, *, peek: bool = False) -> Iterator[Path]:
+    """Yield the path of an unpacked copy of a file, for libraries that need one. With `peek`, it does not count as read."""
+    with scratch_folder() as folder:
+        path = folder / file.stem
+        with file.open(peek=peek) as stream, writable(path), path.open("xb") as copy:
+            shutil.copyfileobj(stream, copy)
+        yield path

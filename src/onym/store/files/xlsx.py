@@ -7,20 +7,16 @@ openpyxl reads it row by row. Formulas are not computed: their last value counts
 from __future__ import annotations
 
 import re
-import shutil
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from onym.errors import ConfigError, InputError, LimitError, missing_extra
 from onym.store.files.archives import zip_files
-from onym.store.files.input_file import InputFile
 from onym.store.files.stream import open_regular
-from onym.store.hidden import scratch_folder
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.store.output import writable
 
 if TYPE_CHECKING:
     from openpyxl.cell import WriteOnlyCell
@@ -43,18 +39,10 @@ def require_xlsx() -> None:
         raise missing_extra("a spreadsheet (.xlsx)", "xlsx") from e
 
 
-def read_xlsx(file: InputFile, *, peek: bool = False) -> Generator[tuple[str, ...]]:
-    """Yield the rows of the first sheet as text, the header first; an empty cell is an empty text.
-
-    With `peek`, the file does not count as read.
-    """
-    require_xlsx()
-    with scratch_folder() as folder:
-        path = folder / file.stem
-        with file.open(peek=peek) as stream, writable(path), path.open("xb") as copy:
-            shutil.copyfileobj(stream, copy)
-        for row in read_cells(path, file.limits):
-            yield tuple(map(cell_text, row))
+def read_xlsx(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the first sheet as text, the header first; an empty cell is an empty text."""
+    for row in read_cells(path, limits):
+        yield tuple(map(cell_text, row))
 
 
 def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[Any, ...]]:
