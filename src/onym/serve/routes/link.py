@@ -82,9 +82,8 @@ def _surface_characters(mention: Any) -> int:
     >>> _surface_characters({"start": 5, "end": 10})
     55
     """
-    offsets = [mention.get(key) for key in ("start", "end")] if isinstance(mention, dict) else []
-    start, end = offsets if offsets and all(isinstance(offset, int) for offset in offsets) else (0, 0)
-    return PER_SURFACE + max(0, end - start)
+    start, end = (mention.get("start"), mention.get("end")) if isinstance(mention, dict) else (None, None)
+    return PER_SURFACE + (max(0, end - start) if isinstance(start, int) and isinstance(end, int) else 0)
 
 
 class CandidateReply(Reply):
