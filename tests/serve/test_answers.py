@@ -218,6 +218,7 @@ def test_a_workbook_that_cannot_be_read_is_refused(
     monkeypatch.setattr(route, "MAX_CELLS", 250)
     found = one(answers, op="workbook", content=content)
     assert (found[0], found[1]["error"]["code"]) == (status, code)
+    assert found[1]["error"]["where"] in ("the body", "the workbook")
     assert "Smith" not in str(found)
 
 

@@ -82,7 +82,7 @@ def test_the_description_has_all_routes_with_examples(tmp_path: Path) -> None:
         return (await client.get("/openapi.json")).json()
 
     described = with_service(tmp_path, act, pipelines=folders(tmp_path))
-    paths = {"link": "post", "link/batch": "post", "map": "post", "concepts/{concept_id}": "get", "search": "get"}
+    paths = ("link", "link/batch", "map", "concepts/{concept_id}", "search", "workbook")
     expected = {f"/v1/{prefix}{path}" for prefix in ("", "mesh/", "hpo/") for path in paths}
     assert set(described["paths"]) == expected | {"/live", "/ready", "/v1/pipelines"}
     content = described["paths"]["/v1/link"]["post"]["requestBody"]["content"]["application/json"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field
 
-from onym.errors import InputError, LimitError
+from onym.errors import InputError, LimitError, OnymError
 from onym.serve.routes import Reply, Request, Route
 
 if TYPE_CHECKING:
@@ -36,21 +36,24 @@ class WorkbookReply(Reply):
 
 
 def _read(_: Pipeline, job: dict[str, Any]) -> dict[str, Any]:
-    return {"rows": _rows(job["content"])}
-
-
-def _rows(content: str) -> list[tuple[str, ...]]:
     from base64 import b64decode
 
-    from onym.store.files.input_file import InputFile
-    from onym.store.files.xlsx import read_xlsx
-
     try:
-        workbook = InputFile.from_bytes("workbook.xlsx", b64decode(content, validate=True))
+        content = b64decode(job["content"], validate=True)
     except ValueError:
         raise InputError("request-malformed", "content: not base64", where="the body", fix="see /openapi.json") from None
+    try:
+        return {"rows": _rows(content)}
+    except OnymError as e:
+        e.where = "the workbook"
+        raise
+
+
+def _rows(content: bytes) -> list[tuple[str, ...]]:
+    from onym.store.files.xlsx import read_xlsx_bytes
+
     rows, cells = [], 0
-    for row in read_xlsx(workbook):
+    for row in read_xlsx_bytes(content):
         cells += len(row)
         if cells > MAX_CELLS:
             what = f"the sheet has more than {MAX_CELLS:,} cells"

@@ -281,7 +281,7 @@ function candidatesRow(row, id) {
     make("li", {}, make("code", {}, each.concept_id), ` ${each.preferred_name}`, make("span", { class: "quiet" }, ` “${each.matched_name}”, score ${each.score.toFixed(2)}`)),
   );
   const list = make("ol", { class: "candidates", "aria-label": `Candidates of row ${row.number}, best first` }, ...items);
-  return make("tr", { id, class: "expanded" }, make("td", { colspan: String(HEADS.length) }, list));
+  return make("tr", { id, class: "expanded" }, make("td", { colSpan: HEADS.length }, list));
 }
 
 function turn(step) {

@@ -6,9 +6,12 @@ openpyxl reads it row by row. Formulas are not computed: their last value counts
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -43,6 +46,25 @@ def read_xlsx(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str
     """Yield the rows of the first sheet as text, the header first; an empty cell is an empty text."""
     for row in read_cells(path, limits):
         yield tuple(map(cell_text, row))
+
+
+def read_xlsx_bytes(content: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a workbook that is in memory, as `read_xlsx` does."""
+    with _as_file(content) as path:
+        yield from (tuple(map(cell_text, row)) for row in read_cells(path, limits))
+
+
+@contextmanager
+def _as_file(content: bytes) -> Iterator[Path]:
+    if hasattr(os, "memfd_create"):  # not on disk: a process that is killed leaves nothing behind
+        with os.fdopen(os.memfd_create("workbook"), "wb", buffering=0) as file:
+            file.write(content)
+            yield Path(f"/proc/self/fd/{file.fileno()}")
+        return
+    with tempfile.TemporaryDirectory(prefix="onym-") as folder:
+        path = Path(folder) / "workbook.xlsx"
+        path.write_bytes(content)
+        yield path
 
 
 def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[Any, ...]]:
