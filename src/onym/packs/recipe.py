@@ -211,7 +211,8 @@ def gather_inputs(
         try:
             stored = _obtain(file, folder, origin.mirror, progress, patience)
         except DownloadError as e:
-            raise _with_remedies(e, recipe, origin, file) from e
+            e.fix = _remedy(e, recipe, origin, file)
+            raise
         return RecipeInput(part, file.name, stored, is_pinned=bool(file.sha256))
 
     releases = [obtain(release.name, file, origin.folder) for release in recipe.releases for file in release.files]
@@ -226,14 +227,14 @@ def gather_inputs(
     return Inputs(tuple(releases), models)
 
 
-def _with_remedies(error: DownloadError, recipe: PipelineRecipe, origin: Origin, file: RemoteFile) -> DownloadError:
-    """Return the error of a download with the commands that do without it."""
+def _remedy(error: DownloadError, recipe: PipelineRecipe, origin: Origin, file: RemoteFile) -> str:
+    """Return the commands that do without a server that fails."""
     if error.code not in _WITHOUT_SERVER:
-        return error
+        return error.fix
     command = f"onym get {recipe.name}" + (f" --file {origin.file}" if origin.file else "")
     again = "check the network, and run the same command again: it resumes" if error.code == "download-interrupted" else ""
     instead = f"copy {file.name} to a folder and use {command} --from FOLDER, or {command} --mirror ADDRESS"
-    return DownloadError(error.code, error.what, where=error.where, fix="; or ".join(filter(None, (again, instead))))
+    return "; or ".join(filter(None, (again, instead)))
 
 
 def _obtain(file: RemoteFile, folder: Path | None, mirror: str, progress: Progress, patience: Patience | None) -> StoredFile:
