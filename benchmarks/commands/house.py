@@ -29,6 +29,8 @@ ci_seconds, ci_seconds_cold       the last run of `.ci/run` with a reused and wi
 fast_tests_seconds, full_seconds  the last run of the fast tests and of `.ci/full`
 denied_words                      words and phrases for which the field has other words; --list shows where they are
 duplicate_definitions             of them second definitions of a name that must have one
+participle_functions              functions named by a participle instead of a verb, in tests too; --list shows them
+duplicate_class_names             classes of the product with the name of another one
 
 Places and files are found by probes (tests/architecture/probes.py); a probe that fails is null, with the reason on stderr.
 """
@@ -44,6 +46,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.architecture.imports import Source
+from tests.architecture.names import find_duplicate_classes, find_participles
 from tests.architecture.probes import run_probes
 from tests.architecture.source import (
     count_help_lines,
@@ -73,6 +76,7 @@ TARGETS = {
 UPPER_BOUNDS = {
     "function_p90": 16, "untyped_public": 0, "import_cycles": 0, "upward_imports": 0, "private_imports": 0,
     "help_lines_link": 60, "help_lines_map": 60, "help_lines_pipeline_build": 60,
+    "participle_functions": 40, "duplicate_class_names": 0,
 }  # fmt: skip
 CI_KEYS = {
     "ci_seconds": "last_reused_seconds",
@@ -99,6 +103,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "benchmark_lines": count_lines((ROOT / "benchmarks").rglob("*.py")),
         **read_ci(),
         **_words(show=options.list),
+        **_names(show=options.list),
     }
     _report(missed_targets(figures))
     return figures
@@ -170,3 +175,9 @@ def _words(*, show: bool) -> dict[str, object]:
         "denied_words": len(found),
         "duplicate_definitions": sum(finding.kind == "definition" for finding in found),
     }
+
+
+def _names(*, show: bool) -> dict[str, object]:
+    participles, duplicates = find_participles(ROOT), find_duplicate_classes(ROOT)
+    _report([*participles, *duplicates] if show else [])
+    return {"participle_functions": len(participles), "duplicate_class_names": len(duplicates)}
